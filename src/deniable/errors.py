@@ -1,0 +1,44 @@
+"""What deniable says when it cannot go on: one sentence, never a count, a noise value or a report."""
+
+import math
+from numbers import Integral
+
+
+class DeniableError(ValueError):
+    """Bad input or a refused step. The message is one sentence fit for the end user."""
+
+
+def check_delta(delta: float) -> float:
+    """The per-report privacy level, in (0, 1).
+
+    >>> check_delta(1.5)
+    Traceback (most recent call last):
+    deniable.errors.DeniableError: delta must be in (0, 1), got 1.5
+    """
+    if not 0 < delta < 1:  # also false for NaN
+        raise DeniableError(f"delta must be in (0, 1), got {delta}")
+    return float(delta)
+
+
+def check_probability(name: str, value: float) -> float:
+    if not 0 <= value <= 1:
+        raise DeniableError(f"{name} must be in [0, 1], got {value}")
+    return float(value)
+
+
+def check_whole(name: str, value: int, least: int) -> int:
+    """A public whole number (targets, rounds, reports of one person), at least `least`.
+
+    >>> check_whole("horizon", 0, least=1)
+    Traceback (most recent call last):
+    deniable.errors.DeniableError: horizon must be a whole number of at least 1, got 0
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise DeniableError(f"{name} must be a whole number of at least {least}, got {value}")
+    return int(value)
+
+
+def check_positive(name: str, value: float) -> float:
+    if not (value > 0 and math.isfinite(value)):
+        raise DeniableError(f"{name} must be a positive number, got {value}")
+    return float(value)
