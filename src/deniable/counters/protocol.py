@@ -1,0 +1,33 @@
+"""What counter auditing asks of a continual counter (`def:ccm`)."""
+
+from typing import Protocol, TypeVar
+
+from deniable.arrays import BoolArray, FloatArray, IntArray
+from deniable.guarantee import Guarantee
+from deniable.noise import Noise
+
+S = TypeVar("S")
+
+
+class Counter(Protocol[S]):
+    """A (0, delta)-private continual counter, one instance for every target of every run.
+
+    The fields of a counter are public; its state is secret, and no method changes the state it is given.
+    The outputs of `step` are already private: whatever is computed from them is post-processing.
+    """
+
+    @property
+    def horizon(self) -> int:
+        """The longest run, in rounds, that the guarantee covers."""
+
+    def guarantee(self) -> Guarantee:
+        """What the outputs of one instance, over one run, reveal about one report."""
+
+    def init(self, runs: int, n_targets: int) -> S:
+        """Fresh instances, (B, C) of them."""
+
+    def step(self, state: S, reports: IntArray, noise: Noise) -> tuple[FloatArray, S]:
+        """Feed one round of reports, (B, C); returns the noisy active counts, (B, C), and the new state."""
+
+    def restart(self, state: S, audited: BoolArray) -> S:
+        """Replace the instances marked in `audited`, (B, C), by fresh ones; nothing of their past remains."""

@@ -1,0 +1,60 @@
+"""Randomized response auditing (`app:alg:randomized_response`)."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from deniable.arrays import IntArray
+from deniable.calibration import rr_delta, rr_likelihood_cap, rr_p_rand
+from deniable.errors import DeniableError, check_delta, check_whole
+from deniable.guarantee import Guarantee, TotalVariation
+from deniable.mechanisms.protocol import CountState, next_round, no_counts, reset
+from deniable.noise import Noise
+from deniable.streams import leaders
+
+
+@dataclass(frozen=True)
+class RandomizedResponse:
+    """With probability `p_rand` audit a uniform target, otherwise a target with the largest active count.
+
+    `horizon` limits the number of rounds, which lets 1 - p_rand**T (`app:prop:RR_privacy`) count as well; the
+    other bound, C (1 - p_rand) / p_rand (`app:prop:RR_horizon_free`), holds for every number of rounds.
+
+    >>> RandomizedResponse.calibrate(n_targets=50, delta=0.1).p_rand  # C / (C + delta)
+    0.99800...
+    """
+
+    n_targets: int
+    p_rand: float
+    horizon: int | None = None
+
+    def __post_init__(self) -> None:
+        check_whole("n_targets", self.n_targets, least=2)
+        if not 0 < self.p_rand <= 1:
+            raise DeniableError(f"p_rand must be in (0, 1], got {self.p_rand}")
+        if self.horizon is not None:
+            check_whole("horizon", self.horizon, least=1)
+
+    @classmethod
+    def calibrate(cls, n_targets: int, delta: float, horizon: int | None = None) -> "RandomizedResponse":
+        """The least `p_rand` that either sufficient condition allows at this delta."""
+        check_whole("n_targets", n_targets, least=2)
+        return cls(n_targets, rr_p_rand(check_delta(delta), n_targets, horizon), horizon)
+
+    def guarantee(self) -> Guarantee:
+        """The smaller of the two proven bounds; without a horizon where that costs nothing."""
+        for_ever = rr_delta(self.p_rand, self.n_targets)
+        delta = rr_delta(self.p_rand, self.n_targets, self.horizon)
+        curve = TotalVariation(delta, rr_likelihood_cap(self.p_rand, self.n_targets))
+        return Guarantee(curve, horizon=self.horizon if delta < for_ever else None)
+
+    def init(self, runs: int = 1) -> CountState:
+        return no_counts(runs, self.n_targets)
+
+    def step(self, state: CountState, reports: IntArray, noise: Noise) -> tuple[IntArray, CountState]:
+        rounds = next_round(state.rounds, self.guarantee())
+        counts = state.counts + reports
+        explore = noise.bernoulli(Fraction(self.p_rand), len(counts))
+        audits = noise.choose(np.where(explore[:, None], True, leaders(counts)))
+        return audits, CountState(rounds, reset(counts, audits))

@@ -1,0 +1,120 @@
+import json
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.run import FORMAT
+
+BAD_ROUNDS: list[tuple[Any, str]] = [
+    ([1, 2], "a round has 3 counts"),
+    ([1, 2, 3, 4], "a round has 3 counts"),
+    ([1, -1, 0], "must not be negative"),
+    ([1, 0.5, 0], "must be whole numbers"),
+    ([1, float("nan"), 0], "must be whole numbers"),
+    ([1, float("inf"), 0], "must be whole numbers"),
+    (["a", "b", "c"], "must be whole numbers"),
+    ([10**30, 0, 0], "at most 1000000000"),
+    ({7: 1}, "target must be in 0..2, got 7"),
+    ({0: -1}, "must not be negative"),
+    ({"acme": 1}, "target must be in 0..2"),
+]
+MECHANISMS = [dn.Greedy(3), dn.Race(3, 1.5), dn.CounterAuditing.calibrate(3, 0.1, horizon=9)]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize(("reports", "says"), BAD_ROUNDS)
+def test_a_refused_round_leaves_the_run_as_it_was(mechanism: Any, reports: Any, says: str) -> None:
+    run = dn.AuditRun(mechanism)
+    run.step([1, 2, 3])
+    before = run.save()
+    with pytest.raises(dn.DeniableError, match=says):
+        run.step(reports)
+    assert run.save() == before
+    assert run.rounds == 1
+
+
+def test_sparse_and_dense_rounds_are_the_same() -> None:
+    runs = [dn.AuditRun(dn.Greedy(3), dn.ReplayNoise(bytes(32))) for _ in range(2)]
+    for dense, sparse in [([0, 2, 0], {1: 2}), ([0, 0, 0], {}), ([1, 0, 4], {2: 4, 0: 1})]:
+        assert runs[0].step(dense) == runs[1].step(sparse)
+
+
+def test_the_run_shows_no_secret() -> None:
+    run = dn.AuditRun(dn.Race(3, 1.5))
+    run.step([987654, 0, 0])
+    assert repr(run) == "AuditRun(Race(n_targets=3, rho=1.5), rounds=1)"
+
+
+def test_system_noise_is_the_default_and_differs_between_runs() -> None:
+    transcripts = set()
+    for _ in range(3):
+        run = dn.AuditRun(dn.UniformRandom(10))
+        transcripts.add(tuple(run.step([0] * 10) for _ in range(30)))
+    assert len(transcripts) == 3
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: type(m).__name__)
+def test_runs_resume_under_simulated_noise_too(mechanism: Any) -> None:
+    stream = np.random.default_rng(1).poisson(2, (9, 3))
+    noise = dn.SimulationNoise(5)
+    run, resumed = dn.AuditRun(mechanism, noise), []
+    for reports in stream:
+        run = dn.AuditRun.restore(mechanism, run.save(), noise)
+        resumed.append(run.step(reports))
+    whole = dn.AuditRun(mechanism, dn.SimulationNoise(5))
+    assert resumed == [whole.step(reports) for reports in stream]
+
+
+def test_a_simulated_run_cannot_go_on_for_real() -> None:
+    mechanism = dn.CounterAuditing.calibrate(3, 0.1, horizon=9)
+    run = dn.AuditRun(mechanism, dn.SimulationNoise(5))
+    run.step([1, 2, 3])
+    with pytest.raises(dn.DeniableError, match="must not be mixed"):
+        dn.AuditRun.restore(mechanism, run.save()).step([0, 0, 0])
+
+
+def signed(body: Any) -> bytes:
+    raw = json.dumps(body).encode()
+    return sha256(raw).hexdigest().encode() + b"\n" + raw
+
+
+GOOD = {"format": FORMAT, "mechanism": "Race(n_targets=3, rho=1.5)"}
+COUNTS = {"dtype": "int64", "shape": [1, 3], "values": [7, 0, 0]}
+
+
+@pytest.mark.parametrize(
+    ("blob", "says"),
+    [
+        (b"", "damaged"),
+        (b"nonsense", "damaged"),
+        (signed(GOOD)[:-1], "damaged"),
+        (signed([]), "must have format"),
+        (signed({"format": "deniable-run/99"}), "must have format deniable-run/1"),
+        (signed(GOOD | {"mechanism": "Greedy(n_targets=3)", "state": {}}), "belongs to Greedy"),
+        (signed(GOOD), "damaged"),
+        (signed(GOOD | {"state": {}}), "damaged"),
+        (signed(GOOD | {"state": {"rounds": 1, "counts": COUNTS | {"shape": [3]}}}), "damaged"),
+        (signed(GOOD | {"state": {"rounds": 1, "counts": COUNTS | {"dtype": "float64"}}}), "damaged"),
+        (signed(GOOD | {"state": {"rounds": 1, "counts": COUNTS | {"values": [1.5, 0, 0]}}}), "damaged"),
+        (signed(GOOD | {"state": {"rounds": 1, "counts": COUNTS | {"values": [2**70, 0, 0]}}}), "damaged"),
+        (signed(GOOD | {"state": {"rounds": -1, "counts": COUNTS}}), "damaged"),
+        (signed(GOOD | {"state": {"rounds": 1, "counts": COUNTS, "more": 1}}), "damaged"),
+    ],
+)
+def test_a_damaged_saved_run_is_refused(blob: bytes, says: str) -> None:
+    with pytest.raises(dn.DeniableError, match=says) as caught:
+        dn.AuditRun.restore(dn.Race(3, 1.5), blob)
+    assert caught.value.__cause__ is None
+
+
+def test_every_damaged_byte_is_noticed() -> None:
+    run = dn.AuditRun(dn.Race(3, 1.5))
+    run.step([1, 2, 3])
+    blob = run.save()
+    for at in range(len(blob)):
+        damaged = blob[:at] + bytes([blob[at] ^ 1]) + blob[at + 1 :]
+        with pytest.raises(dn.DeniableError):
+            dn.AuditRun.restore(run.mechanism, damaged)
