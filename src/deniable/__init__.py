@@ -1,0 +1,39 @@
+"""deniable chooses whom to audit next from confidential report counts, so that nobody who watches the audits
+can tell whether any one report was filed, by more than a stated, proven margin.
+
+>>> import deniable as dn
+>>> mechanism = dn.Race.calibrate(n_targets=4, delta=0.1)
+>>> run = dn.AuditRun(mechanism)
+>>> audited = run.step([2, 0, 5, 1])
+>>> round(mechanism.guarantee().advantage, 6)
+0.05
+"""
+
+from deniable import counters
+from deniable.attack import transcript_distribution
+from deniable.errors import DeniableError
+from deniable.guarantee import Guarantee
+from deniable.mechanisms import CounterAuditing, Greedy, Race, RandomizedResponse, UniformRandom
+from deniable.noise import ReplayNoise, SystemNoise
+from deniable.run import AuditRun
+from deniable.simulation import SimulationNoise, Transcripts, simulate
+from deniable.streams import ReportStream
+
+__all__ = [
+    "AuditRun",
+    "CounterAuditing",
+    "DeniableError",
+    "Greedy",
+    "Guarantee",
+    "Race",
+    "RandomizedResponse",
+    "ReplayNoise",
+    "ReportStream",
+    "SimulationNoise",
+    "SystemNoise",
+    "Transcripts",
+    "UniformRandom",
+    "counters",
+    "simulate",
+    "transcript_distribution",
+]

@@ -1,0 +1,38 @@
+"""Fast, seeded, inexact noise for studies. Nothing that runs for real may import this package."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from deniable.arrays import BoolArray, ExactArray, FloatArray, IntArray
+from deniable.noise import Growth, require_eligible
+
+
+class SimulationNoise:
+    """NumPy noise for B runs at once, the same laws as the exact noise up to floating point.
+
+    >>> SimulationNoise(seed=0).bernoulli(Fraction(1, 2), runs=4).shape
+    (4,)
+    """
+
+    def __init__(self, seed: int | np.random.SeedSequence) -> None:
+        self._rng = np.random.default_rng(seed)
+
+    def bernoulli(self, probability: Fraction, runs: int) -> BoolArray:
+        return self._rng.random(runs) < float(probability)
+
+    def choose(self, eligible: BoolArray) -> IntArray:
+        require_eligible(eligible)
+        lots: FloatArray = np.where(eligible, self._rng.random(eligible.shape), -1.0)
+        return _largest(lots)
+
+    def race(self, growth: Growth, counts: IntArray) -> IntArray:
+        # The largest of log-weights plus Gumbel noise wins with probability proportional to the weight.
+        return _largest(growth.log(counts) + self._rng.gumbel(size=counts.shape))
+
+    def gaussian(self, variance: Fraction, shape: tuple[int, ...]) -> ExactArray:
+        return self._rng.normal(scale=float(variance) ** 0.5, size=shape)
+
+
+def _largest(scores: FloatArray) -> IntArray:
+    return np.asarray(scores.argmax(axis=1), dtype=np.int64)

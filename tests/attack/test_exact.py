@@ -1,0 +1,169 @@
+"""Exact privacy loss over adjacent streams: what is proven holds, and what is broken is caught."""
+
+import itertools
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.attack.controls import RaceWithoutReset, UniformOffset
+
+import deniable as dn
+from deniable.arrays import IntArray
+from deniable.attack.exact import Law, likelihood_ratio, total_variation, transcript_distribution
+from deniable.calibration import rr_necessary_p_rand
+from deniable.mechanisms import Mechanism
+from deniable.streams import add_report
+
+Worst = tuple[Fraction, float | Fraction]
+
+
+def all_pairs(n_targets: int, rounds: int, most: int) -> Iterator[tuple[IntArray, IntArray]]:
+    """Every stream with entries 0..most, each with every adjacent stream that has one report more."""
+    for cells in itertools.product(range(most + 1), repeat=n_targets * rounds):
+        stream = np.array(cells).reshape(rounds, n_targets)
+        for t, c in np.ndindex(stream.shape):
+            yield stream, add_report(stream, t, c)
+
+
+def random_pairs(n_targets: int, rounds: int, pairs: int) -> Iterator[tuple[IntArray, IntArray]]:
+    """Quiet and busy streams, half of them with a tie or a runner-up one behind."""
+    rng = np.random.default_rng(20260101)
+    for _ in range(pairs):
+        stream = rng.poisson(rng.choice([0.1, 0.5, 1, 3]), (rounds, n_targets))
+        yield stream, add_report(stream, int(rng.integers(rounds)), int(rng.integers(n_targets)))
+
+
+def worst(mechanism: Mechanism[Any], pairs: Iterator[tuple[IntArray, IntArray]]) -> Worst:
+    """The largest total variation, and the largest likelihood ratio of filed against not filed."""
+
+    @cache
+    def law(cells: bytes, shape: tuple[int, ...]) -> Law:
+        return transcript_distribution(mechanism, np.frombuffer(cells, dtype=np.int64).reshape(shape))
+
+    variation: Fraction = Fraction(0)
+    ratio: float | Fraction = Fraction(1)
+    for without, filed in pairs:
+        two = law(filed.tobytes(), filed.shape), law(without.tobytes(), without.shape)
+        variation = max(variation, total_variation(*two))
+        ratio = max(ratio, likelihood_ratio(*two))
+    return variation, ratio
+
+
+def assert_private(mechanism: Mechanism[Any], found: Worst) -> None:
+    guarantee = mechanism.guarantee()
+    assert found[0] <= guarantee.delta
+    assert found[1] <= guarantee.likelihood_cap
+
+
+CLAIMS = [
+    pytest.param(lambda c, _: dn.Race.calibrate(c, 0.1), id="race-0.1"),
+    pytest.param(lambda c, _: dn.Race(c, 3.0), id="race-rho-3"),
+    pytest.param(lambda c, t: dn.RandomizedResponse.calibrate(c, 0.1, horizon=t), id="rr-0.1"),
+    pytest.param(lambda c, _: dn.RandomizedResponse.calibrate(c, 0.5), id="rr-0.5-no-horizon"),
+    pytest.param(lambda c, _: dn.UniformRandom(c), id="uniform"),
+]
+
+
+@pytest.mark.parametrize("make", CLAIMS)
+def test_bounds_hold_on_all_small_streams(make: Any) -> None:
+    mechanism = make(2, 3)
+    assert_private(mechanism, worst(mechanism, all_pairs(2, 3, most=2)))
+
+
+@pytest.mark.parametrize("make", CLAIMS)
+@pytest.mark.parametrize(("n_targets", "rounds"), [(2, 6), (3, 4)])
+def test_bounds_hold_on_random_streams(make: Any, n_targets: int, rounds: int) -> None:
+    mechanism = make(n_targets, rounds)
+    assert_private(mechanism, worst(mechanism, random_pairs(n_targets, rounds, pairs=300)))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("make", CLAIMS)
+@pytest.mark.parametrize(("n_targets", "rounds"), [(2, 6), (3, 4), (2, 8)])
+def test_bounds_hold_on_many_random_streams(make: Any, n_targets: int, rounds: int) -> None:
+    mechanism = make(n_targets, rounds)
+    assert_private(mechanism, worst(mechanism, random_pairs(n_targets, rounds, pairs=3000)))
+
+
+def test_race_comes_close_to_its_bounds() -> None:
+    """The checker is not vacuous: a lone report against busy rivals uses most of delta and nearly all of rho."""
+    race = dn.Race(2, 2.0)
+    stream = np.array([[2, 0]] * 9)
+    filed, without = (transcript_distribution(race, s) for s in (add_report(stream, 0, 1), stream))
+    assert 0.8 * race.guarantee().delta < total_variation(filed, without) <= race.guarantee().delta
+    assert 1.5 < likelihood_ratio(filed, without) <= 2.0
+    assert likelihood_ratio(without, filed) > 2.0  # the other direction is not capped: transcripts exonerate
+
+
+def test_greedy_is_caught() -> None:
+    found = worst(dn.Greedy(2), all_pairs(2, 3, most=2))
+    assert found[0] >= Fraction(7, 8)  # more than 1 - 1/C of app:prop:greedy_no_privacy
+    assert found[1] == math.inf
+
+
+@pytest.mark.long
+def test_greedy_leaks_almost_everything_in_eight_rounds() -> None:
+    rng = np.random.default_rng(3)
+    found = worst(dn.Greedy(2), ((s, add_report(s, 0, 1)) for s in rng.integers(0, 2, (400, 8, 2))))
+    assert found[0] >= 0.99
+
+
+def test_randomized_response_below_its_necessary_bound_is_caught() -> None:
+    """`thm:RR_tradeoff`: the pair of its proof, all-zero against one report in round 1."""
+    delta = 0.2
+    for n_targets in (2, 3):
+        least = rr_necessary_p_rand(delta, n_targets)
+        stream = np.zeros((2, n_targets), dtype=np.int64)
+        for p_rand, caught in [(least - 0.01, True), (1 - delta / n_targets, False)]:
+            rr = dn.RandomizedResponse(n_targets, p_rand)
+            laws = (transcript_distribution(rr, s) for s in (add_report(stream, 0, 0), stream))
+            assert (total_variation(*laws) > delta) == caught
+
+
+@pytest.mark.parametrize(
+    ("uniform_ties", "quiet", "leak"),
+    [
+        pytest.param(False, [[0, 0], [0, 0], [0, 0]], Fraction(31, 81), id="ties-to-the-lowest"),
+        pytest.param(True, [[0, 1], [1, 0], [1, 0]], Fraction(221, 648), id="uniform-ties"),
+    ],
+)
+def test_uniform_offset_is_caught(uniform_ties: bool, quiet: list[list[int]], leak: Fraction) -> None:
+    """Claims 1/3; survival truncates the offset's posterior, and enumeration shows the leak."""
+    control = UniformOffset(2, width=3, uniform_ties=uniform_ties)
+    laws = (transcript_distribution(control, s) for s in (add_report(quiet, 1, 1), quiet))
+    assert total_variation(*laws) == leak > Fraction(1, 3)
+    assert worst(control, all_pairs(2, 3, most=1))[0] == leak > control.guarantee().delta
+
+
+def test_race_without_reset_is_caught() -> None:
+    control = RaceWithoutReset(2, 3.0)
+    found = worst(control, all_pairs(2, 4, most=0))
+    assert found[1] > control.guarantee().likelihood_cap
+
+
+def test_law_of_race_by_hand() -> None:
+    """Weights (3, 1) in round 1; then (1, 3) if target 0 was reset, (3, 3) if target 1 was."""
+    assert transcript_distribution(dn.Race(2, 3.0), [[1, 0], [0, 1]]) == {
+        (0, 0): Fraction(3, 4) * Fraction(1, 4),
+        (0, 1): Fraction(3, 4) * Fraction(3, 4),
+        (1, 0): Fraction(1, 4) * Fraction(1, 2),
+        (1, 1): Fraction(1, 4) * Fraction(1, 2),
+    }
+
+
+def test_law_sums_to_one() -> None:
+    for mechanism in (dn.Greedy(3), dn.RandomizedResponse(3, 0.9), dn.Race(3, 1.7)):
+        assert sum(transcript_distribution(mechanism, np.ones((3, 3))).values()) == 1
+
+
+def test_what_cannot_be_enumerated_is_refused() -> None:
+    with pytest.raises(dn.DeniableError, match="cannot be enumerated"):
+        transcript_distribution(dn.CounterAuditing.calibrate(2, 0.1, horizon=3), [[1, 0]])
+    with pytest.raises(dn.DeniableError, match="enumerate fewer"):
+        transcript_distribution(dn.Greedy(10), np.zeros((8, 10)))
+    with pytest.raises(dn.DeniableError, match="shape"):
+        transcript_distribution(dn.Greedy(2), np.zeros((0, 2)))
