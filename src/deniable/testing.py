@@ -1,0 +1,203 @@
+"""The checks our own mechanisms and counters pass, for a user's own.
+
+Each takes the object under test and raises AssertionError with a sentence when it fails.
+"""
+
+import copy
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from deniable.arrays import BoolArray, ExactArray, IntArray
+from deniable.counters import Counter
+from deniable.mechanisms import Mechanism
+from deniable.noise import Growth, Noise, ReplayNoise
+from deniable.run import AuditRun
+from deniable.state import pack
+from deniable.streams import active_counts, leaders
+
+
+class ZeroNoise:
+    """No noise where a mechanism would add some; ties are still broken uniformly, races won by the largest.
+
+    >>> ZeroNoise().gaussian(Fraction(1), (2,))
+    array([0, 0], dtype=object)
+    """
+
+    def __init__(self) -> None:
+        self._ties = ReplayNoise(bytes(32))
+
+    def bernoulli(self, probability: Fraction, runs: int) -> BoolArray:
+        return np.full(runs, probability == 1)
+
+    def choose(self, eligible: BoolArray) -> IntArray:
+        return self._ties.choose(eligible)
+
+    def race(self, growth: Growth, counts: IntArray) -> IntArray:
+        return self.choose(leaders(counts))
+
+    def gaussian(self, variance: Fraction, shape: tuple[int, ...]) -> ExactArray:
+        return np.zeros(shape, dtype=object)
+
+
+class PerRunNoise:
+    """B noises side by side: run b draws from the b-th and from no other."""
+
+    def __init__(self, noises: Sequence[Noise]) -> None:
+        self._noises = noises
+
+    def bernoulli(self, probability: Fraction, runs: int) -> BoolArray:
+        return np.concatenate([noise.bernoulli(probability, 1) for noise in self._rows(runs)])
+
+    def choose(self, eligible: BoolArray) -> IntArray:
+        rows = self._rows(len(eligible))
+        return np.concatenate([noise.choose(eligible[b : b + 1]) for b, noise in enumerate(rows)])
+
+    def race(self, growth: Growth, counts: IntArray) -> IntArray:
+        rows = self._rows(len(counts))
+        return np.concatenate([noise.race(growth, counts[b : b + 1]) for b, noise in enumerate(rows)])
+
+    def gaussian(self, variance: Fraction, shape: tuple[int, ...]) -> ExactArray:
+        return np.concatenate([noise.gaussian(variance, (1, *shape[1:])) for noise in self._rows(shape[0])])
+
+    def _rows(self, runs: int) -> Sequence[Noise]:
+        assert runs == len(self._noises), f"{len(self._noises)} noises cannot serve {runs} runs"
+        return self._noises
+
+
+def check_mechanism(mechanism: Mechanism[Any], rounds: int = 12, follows_reports: bool = True) -> None:
+    """All checks of a mechanism. `follows_reports` is False for one that ignores them, like uniform."""
+    if follows_reports:
+        check_zero_noise_is_greedy(mechanism, rounds)
+    check_batch_equals_loop(mechanism, rounds)
+    check_resume_equals_uninterrupted(mechanism, rounds)
+    check_step_is_pure(mechanism)
+    check_audit_forgets(mechanism, rounds)
+    check_guarantee_is_public(mechanism, rounds)
+
+
+def check_zero_noise_is_greedy(mechanism: Mechanism[Any], rounds: int) -> None:
+    """Without noise every audit goes to a target with the largest active count."""
+    stream = _example_stream(rounds, mechanism.n_targets)
+    transcript = _play(mechanism, stream, ZeroNoise())
+    active = active_counts(stream, transcript)
+    missed = ~leaders(active)[np.arange(rounds), transcript]
+    assert not missed.any(), f"without noise, round {missed.argmax() + 1} did not audit a leader"
+
+
+def check_batch_equals_loop(mechanism: Mechanism[Any], rounds: int) -> None:
+    """B runs at once give what B runs one by one give, each with its own noise."""
+    streams = np.stack([_example_stream(rounds, mechanism.n_targets, seed) for seed in range(3)])
+    state, noise = mechanism.init(3), PerRunNoise([ReplayNoise(bytes([b]) * 32) for b in range(3)])
+    together = np.empty((3, rounds), dtype=np.int64)
+    for t in range(rounds):
+        together[:, t], state = mechanism.step(state, streams[:, t], noise)
+    for b in range(3):
+        alone = _play(mechanism, streams[b], ReplayNoise(bytes([b]) * 32))
+        assert np.array_equal(together[b], alone), f"run {b} of a batch differs from the same run alone"
+
+
+def check_resume_equals_uninterrupted(mechanism: Mechanism[Any], rounds: int) -> None:
+    """Saved and restored after every round, a run makes the same audits."""
+    stream = _example_stream(rounds, mechanism.n_targets)
+    noise = ReplayNoise(bytes(32))
+    run, resumed = AuditRun(mechanism, noise), []
+    for reports in stream:
+        resumed.append(run.step(reports))
+        run = AuditRun.restore(mechanism, run.save(), noise)
+    assert resumed == _play(mechanism, stream, ReplayNoise(bytes(32))).tolist(), "a resumed run went another way"
+
+
+def check_step_is_pure(mechanism: Mechanism[Any]) -> None:
+    """`step` does not change the state it is given."""
+    stream, state = _example_stream(4, mechanism.n_targets), mechanism.init()
+    noise = ReplayNoise(bytes(32))
+    for reports in stream:
+        before = copy.deepcopy(state)
+        _, after = mechanism.step(state, reports[None], noise)
+        assert _same(before, state), "step changed the state it was given"
+        state = after
+
+
+def check_audit_forgets(mechanism: Mechanism[Any], rounds: int) -> None:
+    """Once its target is audited, a report has left no trace in the state.
+
+    Two runs that differ in one report make the same draws; while their audits agree, their states are equal again
+    from the first audit of the report's target on.
+    """
+    agreed = 0
+    for seed in range(40):
+        stream = _example_stream(rounds, mechanism.n_targets, seed)
+        target = seed % mechanism.n_targets
+        other = stream.copy()
+        other[0, target] += 1
+        states = mechanism.init(), mechanism.init()
+        noises = ReplayNoise(bytes([seed]) * 32), ReplayNoise(bytes([seed]) * 32)
+        for reports, extra in zip(stream, other, strict=True):
+            (audit,), first = mechanism.step(states[0], reports[None], noises[0])
+            (same,), second = mechanism.step(states[1], extra[None], noises[1])
+            states = first, second
+            if audit != same:
+                break
+            if audit == target:
+                assert _same(*states), "after the audit of its target a report is still in the state"
+                agreed += 1
+                break
+    assert agreed, "no run audited the report's target in time: raise rounds"
+
+
+def check_guarantee_is_public(mechanism: Mechanism[Any], rounds: int) -> None:
+    """The guarantee is the same before and after any reports."""
+    before = mechanism.guarantee()
+    _play(mechanism, _example_stream(rounds, mechanism.n_targets), ReplayNoise(bytes(32)))
+    assert mechanism.guarantee() == before, "the guarantee changed with the data"
+
+
+def check_counter(counter: Counter[Any], rounds: int = 12) -> None:
+    """All checks of a counter: exact counts without noise, and a restart that forgets."""
+    check_counter_is_exact(counter, rounds)
+    check_restart_forgets(counter, rounds)
+
+
+def check_counter_is_exact(counter: Counter[Any], rounds: int) -> None:
+    """Without noise the outputs are the prefix sums."""
+    stream = _example_stream(rounds, 4)
+    state = counter.init(1, 4)
+    for t, reports in enumerate(stream):
+        noisy, state = counter.step(state, reports[None], ZeroNoise())
+        assert np.array_equal(noisy[0], stream[: t + 1].sum(axis=0)), f"without noise, round {t + 1} is miscounted"
+
+
+def check_restart_forgets(counter: Counter[Any], rounds: int) -> None:
+    """After a restart an instance counts, and draws, like a fresh one; the other instances go on undisturbed."""
+    stream = _example_stream(rounds, 2)
+    half = rounds // 2
+    noise, same_noise = ReplayNoise(bytes(32)), ReplayNoise(bytes(32))
+    restarted = untouched = counter.init(1, 2)
+    for reports in stream[:half]:
+        _, restarted = counter.step(restarted, reports[None], noise)
+        _, untouched = counter.step(untouched, reports[None], same_noise)
+    restarted = counter.restart(restarted, np.array([[True, False]]))
+    fresh, fresh_noise = counter.init(1, 2), ReplayNoise(bytes([1]) * 32)
+    noise, same_noise = ReplayNoise(bytes([1]) * 32), ReplayNoise(bytes([1]) * 32)
+    for reports in stream[half:]:
+        counts, restarted = counter.step(restarted, reports[None], noise)
+        same_counts, untouched = counter.step(untouched, reports[None], same_noise)
+        fresh_counts, fresh = counter.step(fresh, reports[None], fresh_noise)
+        assert counts[0, 0] == fresh_counts[0, 0], "a restarted counter remembers its past"
+        assert counts[0, 1] == same_counts[0, 1], "restarting one counter disturbed another"
+
+
+def _example_stream(rounds: int, n_targets: int, seed: int = 0) -> IntArray:
+    return np.random.default_rng(seed).poisson(1.5, (rounds, n_targets))
+
+
+def _play(mechanism: Mechanism[Any], stream: IntArray, noise: Noise) -> IntArray:
+    run = AuditRun(mechanism, noise)
+    return np.array([run.step(reports) for reports in stream])
+
+
+def _same(state: Any, other: Any) -> bool:
+    return bool(pack(state) == pack(other))
