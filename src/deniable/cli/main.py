@@ -1,0 +1,96 @@
+"""The command `deniable`: one file a command, and here what they share, how errors are shown and the exit code."""
+
+import io
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.main import get_command
+
+from deniable.cli.audit import audit
+from deniable.errors import DeniableError
+
+# Typer names only this subclass of Click's usage errors, and depending on its version brings Click along or not.
+UsageError: Any = typer.BadParameter.__base__
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+app.command()(audit)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"deniable {version('deniable')}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def deniable(
+    context: typer.Context,
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Choose whom to audit next from confidential report counts, so that nobody who watches the audits can tell
+    whether any one report was filed, by more than a stated, proven margin.
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command with these arguments (by default the program's own) and return the exit code.
+
+    0: done. 2: the input or the usage was wrong, and one line on stderr says how. 130: interrupted. 1: the
+    reader of the output went away, or a bug in deniable.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal without Unicode must not cost a transcript
+    try:
+        code: int | None = get_command(app).main(
+            args=None if args is None else list(args), prog_name="deniable", standalone_mode=False
+        )
+        if sys.stdout is not None:
+            sys.stdout.flush()  # here, where a failure can still be told
+    except DeniableError as error:
+        return _fail(str(error))
+    except UsageError as error:
+        return _fail(_usage(error))
+    except (KeyboardInterrupt, typer.Abort):
+        return 130
+    except OSError as error:
+        _abandon_stdout()
+        return 1 if isinstance(error, BrokenPipeError) else _fail(f"cannot write the output: {error.strerror}")
+    except Exception as error:
+        return _fail(_bug(error), code=1)
+    return code or 0
+
+
+def _usage(error: Any) -> str:
+    message = error.format_message().rstrip(".")
+    help_at = error.ctx.command_path if error.ctx else "deniable"
+    return f"{message[:1].lower()}{message[1:]}; see {help_at} --help"
+
+
+def _bug(error: Exception) -> str:
+    """Neither the exception's own text nor a traceback, since either may quote a count."""
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{type(error).__name__} in {Path(at.filename).name}, line {at.lineno}"
+    return f"this is a bug in deniable ({where}); please report it"
+
+
+def _fail(message: str, code: int = 2) -> int:
+    with suppress(OSError):
+        print("error:", " ".join(message.split("\n")), file=sys.stderr)
+    return code
+
+
+def _abandon_stdout() -> None:
+    """Python flushes stdout once more when it ends, and would complain again."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
