@@ -1,5 +1,6 @@
 # Two commands: `make demo` shows what deniable does, `make test` proves it. Both set up what they need.
 PYTHON ?= python3
+export NO_MKDOCS_2_WARNING := 1
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready

@@ -151,3 +151,8 @@ def test_error_bound_state_is_not_needed_twice() -> None:
     assert first == counter.error_bound(state, np.array([[40, 0, 0]]))
     assert 0 < first[0] < 1
     assert counter.error_bound(ToeplitzState(*vars(counter.init(1, 3)).values()), np.array([[400, 0, 0]]))[0] < 1e-9
+
+
+def test_an_absurd_horizon_is_refused_before_any_work() -> None:
+    with pytest.raises(dn.DeniableError, match="horizon must be at most 1000000 rounds"):
+        toeplitz(0.1, 10**12)

@@ -49,7 +49,8 @@ class ToeplitzCounter:
 
     `variance` is sigma**2 of the fresh noise in units of 4**-GRID_BITS. The noise drawn is a discrete Gaussian
     of variance `variance + 1/12`, which over a run of T rounds is within T * 4.9e-4 / variance**2 in total
-    variation of a rounded Gaussian of variance `variance`; a rounded Gaussian is post-processing of the
+    variation of a rounded Gaussian of variance `variance` (docs/explanation/exact-arithmetic.md proves it for
+    every variance from LEAST_VARIANCE on); a rounded Gaussian is post-processing of the
     continuous one, so `prop:base-counter-privacy` applies to it exactly. Both worlds together add
     2 T * 4.9e-4 / variance**2 < 1e-20 to delta, which SAFETY covers many times over.
 
@@ -61,9 +62,7 @@ class ToeplitzCounter:
     variance: int
 
     def __post_init__(self) -> None:
-        check_whole("horizon", self.horizon, least=1)
-        if self.horizon > MAX_HORIZON:
-            raise DeniableError(f"horizon must be at most {MAX_HORIZON} rounds, got {self.horizon}")
+        _check_horizon(self.horizon)
         check_whole("variance", self.variance, least=LEAST_VARIANCE)
 
     @property
@@ -123,7 +122,7 @@ class ToeplitzCounter:
 def toeplitz(delta: float, horizon: int) -> ToeplitzCounter:
     """The Toeplitz counter calibrated to (0, delta)-DP on runs of at most `horizon` rounds (`eq:def_variance`)."""
     check_delta(delta)
-    check_whole("horizon", horizon, least=1)
+    _check_horizon(horizon)
     least = Fraction(squared_sensitivity(horizon)) / (4 * Fraction(kappa(delta)) ** 2)
     return ToeplitzCounter(horizon, math.ceil(least * (1 + Fraction(SAFETY))))
 
@@ -162,6 +161,11 @@ def decoder(horizon: int) -> FloatArray:
     out: FloatArray = np.ldexp(2 * f - truncated, -GRID_BITS)
     out.flags.writeable = False
     return out
+
+
+def _check_horizon(horizon: int) -> None:
+    if check_whole("horizon", horizon, least=1) > MAX_HORIZON:
+        raise DeniableError(f"horizon must be at most {MAX_HORIZON} rounds, got {horizon}")
 
 
 def _append(history: ExactArray, newest: ExactArray) -> ExactArray:
