@@ -6,9 +6,8 @@ import pytest
 from scipy.special import ndtr
 
 import deniable as dn
+from deniable.counters.grid import GRID_BITS, LEAST_VARIANCE
 from deniable.counters.toeplitz import (
-    GRID_BITS,
-    LEAST_VARIANCE,
     ToeplitzCounter,
     ToeplitzState,
     decoder,
@@ -16,6 +15,7 @@ from deniable.counters.toeplitz import (
     squared_sensitivity,
     toeplitz,
 )
+from deniable.guarantee import Gaussian
 from deniable.testing import ZeroNoise
 
 
@@ -73,17 +73,47 @@ def test_private_path_is_python_integers() -> None:
 
 
 def test_release_is_encoded_reports_plus_noise() -> None:
-    """Y = F x + z, with the noise that the same seed gives on its own."""
-    counter, reports = toeplitz(0.1, 3), [[3, 0], [1, 2], [0, 5]]
+    """The release is y = F x + z in exact integers: long runs, counts beyond floats, and a restart."""
+    rounds, restart = 60, 17
+    counter = toeplitz(0.1, rounds)
+    reports = np.random.default_rng(3).integers(0, 10**9, (rounds, 1, 2)) | 1
     noise, state = dn.ReplayNoise(bytes(32)), counter.init(1, 2)
-    for row in reports:
-        _, state = counter.step(state, np.array([row]), noise)
+    for t, row in enumerate(reports):
+        if t == restart:
+            state = counter.restart(state, np.array([[True, False]]))
+        _, state = counter.step(state, row, noise)
     again = dn.ReplayNoise(bytes(32))
-    fresh = [again.gaussian(Fraction(12 * counter.variance + 1, 12), (1, 2)) for _ in range(3)]
-    f = encoder(3)
-    for t in range(3):
-        clean = sum(f[t - s] * np.array([reports[s]], dtype=object) for s in range(t + 1))
-        assert (state.encoded[t] == clean + fresh[t]).all()
+    fresh = [again.gaussian(Fraction(12 * counter.variance + 1, 12), (1, 2)) for _ in range(rounds)]
+    f = encoder(rounds).tolist()
+    for target, start in ((0, restart), (1, 0)):
+        for t in range(start, rounds):
+            clean = sum(f[t - s] * int(reports[s, 0, target]) for s in range(start, t + 1))
+            assert state.encoded[t, 0, target] == clean + fresh[t][0, target]
+
+
+@pytest.mark.parametrize("position", [0, 7, 39])
+def test_one_report_shifts_the_release_by_a_column_of_the_encoder(position: int) -> None:
+    """With the same noise, y(filed) - y(not filed) is a column of F, no longer than the sensitivity."""
+    counter, releases = toeplitz(0.1, 40), []
+    for extra in (0, 1):
+        state, noise = counter.init(1, 2), dn.ReplayNoise(bytes(32))
+        for t in range(40):
+            _, state = counter.step(state, np.array([[3 + extra * (t == position), 1]]), noise)
+        releases.append(state.encoded)
+    shift = (releases[1] - releases[0])[:, 0, 0]
+    assert shift.tolist() == [0] * position + encoder(40).tolist()[: 40 - position]
+    assert sum(shift**2) <= squared_sensitivity(40)
+    assert not (releases[1] - releases[0])[:, 0, 1].any()
+
+
+@pytest.mark.parametrize("delta", [1e-9, 0.01, 0.1, 0.7])
+@pytest.mark.parametrize("horizon", [1, 3, 1000])
+def test_the_stated_curve_is_not_below_the_true_one(delta: float, horizon: int) -> None:
+    """The stated mu is at least M_T / sigma, as exact fractions."""
+    counter = toeplitz(delta, horizon)
+    curve = counter.guarantee().curve
+    assert isinstance(curve, Gaussian)
+    assert Fraction(curve.mu) ** 2 * counter.variance >= squared_sensitivity(horizon)
 
 
 def test_restart_deletes_the_run_and_trims_the_window() -> None:
@@ -139,7 +169,7 @@ def rounded_minus_discrete(s: float) -> float:
 
 @pytest.mark.parametrize("s", [1.0, 1.5, 2.0, 4.0, 8.0, 16.0])
 def test_discretisation_error(s: float) -> None:
-    """4.9e-4 / s^4, the constant in ToeplitzCounter; without the 1/12 it would be of order 1 / s^2."""
+    """4.9e-4 / s^4, the constant in GaussianCounter; without the 1/12 it would be of order 1 / s^2."""
     assert rounded_minus_discrete(s) <= 4.9e-4 / s**4 * 1.05
 
 
@@ -156,3 +186,8 @@ def test_error_bound_state_is_not_needed_twice() -> None:
 def test_an_absurd_horizon_is_refused_before_any_work() -> None:
     with pytest.raises(dn.DeniableError, match="horizon must be at most 1000000 rounds"):
         toeplitz(0.1, 10**12)
+
+
+def test_an_absurd_delta_is_refused() -> None:
+    with pytest.raises(dn.DeniableError, match="delta must be at least 1e-15"):
+        toeplitz(1e-300, 10)

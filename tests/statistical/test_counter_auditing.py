@@ -1,14 +1,13 @@
 """The law of counter auditing: fixed seeds, each test fails on correct code with probability at most 1e-6."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy.stats import binom, chi2_contingency, norm
+from tests.counters.controls import HalvedSigma, LateByOneRound, NeverRestarts
 from tests.statistical.reference import naive_sigma, naive_transcripts, prefix_root
 
 import deniable as dn
-from deniable.arrays import BoolArray, FloatArray, IntArray
+from deniable.arrays import FloatArray, IntArray
 from deniable.counters.toeplitz import ToeplitzCounter, ToeplitzState, toeplitz
 from deniable.mechanisms import CounterAuditing
 from deniable.noise import Noise
@@ -18,23 +17,7 @@ STREAM = np.array([[1, 0], [0, 2], [3, 0], [0, 1]])
 HORIZON, DELTA = 4, 0.3
 
 
-class HalvedSigma(ToeplitzCounter):
-    def step(self, state: ToeplitzState, reports: IntArray, noise: Noise) -> Any:
-        return ToeplitzCounter(self.horizon, self.variance // 4).step(state, reports, noise)
-
-
-class SkippedRestart(ToeplitzCounter):
-    def restart(self, state: ToeplitzState, audited: BoolArray) -> ToeplitzState:
-        return state
-
-
-class OffByOneRound(ToeplitzCounter):
-    def step(self, state: ToeplitzState, reports: IntArray, noise: Noise) -> Any:
-        late = state.reports[-1].astype(np.int64) if len(state.reports) else np.zeros_like(reports)
-        return super().step(state, late, noise)
-
-
-PLANTED = [HalvedSigma, SkippedRestart, OffByOneRound]
+PLANTED = [HalvedSigma, NeverRestarts, LateByOneRound]
 
 
 def outputs(counter: ToeplitzCounter, noise: Noise, instances: int) -> FloatArray:
@@ -112,7 +95,7 @@ def exact_transcripts(counter: ToeplitzCounter, runs: int, seed: int) -> IntArra
     state, rounds = mechanism.init(runs), []
     for reports in STREAM:
         audits, state = mechanism.step(state, np.broadcast_to(reports, (runs, 2)), noise)
-        rounds.append(audits)
+        rounds.append(audits[:, 0])
     return np.stack(rounds, axis=1)
 
 

@@ -8,6 +8,7 @@ from scipy.stats import chisquare
 
 import deniable as dn
 from deniable.arrays import IntArray
+from deniable.attack.exact import Law
 from deniable.mechanisms import Mechanism
 from deniable.noise import Noise
 
@@ -20,11 +21,11 @@ def sample(mechanism: Mechanism[Any], noise: Noise, runs: int) -> IntArray:
     state, rounds = mechanism.init(runs), []
     for reports in STREAM:
         audits, state = mechanism.step(state, np.broadcast_to(reports, (runs, 3)), noise)
-        rounds.append(audits)
+        rounds.append(audits[:, 0])
     return np.stack(rounds, axis=1)
 
 
-def follows(transcripts: IntArray, law: dict[tuple[int, ...], Any]) -> bool:
+def follows(transcripts: IntArray, law: Law) -> bool:
     seen = dict.fromkeys(law, 0)
     for row in transcripts.tolist():
         if tuple(row) not in seen:

@@ -256,8 +256,8 @@ def test_race() -> None:
     batch = np.tile(np.array(counts, dtype=np.int64), (20_000, 1))
     shares = {target: float(weights[count]) for target, count in enumerate(counts)}
 
-    chosen = ReplayNoise(SEED).race(Table(weights), batch).tolist()
-    off_by_one = ReplayNoise(SEED).race(Table(weights), batch + 1).tolist()  # planted bug
+    chosen = ReplayNoise(SEED).race(Table(weights), batch, np.ones_like(batch)).tolist()
+    off_by_one = ReplayNoise(SEED).race(Table(weights), batch + 1, np.ones_like(batch)).tolist()  # planted bug
     assert goodness_of_fit(chosen, shares) > LEVEL
     assert goodness_of_fit(off_by_one, shares) < LEVEL
 

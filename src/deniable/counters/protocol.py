@@ -1,6 +1,6 @@
 """What counter auditing asks of a continual counter (`def:ccm`)."""
 
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from deniable.arrays import BoolArray, FloatArray, IntArray
 from deniable.guarantee import Guarantee
@@ -9,6 +9,7 @@ from deniable.noise import Noise
 S = TypeVar("S")
 
 
+@runtime_checkable
 class Counter(Protocol[S]):
     """A (0, delta)-private continual counter, one instance for every target of every run.
 
