@@ -100,7 +100,7 @@ def test_golden_arrays() -> None:
 
     assert np.flatnonzero(fresh().bernoulli(Fraction(1, 3), 8)).tolist() == [2, 3, 4, 6, 7]
     assert fresh().choose(eligible).tolist() == [2, 3, 0, 0, 0, 3]
-    assert fresh().race(Cubes(), counts).tolist() == [3, 0, 1, 0, 2, 3]
+    assert fresh().race(Cubes(), counts, np.ones_like(counts)).tolist() == [3, 0, 1, 0, 2, 3]
     assert gaussian.tolist() == [[636122470, -2134790968], [2873925338, -2700184861]]
 
 
@@ -126,7 +126,9 @@ def test_choose_gives_each_eligible_target_the_same_probability() -> None:
 
 def test_race_gives_each_target_its_share_of_the_weights() -> None:
     growth = Same(np.array([[3, 1, 7, 2]], dtype=object))
-    chances, undecided = tree(lambda noise: int(noise.race(growth, np.zeros((1, 4), dtype=np.int64))[0]))
+    chances, undecided = tree(
+        lambda noise: int(noise.race(growth, np.zeros((1, 4), dtype=np.int64), np.ones((1, 4), dtype=np.int64))[0])
+    )
     assert chances == {c: Fraction(weight, 13) for c, weight in enumerate((3, 1, 7, 2))}
     assert undecided == 0
 
@@ -184,13 +186,15 @@ def test_arrays_have_their_types() -> None:
     assert noise.bernoulli(Fraction(1, 2), 0).shape == (0,)
     assert noise.choose(np.ones((4, 3), dtype=np.bool_)).dtype == np.int64
     assert noise.choose(np.ones((0, 3), dtype=np.bool_)).shape == (0,)
-    assert noise.race(Cubes(), np.zeros((4, 3), dtype=np.int64)).dtype == np.int64
-    assert noise.race(Cubes(), np.zeros((0, 3), dtype=np.int64)).shape == (0,)
+    assert noise.race(Cubes(), np.zeros((4, 3), dtype=np.int64), np.ones((4, 3), dtype=np.int64)).dtype == np.int64
+    assert noise.race(Cubes(), *np.zeros((2, 0, 3), dtype=np.int64)).shape == (0,)
 
 
 def test_race_weights_may_be_of_any_size() -> None:
     growth = Same(np.array([[1, 2**5000, 1]], dtype=object))
-    assert ReplayNoise(SEED).race(growth, np.zeros((1, 3), dtype=np.int64)).tolist() == [1]
+    assert ReplayNoise(SEED).race(
+        growth, np.zeros((1, 3), dtype=np.int64), np.ones((1, 3), dtype=np.int64)
+    ).tolist() == [1]
 
 
 def test_certain_coins_use_no_randomness() -> None:
@@ -257,7 +261,7 @@ def test_bad_arguments(draw: Callable[[ExactNoise], object], message: str) -> No
 def test_race_refuses_weights_that_are_not_positive_integers(weight: object) -> None:
     growth = Same(np.array([[1, weight]], dtype=object))
     with pytest.raises(DeniableError, match=r"^growth must give a positive Python integer for every count$"):
-        ReplayNoise(SEED).race(growth, np.array([[4711, 4711]]))
+        ReplayNoise(SEED).race(growth, np.array([[4711, 4711]]), np.array([[1, 1]]))
 
 
 @pytest.mark.parametrize("seed", [SECRET[:31], SECRET + b"0", b"", SECRET.decode(), bytearray(SECRET), 32])
@@ -368,3 +372,23 @@ def tree(
 
 def assert_within(least: Fraction, value: float, slack: Fraction) -> None:
     assert least - 1e-12 <= value <= least + slack + 1e-12
+
+
+@pytest.mark.parametrize(("share", "target"), [(0, 0), (1, 0), (2, 2), (3, 2)])
+def test_public_weights_multiply_and_zero_leaves_out(share: int, target: int) -> None:
+    """The first 2 phi(0) points of the total lead to target 0, the other 3 phi(1) to target 2."""
+    counts, weights = np.array([[0, 5, 1]]), np.array([[2, 0, 3]])
+    phi = Cubes().exact(counts)[0]
+    ends = 2 * phi[0], 2 * phi[0] + 3 * phi[2]
+
+    class AtAPoint(ReplayNoise):
+        def below(self, n: int) -> int:
+            assert n == ends[1]
+            return int((0, ends[0] - 1, ends[0], ends[1] - 1)[share])
+
+    assert AtAPoint(SEED).race(Cubes(), counts, weights).tolist() == [target]
+
+
+def test_a_race_needs_a_runner() -> None:
+    with pytest.raises(DeniableError, match="at least one eligible target"):
+        ReplayNoise(SEED).race(Cubes(), np.zeros((1, 3), dtype=np.int64), np.zeros((1, 3), dtype=np.int64))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.run import FORMAT
+from deniable.run import FORMAT, identity
 
 BAD_ROUNDS: list[tuple[Any, str]] = [
     ([1, 2], "a round has 3 counts"),
@@ -43,9 +43,10 @@ def test_sparse_and_dense_rounds_are_the_same() -> None:
 
 
 def test_the_run_shows_no_secret() -> None:
-    run = dn.AuditRun(dn.Race(3, 1.5))
+    run = dn.AuditRun(RACE)
     run.step([987654, 0, 0])
-    assert repr(run) == "AuditRun(Race(n_targets=3, rho=1.5), rounds=1)"
+    assert repr(run) == f"AuditRun({RACE!r}, rounds=1)"
+    assert "987654" not in repr(vars(run))
 
 
 def test_system_noise_is_the_default_and_differs_between_runs() -> None:
@@ -76,13 +77,32 @@ def test_a_simulated_run_cannot_go_on_for_real() -> None:
         dn.AuditRun.restore(mechanism, run.save()).step([0, 0, 0])
 
 
-def signed(body: Any) -> bytes:
-    raw = json.dumps(body).encode()
+def digested(raw: bytes) -> bytes:
     return sha256(raw).hexdigest().encode() + b"\n" + raw
 
 
-GOOD = {"format": FORMAT, "mechanism": "Race(n_targets=3, rho=1.5)"}
+def signed(body: Any) -> bytes:
+    return digested(json.dumps(body).encode())
+
+
+RACE = dn.Race(3, 1.5)
+NONE = {"dtype": "int64", "shape": [1, 3], "values": [0, 0, 0]}
+HISTORY = {
+    "rounds": 1,
+    "last": NONE,
+    "audits": NONE,
+    "present": {"dtype": "bool", "shape": [1, 3], "values": [True, True, True]},
+}
 COUNTS = {"dtype": "int64", "shape": [1, 3], "values": [7, 0, 0]}
+GOOD = {"format": FORMAT, "mechanism": identity(RACE), "state": {"history": HISTORY, "private": COUNTS}}
+
+
+def damaged(**changes: Any) -> bytes:
+    return signed(GOOD | {"state": {"history": HISTORY, "private": COUNTS} | changes})
+
+
+def test_a_good_saved_run_is_not_refused() -> None:
+    assert dn.AuditRun.restore(RACE, signed(GOOD)).rounds == 1
 
 
 @pytest.mark.parametrize(
@@ -93,21 +113,31 @@ COUNTS = {"dtype": "int64", "shape": [1, 3], "values": [7, 0, 0]}
         (signed(GOOD)[:-1], "damaged"),
         (signed([]), "must have format"),
         (signed({"format": "deniable-run/99"}), "must have format deniable-run/1"),
-        (signed(GOOD | {"mechanism": "Greedy(n_targets=3)", "state": {}}), "belongs to Greedy"),
-        (signed(GOOD), "damaged"),
+        (signed(GOOD | {"mechanism": "Greedy(n_targets=3)"}), "belongs to Greedy"),
+        (signed(GOOD | {"state": None}), "damaged"),
         (signed(GOOD | {"state": {}}), "damaged"),
-        (signed(GOOD | {"state": {"rounds": 1, "counts": COUNTS | {"shape": [3]}}}), "damaged"),
-        (signed(GOOD | {"state": {"rounds": 1, "counts": COUNTS | {"dtype": "float64"}}}), "damaged"),
-        (signed(GOOD | {"state": {"rounds": 1, "counts": COUNTS | {"values": [1.5, 0, 0]}}}), "damaged"),
-        (signed(GOOD | {"state": {"rounds": 1, "counts": COUNTS | {"values": [2**70, 0, 0]}}}), "damaged"),
-        (signed(GOOD | {"state": {"rounds": -1, "counts": COUNTS}}), "damaged"),
-        (signed(GOOD | {"state": {"rounds": 1, "counts": COUNTS, "more": 1}}), "damaged"),
+        (damaged(private=COUNTS | {"shape": [3]}), "damaged"),
+        (damaged(private=COUNTS | {"shape": [1, 2], "values": [1, 2]}), "damaged"),
+        (damaged(private=COUNTS | {"dtype": "float64"}), "damaged"),
+        (damaged(private=COUNTS | {"dtype": "complex"}), "damaged"),
+        (damaged(private=COUNTS | {"values": [1.5, 0, 0]}), "damaged"),
+        (damaged(private=COUNTS | {"values": [2**70, 0, 0]}), "damaged"),
+        (damaged(private=COUNTS | {"values": [-1, 0, 0]}), "damaged"),
+        (damaged(private=COUNTS | {"values": [2**63 - 1, 0, 0]}), "damaged"),
+        (damaged(history=HISTORY | {"rounds": -1}), "damaged"),
+        (damaged(history=HISTORY | {"last": NONE | {"values": [2, 0, 0]}}), "damaged"),
+        (digested(b"not json"), "damaged"),
+        (digested(b"[" * 100_000), "damaged"),
+        (damaged(history=HISTORY | {"rounds": "1"}), "damaged"),
+        (damaged(history=HISTORY | {"present": NONE}), "damaged"),
+        (damaged(more=1), "damaged"),
     ],
 )
 def test_a_damaged_saved_run_is_refused(blob: bytes, says: str) -> None:
     with pytest.raises(dn.DeniableError, match=says) as caught:
-        dn.AuditRun.restore(dn.Race(3, 1.5), blob)
+        dn.AuditRun.restore(RACE, blob)
     assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
 def test_every_damaged_byte_is_noticed() -> None:
@@ -118,3 +148,24 @@ def test_every_damaged_byte_is_noticed() -> None:
         damaged = blob[:at] + bytes([blob[at] ^ 1]) + blob[at + 1 :]
         with pytest.raises(dn.DeniableError):
             dn.AuditRun.restore(run.mechanism, damaged)
+
+
+def test_a_copy_older_than_the_published_rounds_is_refused() -> None:
+    run = dn.AuditRun(RACE)
+    run.step([1, 2, 3])
+    old = run.save()
+    run.step([0, 0, 0])
+    assert dn.AuditRun.restore(RACE, run.save(), rounds=2).rounds == 2
+    with pytest.raises(dn.DeniableError, match="has closed 1 rounds, but 2 are published"):
+        dn.AuditRun.restore(RACE, old, rounds=2)
+
+
+def test_a_mismatched_history_is_refused() -> None:
+    """Toeplitz states whose parts are of different rounds."""
+    tca = dn.CounterAuditing.calibrate(3, 0.1, horizon=9)
+    run = dn.AuditRun(tca)
+    run.step([1, 2, 3])
+    saved = json.loads(run.save().partition(b"\n")[2])
+    saved["state"]["private"]["encoded"] = {"dtype": "exact", "shape": [0, 1, 3], "values": []}
+    with pytest.raises(dn.DeniableError, match="damaged"):
+        dn.AuditRun.restore(tca, signed(saved))

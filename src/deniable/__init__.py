@@ -9,12 +9,13 @@ can tell whether any one report was filed, by more than a stated, proven margin.
 0.05
 """
 
-from deniable import counters
+from deniable import counters, testing
 from deniable.attack import transcript_distribution
 from deniable.errors import DeniableError
 from deniable.guarantee import Guarantee
-from deniable.mechanisms import CounterAuditing, Greedy, Race, RandomizedResponse, UniformRandom
+from deniable.mechanisms import CounterAuditing, Greedy, Race, RandomizedResponse, UniformRandom, forecast
 from deniable.noise import ReplayNoise, SystemNoise
+from deniable.rules import History, Rules
 from deniable.run import AuditRun
 from deniable.simulation import SimulationNoise, Transcripts, simulate
 from deniable.streams import ReportStream
@@ -25,15 +26,19 @@ __all__ = [
     "DeniableError",
     "Greedy",
     "Guarantee",
+    "History",
     "Race",
     "RandomizedResponse",
     "ReplayNoise",
     "ReportStream",
+    "Rules",
     "SimulationNoise",
     "SystemNoise",
     "Transcripts",
     "UniformRandom",
     "counters",
+    "forecast",
     "simulate",
+    "testing",
     "transcript_distribution",
 ]

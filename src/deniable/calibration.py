@@ -207,10 +207,10 @@ def race_rho(delta: float) -> float:
     >>> round(race_rho(0.1), 6)
     1.313467
     """
-    rho = _stepped(1 + math.expm1(_race_epsilon(check_delta(delta))), 1, race_delta, delta)
-    if rho == 1:
+    # Below this, the numbers just above 1 are too far apart.
+    if check_delta(delta) < 1e-15:
         raise DeniableError(f"delta must be at least 1e-15 for race, got {delta}")
-    return rho
+    return _stepped(1 + math.expm1(_race_epsilon(delta)), 1, race_delta, delta)
 
 
 # Persons

@@ -13,6 +13,7 @@ from bisect import bisect_right
 from fractions import Fraction
 from hashlib import shake_256
 from itertools import accumulate
+from operator import mul
 from typing import NoReturn, Protocol, SupportsIndex
 from weakref import WeakSet
 
@@ -50,8 +51,11 @@ class Noise(Protocol):
         """(B, C) -> (B,): a target uniform among each row's True."""
         ...
 
-    def race(self, growth: Growth, counts: IntArray) -> IntArray:
-        """(B, C) -> (B,): target c with probability phi(n_c) / sum_j phi(n_j)."""
+    def race(self, growth: Growth, counts: IntArray, weights: IntArray) -> IntArray:
+        """(B, C) and (B, C) -> (B,): target c with probability w_c phi(n_c) / sum_j w_j phi(n_j).
+
+        Public weights are whole numbers; 0 leaves a target out.
+        """
         ...
 
     def gaussian(self, variance: Fraction, shape: tuple[int, ...]) -> ExactArray:
@@ -62,6 +66,15 @@ class Noise(Protocol):
 def require_eligible(eligible: BoolArray) -> None:
     if not eligible.any(axis=1).all():
         raise DeniableError("every run needs at least one eligible target, got a run with none")
+
+
+def race_weights(growth: Growth, counts: IntArray, weights: IntArray) -> list[list[int]]:
+    """w_c phi(n_c) for every target of every run, exact."""
+    phis = growth.exact(counts).tolist()
+    # A float would end exactness, a fixed-width integer could wrap around in the sum.
+    if not all(type(phi) is int and phi > 0 for row in phis for phi in row):
+        raise DeniableError("growth must give a positive Python integer for every count")
+    return [list(map(mul, row, phi)) for row, phi in zip(weights.tolist(), phis, strict=True)]
 
 
 class ExactNoise:
@@ -198,14 +211,11 @@ class ExactNoise:
         rows = [np.flatnonzero(row) for row in eligible]
         return np.array([row[self.below(len(row))] for row in rows], dtype=np.int64)
 
-    def race(self, growth: Growth, counts: IntArray) -> IntArray:
-        """(B, C) -> (B,): target c with probability phi(n_c) / sum_j phi(n_j)."""
-        rows: list[list[int]] = growth.exact(counts).tolist()
-        # A float would end exactness, a fixed-width integer could wrap around in the sum.
-        if not all(type(weight) is int and weight > 0 for row in rows for weight in row):
-            raise DeniableError("growth must give a positive Python integer for every count")
+    def race(self, growth: Growth, counts: IntArray, weights: IntArray) -> IntArray:
+        """(B, C) and (B, C) -> (B,): target c with probability w_c phi(n_c) / sum_j w_j phi(n_j)."""
+        require_eligible(weights > 0)
         chosen = []
-        for row in rows:
+        for row in race_weights(growth, counts, weights):
             ends = list(accumulate(row))
             chosen.append(bisect_right(ends, self.below(ends[-1])))
         return np.array(chosen, dtype=np.int64)
@@ -229,6 +239,8 @@ class ReplayNoise(ExactNoise):
 
 class SystemNoise(ExactNoise):
     """The exact generator from 32 fresh bytes of the operating system's entropy, and again after a fork.
+
+    A restored snapshot of a whole machine would repeat its draws: make a new one for every round.
 
     >>> SystemNoise()
     SystemNoise()

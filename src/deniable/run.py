@@ -1,30 +1,37 @@
 """One audit programme's run: a mechanism, its secret state and its noise, one round at a time."""
 
+import dataclasses
 import hashlib
+import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from deniable.errors import DeniableError
-from deniable.mechanisms import Mechanism
-from deniable.noise import Noise, SystemNoise
-from deniable.state import pack, unpack
-from deniable.streams import check_round
+from deniable.errors import DeniableError, check_whole
+from deniable.mechanisms import Mechanism, State
+from deniable.mechanisms.sparse_race import SparseRace, sparse
+from deniable.noise import ExactNoise, Noise, SystemNoise
+from deniable.state import DAMAGED, pack, unpack, with_more_targets
+from deniable.streams import check_round, sparse_round
 
 FORMAT = "deniable-run/1"
 
 
 class AuditRun:
-    """Draws one audit a round.
+    """Draws the audits of one programme, round by round.
+
+    Targets are numbered from 0 and keep their numbers for good: a new one gets the next number, that of a removed
+    one is not given again.
 
     >>> import deniable as dn
     >>> run = dn.AuditRun(dn.Race.calibrate(n_targets=3, delta=0.1))
     >>> run.step([4, 0, 1]) in {0, 1, 2}
     True
-    >>> run.step({1: 2}) in {0, 1, 2}  # sparse: two reports about target 1
-    True
+    >>> len(run.select({1: 2}, audits=2))  # two reports about target 1; two audits
+    2
     """
 
     def __init__(self, mechanism: Mechanism[Any], noise: Noise | None = None) -> None:
@@ -36,42 +43,136 @@ class AuditRun:
         return f"AuditRun({self.mechanism!r}, rounds={self.rounds})"
 
     @property
+    def _state(self) -> State[Any]:
+        return self._kept.state if isinstance(self._kept, SparseRace) else self._kept
+
+    @_state.setter
+    def _state(self, state: State[Any]) -> None:
+        present = state.history.present[0]
+        self.mechanism.check_targets(int(present.sum()), len(present))
+        self._present, self._n_present = present, int(present.sum())
+        self._kept: SparseRace | State[Any] = state
+        if sparse(self.mechanism) and isinstance(self._noise, ExactNoise):
+            self._kept = SparseRace(self.mechanism, state, self._noise)
+
+    @property
     def rounds(self) -> int:
         """Rounds closed so far."""
-        rounds: int = self._state.rounds
-        return rounds
+        return self._kept.rounds if isinstance(self._kept, SparseRace) else self._kept.history.rounds
+
+    @property
+    def targets(self) -> tuple[int, ...]:
+        """The numbers of the targets that take part."""
+        return tuple(np.flatnonzero(self._present).tolist())
 
     def step(self, reports: ArrayLike | Mapping[int, int]) -> int:
-        """Close a round with these new reports, C counts or {target: count}; returns the audited target, 0-based.
+        """Close a round with one audit; returns the audited target. See `select`."""
+        return self.select(reports)[0]
 
+    def select(self, reports: ArrayLike | Mapping[int, int], audits: int = 1) -> tuple[int, ...]:
+        """Close a round: this round's new reports in, the audited targets in the order drawn out.
+
+        Reports are one count for every target there ever was (0 for removed ones), or a mapping {target: count}.
         Where anything is refused, the run is as it was before.
         """
-        counts = check_round(reports, self.mechanism.n_targets)
-        audits, self._state = self.mechanism.step(self._state, counts[None], self._noise)
-        return int(audits[0])
+        filed = sparse_round(reports, len(self._present))
+        self._check_present(filed)
+        self.mechanism.check_round(self.rounds, self._n_present, audits)
+        if isinstance(self._kept, SparseRace):
+            return self._kept.select(filed, audits)
+        dense = check_round(filed, len(self._present))
+        drawn, self._kept = self.mechanism.step(self._kept, dense[None], self._noise, audits)
+        return tuple(drawn[0].tolist())
+
+    def add_targets(self, n: int) -> tuple[int, ...]:
+        """Let n more targets take part from the next round on; returns their numbers.
+
+        The guarantee covers targets that join at times which do not depend on reports; one that is added *because*
+        of a report is not covered.
+        """
+        check_whole("n", n, least=1)
+        wider = with_more_targets(self._state, n)
+        new = np.arange(len(self._present), len(self._present) + n)
+        history = wider.history
+        history.last[:, new] = history.rounds  # the arrays are fresh copies
+        history.present[:, new] = True
+        self._state = wider
+        return tuple(new.tolist())
+
+    def remove_targets(self, targets: Iterable[int]) -> None:
+        """Take these targets out for good; what was known about them is deleted. At least two must be left."""
+        removed = dict.fromkeys(targets, 1)
+        check_round(removed, len(self._present))
+        self._check_present(removed)
+        if self._n_present - len(removed) < 2:
+            raise DeniableError(
+                f"at least two targets must be left, but {self._n_present} take part and {len(removed)} would go"
+            )
+        mask = np.zeros((1, len(self._present)), dtype=np.bool_)
+        mask[0, list(removed)] = True
+        state = self._state
+        history = dataclasses.replace(state.history, present=state.history.present & ~mask)
+        self._state = State(history, self.mechanism.forget(state.private, mask))
+
+    def _check_present(self, targets: Mapping[int, int]) -> None:
+        for target in targets:
+            if not self._present[target]:
+                raise DeniableError(f"target {target} was removed and takes no more reports")
 
     def save(self) -> bytes:
-        """Everything needed to go on later, except the noise. Secret: it holds active counts; encrypt it."""
+        """Everything needed to go on later, except the noise. Secret: it holds active counts; encrypt it.
+
+        Save before a round's audits are published, and never go back to an older copy: reports that were audited
+        would count again, and the guarantee would not cover them.
+        """
         body = json.dumps(
-            {"format": FORMAT, "mechanism": repr(self.mechanism), "state": pack(self._state)},
+            {"format": FORMAT, "mechanism": identity(self.mechanism), "state": pack(self._state)},
             separators=(",", ":"),
         ).encode()
         return hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
     @classmethod
-    def restore(cls, mechanism: Mechanism[Any], blob: bytes, noise: Noise | None = None) -> Self:
-        """The run that `save` wrote, going on with `noise` exactly as the saved one would have."""
+    def restore(
+        cls, mechanism: Mechanism[Any], blob: bytes, noise: Noise | None = None, *, rounds: int | None = None
+    ) -> Self:
+        """The run that `save` wrote, going on as the saved one would have.
+
+        `noise` is the generator of the saved run, or one with a seed never used before: a replayed seed would
+        repeat draws. `rounds` is the number of rounds published so far, if known; a copy from another time is
+        refused.
+        """
         digest, _, body = blob.partition(b"\n")
         if digest != hashlib.sha256(body).hexdigest().encode():
-            raise DeniableError("the saved run is damaged: its checksum does not match; restore it from a backup")
-        saved = json.loads(body)
+            raise DeniableError(DAMAGED)
+        try:
+            saved = json.loads(body)
+        except (ValueError, RecursionError):
+            raise DeniableError(DAMAGED) from None  # the cause holds the whole body
         if not isinstance(saved, dict) or saved.get("format") != FORMAT:
             raise DeniableError(f"the saved run must have format {FORMAT}; it was written by another version")
-        if saved.get("mechanism") != repr(mechanism):
+        if saved.get("mechanism") != identity(mechanism):
             raise DeniableError(
                 f"the saved run belongs to {saved.get('mechanism')}, not to {mechanism!r}; "
                 "restore it with its own mechanism"
             )
         run = cls(mechanism, noise)
-        run._state = unpack(run._state, saved.get("state"))
+        state = unpack(mechanism.init(), saved.get("state"))
+        if (state.history.last > state.history.rounds).any():
+            raise DeniableError(DAMAGED)
+        if rounds is not None and state.history.rounds != rounds:
+            raise DeniableError(
+                f"the saved run has closed {state.history.rounds} rounds, but {rounds} are published; "
+                "restore the copy saved after the last of them"
+            )
+        run._state = state
         return run
+
+
+def identity(mechanism: Mechanism[Any]) -> str:
+    """The mechanism and its public parameters in words; a function among them by its name."""
+    parameters = {field.name: getattr(mechanism, field.name) for field in dataclasses.fields(mechanism)}
+    shown = (
+        f"{name}={value.__module__}.{value.__qualname__}" if inspect.isfunction(value) else f"{name}={value!r}"
+        for name, value in parameters.items()
+    )
+    return f"{type(mechanism).__name__}({', '.join(shown)})"

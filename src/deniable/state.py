@@ -1,9 +1,11 @@
-"""Secret states as JSON values and back, for saving, comparing and merging them.
+"""Secret states as JSON values and back, for saving, comparing and merging them; and states for more targets.
 
-A state is a frozen dataclass of integers, arrays and further such dataclasses.
+A state is a frozen dataclass of whole numbers, arrays and further such dataclasses. The last two axes of every array
+are runs and targets.
 """
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,9 +15,20 @@ from deniable.errors import DeniableError
 
 S = TypeVar("S")
 
-DAMAGED = "the saved run is damaged: it has not the form its mechanism expects; restore it from a backup"
+DAMAGED = (
+    "the saved run is damaged; restore the copy saved after the last published round, "
+    "and no older one, which would count audited reports again"
+)
 
-DTYPES = {"exact": np.dtype(object), "int64": np.dtype(np.int64), "float64": np.dtype(np.float64)}
+DTYPES = {"exact": object, "int64": np.int64, "float64": np.float64, "bool": np.bool_}
+VALUES = {"exact": int, "int64": int, "float64": float, "bool": bool}
+
+
+class Secret:
+    """A dataclass (with repr=False) that shows none of its values, in logs, debuggers and tracebacks alike."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(secret)"
 
 
 def pack(value: Any) -> Any:
@@ -24,17 +37,28 @@ def pack(value: Any) -> Any:
         name = "exact" if value.dtype == object else value.dtype.name
         return {"dtype": name, "shape": list(value.shape), "values": value.ravel().tolist()}
     if dataclasses.is_dataclass(value):
-        return {field.name: pack(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {name: pack(inner) for name, inner in _fields(value).items()}
     return value
 
 
 def unpack(template: S, packed: Any) -> S:
-    """The state that `pack` took apart; `template` is any state of the same mechanism."""
+    """The state that `pack` took apart; `template` is any state of the same mechanism, for any number of targets."""
     try:
         state: S = _unpack(template, packed)
+        _require(len({array.shape[-2:] for array in _arrays(state)}) == 1)
     except (KeyError, TypeError, ValueError, OverflowError):
-        # From None: the cause may quote a value of the state.
-        raise DeniableError(DAMAGED) from None
+        raise DeniableError(DAMAGED) from None  # the cause may quote a value of the state
+    return state
+
+
+def with_more_targets(state: S, n: int) -> S:
+    """The state with n more targets behind the others, all zeros: nothing is known about them yet."""
+    if isinstance(state, np.ndarray):
+        # Not np.pad, which would fill up Python integers with fixed-width ones.
+        return np.concatenate([state, np.zeros((*state.shape[:-1], n), dtype=state.dtype)], axis=-1)  # type: ignore[return-value]
+    if dataclasses.is_dataclass(state) and not isinstance(state, type):
+        wider = {name: with_more_targets(inner, n) for name, inner in _fields(state).items()}
+        return dataclasses.replace(state, **wider)
     return state
 
 
@@ -42,7 +66,7 @@ def _unpack(template: Any, packed: Any) -> Any:
     if isinstance(template, np.ndarray):
         return _unpack_array(template, **packed)
     if dataclasses.is_dataclass(template) and not isinstance(template, type):
-        fields = {field.name: getattr(template, field.name) for field in dataclasses.fields(template)}
+        fields = _fields(template)
         _require(isinstance(packed, dict) and packed.keys() == fields.keys())
         return dataclasses.replace(template, **{name: _unpack(fields[name], packed[name]) for name in fields})
     _require(type(packed) is int and packed >= 0)
@@ -50,15 +74,27 @@ def _unpack(template: Any, packed: Any) -> Any:
 
 
 def _unpack_array(template: NDArray[Any], dtype: str, shape: list[int], values: list[Any]) -> NDArray[Any]:
-    # Runs and targets are the last two axes; a history before them may have any length.
-    _require(len(shape) == template.ndim)
-    _require(tuple(shape[-2:]) == template.shape[-2:])
+    # A history before the last two axes may have any length.
+    _require(len(shape) == template.ndim and shape[-2] == template.shape[-2])
     # A history is exact or simulated; counts are always integers.
     _require(DTYPES[dtype] == template.dtype or (dtype == "float64" and template.dtype == object))
-    _require(all(type(value) is (float if dtype == "float64" else int) for value in values))
-    flat = np.empty(len(values), dtype=DTYPES[dtype])
+    _require(all(type(value) is VALUES[dtype] for value in values))
+    _require(dtype != "int64" or all(0 <= value < 2**62 for value in values))  # counts, ages and rounds
+    flat: NDArray[Any] = np.empty(len(values), dtype=DTYPES[dtype])
     flat[:] = values
     return flat.reshape(shape)
+
+
+def _fields(state: Any) -> dict[str, Any]:
+    return {field.name: getattr(state, field.name) for field in dataclasses.fields(state)}
+
+
+def _arrays(state: Any) -> Iterator[NDArray[Any]]:
+    if isinstance(state, np.ndarray):
+        yield state
+    elif dataclasses.is_dataclass(state):
+        for inner in _fields(state).values():
+            yield from _arrays(inner)
 
 
 def _require(holds: bool) -> None:

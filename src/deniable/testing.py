@@ -4,15 +4,18 @@ Each takes the object under test and raises AssertionError with a sentence when 
 """
 
 import copy
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from deniable.arrays import BoolArray, ExactArray, IntArray
+from deniable.arrays import BoolArray, ExactArray, FloatArray, IntArray
+from deniable.calibration import gaussian_delta
 from deniable.counters import Counter
 from deniable.mechanisms import Mechanism
+from deniable.mechanisms.base import largest
 from deniable.noise import Growth, Noise, ReplayNoise
 from deniable.run import AuditRun
 from deniable.state import pack
@@ -35,8 +38,8 @@ class ZeroNoise:
     def choose(self, eligible: BoolArray) -> IntArray:
         return self._ties.choose(eligible)
 
-    def race(self, growth: Growth, counts: IntArray) -> IntArray:
-        return self.choose(leaders(counts))
+    def race(self, growth: Growth, counts: IntArray, weights: IntArray) -> IntArray:
+        return self.choose(largest(counts, weights > 0))
 
     def gaussian(self, variance: Fraction, shape: tuple[int, ...]) -> ExactArray:
         return np.zeros(shape, dtype=object)
@@ -55,15 +58,15 @@ class PerRunNoise:
         rows = self._rows(len(eligible))
         return np.concatenate([noise.choose(eligible[b : b + 1]) for b, noise in enumerate(rows)])
 
-    def race(self, growth: Growth, counts: IntArray) -> IntArray:
-        rows = self._rows(len(counts))
-        return np.concatenate([noise.race(growth, counts[b : b + 1]) for b, noise in enumerate(rows)])
+    def race(self, growth: Growth, counts: IntArray, weights: IntArray) -> IntArray:
+        rows = [(noise, slice(b, b + 1)) for b, noise in enumerate(self._rows(len(counts)))]
+        return np.concatenate([noise.race(growth, counts[b], weights[b]) for noise, b in rows])
 
     def gaussian(self, variance: Fraction, shape: tuple[int, ...]) -> ExactArray:
         return np.concatenate([noise.gaussian(variance, (1, *shape[1:])) for noise in self._rows(shape[0])])
 
     def _rows(self, runs: int) -> Sequence[Noise]:
-        assert runs == len(self._noises), f"{len(self._noises)} noises cannot serve {runs} runs"
+        _require(runs == len(self._noises), f"{len(self._noises)} noises cannot serve {runs} runs")
         return self._noises
 
 
@@ -76,6 +79,7 @@ def check_mechanism(mechanism: Mechanism[Any], rounds: int = 12, follows_reports
     check_step_is_pure(mechanism)
     check_audit_forgets(mechanism, rounds)
     check_guarantee_is_public(mechanism, rounds)
+    check_state_shows_nothing(mechanism, rounds)
 
 
 def check_zero_noise_is_greedy(mechanism: Mechanism[Any], rounds: int) -> None:
@@ -84,7 +88,7 @@ def check_zero_noise_is_greedy(mechanism: Mechanism[Any], rounds: int) -> None:
     transcript = _play(mechanism, stream, ZeroNoise())
     active = active_counts(stream, transcript)
     missed = ~leaders(active)[np.arange(rounds), transcript]
-    assert not missed.any(), f"without noise, round {missed.argmax() + 1} did not audit a leader"
+    _require(not missed.any(), f"without noise, round {missed.argmax() + 1} did not audit a leader")
 
 
 def check_batch_equals_loop(mechanism: Mechanism[Any], rounds: int) -> None:
@@ -93,10 +97,11 @@ def check_batch_equals_loop(mechanism: Mechanism[Any], rounds: int) -> None:
     state, noise = mechanism.init(3), PerRunNoise([ReplayNoise(bytes([b]) * 32) for b in range(3)])
     together = np.empty((3, rounds), dtype=np.int64)
     for t in range(rounds):
-        together[:, t], state = mechanism.step(state, streams[:, t], noise)
+        audits, state = mechanism.step(state, streams[:, t], noise)
+        together[:, t] = audits[:, 0]
     for b in range(3):
         alone = _play(mechanism, streams[b], ReplayNoise(bytes([b]) * 32))
-        assert np.array_equal(together[b], alone), f"run {b} of a batch differs from the same run alone"
+        _require(np.array_equal(together[b], alone), f"run {b} of a batch differs from the same run alone")
 
 
 def check_resume_equals_uninterrupted(mechanism: Mechanism[Any], rounds: int) -> None:
@@ -107,7 +112,7 @@ def check_resume_equals_uninterrupted(mechanism: Mechanism[Any], rounds: int) ->
     for reports in stream:
         resumed.append(run.step(reports))
         run = AuditRun.restore(mechanism, run.save(), noise)
-    assert resumed == _play(mechanism, stream, ReplayNoise(bytes(32))).tolist(), "a resumed run went another way"
+    _require(resumed == _play(mechanism, stream, ReplayNoise(bytes(32))).tolist(), "a resumed run went another way")
 
 
 def check_step_is_pure(mechanism: Mechanism[Any]) -> None:
@@ -117,7 +122,7 @@ def check_step_is_pure(mechanism: Mechanism[Any]) -> None:
     for reports in stream:
         before = copy.deepcopy(state)
         _, after = mechanism.step(state, reports[None], noise)
-        assert _same(before, state), "step changed the state it was given"
+        _require(_same(before, state), "step changed the state it was given")
         state = after
 
 
@@ -136,23 +141,36 @@ def check_audit_forgets(mechanism: Mechanism[Any], rounds: int) -> None:
         states = mechanism.init(), mechanism.init()
         noises = ReplayNoise(bytes([seed]) * 32), ReplayNoise(bytes([seed]) * 32)
         for reports, extra in zip(stream, other, strict=True):
-            (audit,), first = mechanism.step(states[0], reports[None], noises[0])
-            (same,), second = mechanism.step(states[1], extra[None], noises[1])
+            ((audit,),), first = mechanism.step(states[0], reports[None], noises[0])
+            ((same,),), second = mechanism.step(states[1], extra[None], noises[1])
             states = first, second
             if audit != same:
                 break
             if audit == target:
-                assert _same(*states), "after the audit of its target a report is still in the state"
+                _require(_same(*states), "after the audit of its target a report is still in the state")
                 agreed += 1
                 break
-    assert agreed, "no run audited the report's target in time: raise rounds"
+    _require(agreed, "no run audited the report's target in time: raise rounds")
 
 
 def check_guarantee_is_public(mechanism: Mechanism[Any], rounds: int) -> None:
     """The guarantee is the same before and after any reports."""
     before = mechanism.guarantee()
     _play(mechanism, _example_stream(rounds, mechanism.n_targets), ReplayNoise(bytes(32)))
-    assert mechanism.guarantee() == before, "the guarantee changed with the data"
+    _require(mechanism.guarantee() == before, "the guarantee changed with the data")
+
+
+def check_state_shows_nothing(mechanism: Mechanism[Any], rounds: int) -> None:
+    """The repr of a run and of its state is the same whatever was reported."""
+    shown = []
+    for busy in (0, 10**6):
+        run = AuditRun(mechanism, ReplayNoise(bytes(32)))
+        for reports in _example_stream(rounds, mechanism.n_targets):
+            run.step(reports * busy)
+        shown.append(
+            (repr(run), repr(run._state), repr(run._state.private) if hasattr(run._state.private, "__dict__") else "")
+        )
+    _require(shown[0] == shown[1], "the repr of the state shows what was reported")
 
 
 def check_counter(counter: Counter[Any], rounds: int = 12) -> None:
@@ -167,7 +185,7 @@ def check_counter_is_exact(counter: Counter[Any], rounds: int) -> None:
     state = counter.init(1, 4)
     for t, reports in enumerate(stream):
         noisy, state = counter.step(state, reports[None], ZeroNoise())
-        assert np.array_equal(noisy[0], stream[: t + 1].sum(axis=0)), f"without noise, round {t + 1} is miscounted"
+        _require(np.array_equal(noisy[0], stream[: t + 1].sum(axis=0)), f"without noise, round {t + 1} is miscounted")
 
 
 def check_restart_forgets(counter: Counter[Any], rounds: int) -> None:
@@ -186,8 +204,103 @@ def check_restart_forgets(counter: Counter[Any], rounds: int) -> None:
         counts, restarted = counter.step(restarted, reports[None], noise)
         same_counts, untouched = counter.step(untouched, reports[None], same_noise)
         fresh_counts, fresh = counter.step(fresh, reports[None], fresh_noise)
-        assert counts[0, 0] == fresh_counts[0, 0], "a restarted counter remembers its past"
-        assert counts[0, 1] == same_counts[0, 1], "restarting one counter disturbed another"
+        _require(counts[0, 0] == fresh_counts[0, 0], "a restarted counter remembers its past")
+        _require(counts[0, 1] == same_counts[0, 1], "restarting one counter disturbed another")
+
+
+def check_counter_sensitivity(counter: Counter[Any]) -> None:
+    """The claimed delta covers what the outputs of one run, of all its rounds, reveal about one report.
+
+    Complete for a counter that is linear in its reports and in Gaussian noise, whatever it looks like inside; see
+    `counter_delta`. Give it a short horizon: the privacy loss is largest over whole runs, so all rounds are played.
+    """
+    claimed = counter.guarantee().delta
+    for exact, kind in ((True, "exact"), (False, "simulated")):
+        delta = counter_delta(counter, exact)
+        _require(delta <= claimed + 1e-9, f"with {kind} noise delta is {delta:.6g}, but {claimed:.6g} is claimed")
+
+
+def counter_delta(counter: Counter[Any], exact: bool = True) -> float:
+    """The total variation distance between a run's outputs with and without a report, for the worst round of it.
+
+    A linear counter shows S x + N w, where x are the reports and w are independent standard normal draws. Feeding
+    it one report, or one draw, at a time gives the columns of S and N. A report in round j moves the outputs by
+    S e_j; seen against the noise that is a shift of length ||N^+ S e_j||, or of infinite length where no noise can
+    imitate it (`app:lem:tv-shifted`).
+    """
+    T = counter.horizon
+    _require(
+        T <= _LONGEST, f"the check needs a horizon of at most {_LONGEST} rounds: give a shorter counter of the kind"
+    )
+    draws = _Draws(np.zeros(0), exact)
+    silent = _outputs(counter, np.zeros(T), draws)
+    _require(not silent.any(), "without reports and noise the outputs are not zero")
+    from_draw = _responses(counter, np.zeros((draws.asked, T)), np.eye(draws.asked), exact)
+    from_report = _responses(counter, np.eye(T), np.zeros((T, draws.asked)), exact)
+    rng = np.random.default_rng(0)
+    reports, noise = rng.integers(0, 3, (1, T)).astype(np.float64), rng.standard_normal((1, draws.asked))
+    together = _responses(counter, reports, noise, exact)[:, 0]
+    expected = from_report @ reports[0] + from_draw @ noise[0]
+    _require(np.allclose(together, expected, rtol=1e-9, atol=1e-9), "the outputs are not linear in reports and noise")
+    shift = np.linalg.lstsq(from_draw, from_report)[0] if draws.asked else np.zeros((0, T))
+    if not np.allclose(from_draw @ shift, from_report, rtol=0, atol=1e-6):
+        return 1.0
+    return gaussian_delta(1, float(np.linalg.norm(shift, axis=0).max()))
+
+
+class _Draws:
+    """Noise that gives these draws, in standard deviations, one after another, and zeros after them."""
+
+    def __init__(self, draws: FloatArray, exact: bool) -> None:
+        self._draws, self._exact, self.asked = draws, exact, 0
+
+    def gaussian(self, variance: Fraction, shape: tuple[int, ...]) -> ExactArray:
+        size = math.prod(shape)
+        taken = self._draws[self.asked : self.asked + size]
+        self.asked += size
+        values = np.zeros(size)
+        values[: len(taken)] = taken * math.sqrt(variance)
+        # Through int: a grid unit is far below the draws that are given.
+        return (np.array([int(v) for v in values], dtype=object) if self._exact else values).reshape(shape)
+
+    def bernoulli(self, probability: Fraction, runs: int) -> BoolArray:
+        raise AssertionError(_GAUSSIAN_ONLY)
+
+    def choose(self, eligible: BoolArray) -> IntArray:
+        raise AssertionError(_GAUSSIAN_ONLY)
+
+    def race(self, growth: Growth, counts: IntArray, weights: IntArray) -> IntArray:
+        raise AssertionError(_GAUSSIAN_ONLY)
+
+
+_GAUSSIAN_ONLY = "the check is for counters whose only noise is Gaussian"
+_LONGEST = 200
+# Large enough that neither a grid nor the rounding of outputs matters, small enough for int64.
+_LARGE = 2.0**40
+
+
+def _responses(counter: Counter[Any], reports: FloatArray, draws: FloatArray, exact: bool) -> FloatArray:
+    """(n, T) reports and (n, draws) noise, in units of _LARGE -> (T, n) outputs in the same units."""
+    columns = []
+    for x, w in zip(reports, draws, strict=True):
+        noise = _Draws(w * _LARGE, exact)
+        columns.append(_outputs(counter, x * _LARGE, noise) / _LARGE)
+        _require(noise.asked == len(w), "how often the counter draws depends on reports or on noise")
+    return np.array(columns).reshape(len(reports), counter.horizon).T
+
+
+def _outputs(counter: Counter[Any], reports: FloatArray, noise: _Draws) -> FloatArray:
+    state, outputs = counter.init(1, 1), []
+    for count in reports.astype(np.int64):
+        noisy, state = counter.step(state, np.full((1, 1), count), noise)
+        outputs.append(float(noisy[0, 0]))
+    return np.array(outputs)
+
+
+def _require(holds: object, otherwise: str) -> None:
+    """An assertion that `python -O` does not take away."""
+    if not holds:
+        raise AssertionError(otherwise)
 
 
 def _example_stream(rounds: int, n_targets: int, seed: int = 0) -> IntArray:

@@ -4,53 +4,63 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deniable.arrays import IntArray
+from deniable.arrays import BoolArray, IntArray
 from deniable.guarantee import Guarantee, TotalVariation
-from deniable.mechanisms import Race
-from deniable.mechanisms.protocol import CountState, one_hot, reset
+from deniable.mechanisms import Mechanism, Race
+from deniable.mechanisms.base import largest, one_hot
 from deniable.noise import Noise
+from deniable.rules import History
 
 
 @dataclass(frozen=True)
-class OffsetState:
-    rounds: int
+class Offsets:
     counts: IntArray
     offsets: IntArray
+    """One more than the offset; 0 where none is drawn yet."""
 
 
 @dataclass(frozen=True)
-class UniformOffset:
+class UniformOffset(Mechanism[Offsets]):
     """One uniform offset from 0..width-1 a run, kept until the audit: seems (0, 1/width)-DP by a shift argument.
 
     It is not: that a target has survived tells what its offset cannot be.
     """
 
-    n_targets: int
     width: int
     uniform_ties: bool
 
     def guarantee(self) -> Guarantee:
         return Guarantee(TotalVariation(1 / self.width))
 
-    def init(self, runs: int = 1) -> OffsetState:
+    def start(self, runs: int) -> Offsets:
         none = np.zeros((runs, self.n_targets), dtype=np.int64)
-        return OffsetState(0, none, none - 1)
+        return Offsets(none, none)
 
-    def step(self, state: OffsetState, reports: IntArray, noise: Noise) -> tuple[IntArray, OffsetState]:
-        counts, offsets = state.counts + reports, state.offsets.copy()
-        for c in np.flatnonzero(offsets[0] < 0):
-            offsets[:, c] = noise.choose(np.ones((1, self.width), dtype=np.bool_))
-        shown = counts + offsets
-        best = shown == shown.max(axis=1, keepdims=True)
-        audits = noise.choose(best if self.uniform_ties else one_hot(best.argmax(axis=1), self.n_targets))
-        kept = np.where(one_hot(audits, self.n_targets), -1, offsets)
-        return audits, OffsetState(state.rounds + 1, reset(counts, audits), kept)
+    def tally(self, private: Offsets, reports: IntArray, noise: Noise) -> tuple[IntArray, Offsets]:
+        counts, offsets = private.counts + reports, private.offsets.copy()
+        for c in np.flatnonzero(offsets[0] == 0):
+            offsets[:, c] = 1 + noise.choose(np.ones((1, self.width), dtype=np.bool_))
+        return counts + offsets, Offsets(counts, offsets)
+
+    def draw(self, tallied: IntArray, eligible: BoolArray, history: History, noise: Noise) -> IntArray:
+        best = largest(tallied, eligible)
+        return noise.choose(best if self.uniform_ties else one_hot(best.argmax(axis=1), self.n_targets))
+
+    def forget(self, private: Offsets, audited: BoolArray) -> Offsets:
+        return Offsets(np.where(audited, 0, private.counts), np.where(audited, 0, private.offsets))
 
 
 @dataclass(frozen=True)
 class RaceWithoutReset(Race):
     """Race whose counts are never reset: a report goes on leaking after its audit."""
 
-    def step(self, state: CountState, reports: IntArray, noise: Noise) -> tuple[IntArray, CountState]:
-        counts = state.counts + reports
-        return noise.race(self.growth, counts), CountState(state.rounds + 1, counts)
+    def forget(self, private: IntArray, audited: BoolArray) -> IntArray:
+        return private
+
+
+@dataclass(frozen=True)
+class RaceForecastingFromCounts(Race):
+    """Race with weights that follow the active counts, which are private, instead of the transcript."""
+
+    def draw(self, tallied: IntArray, eligible: BoolArray, history: History, noise: Noise) -> IntArray:
+        return noise.race(self.growth, tallied, np.where(eligible, 1 + 3 * tallied, 0))

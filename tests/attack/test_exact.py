@@ -3,19 +3,21 @@
 import itertools
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.attack.controls import RaceWithoutReset, UniformOffset
+from tests.attack.controls import RaceForecastingFromCounts, RaceWithoutReset, UniformOffset
 
 import deniable as dn
 from deniable.arrays import IntArray
 from deniable.attack.exact import Law, likelihood_ratio, total_variation, transcript_distribution
 from deniable.calibration import rr_necessary_p_rand
 from deniable.mechanisms import Mechanism
+from deniable.noise import Noise
 from deniable.streams import add_report
 
 Worst = tuple[Fraction, float | Fraction]
@@ -37,12 +39,12 @@ def random_pairs(n_targets: int, rounds: int, pairs: int) -> Iterator[tuple[IntA
         yield stream, add_report(stream, int(rng.integers(rounds)), int(rng.integers(n_targets)))
 
 
-def worst(mechanism: Mechanism[Any], pairs: Iterator[tuple[IntArray, IntArray]]) -> Worst:
+def worst(mechanism: Mechanism[Any], pairs: Iterator[tuple[IntArray, IntArray]], audits: int = 1) -> Worst:
     """The largest total variation, and the largest likelihood ratio of filed against not filed."""
 
     @cache
     def law(cells: bytes, shape: tuple[int, ...]) -> Law:
-        return transcript_distribution(mechanism, np.frombuffer(cells, dtype=np.int64).reshape(shape))
+        return transcript_distribution(mechanism, np.frombuffer(cells, dtype=np.int64).reshape(shape), audits)
 
     variation: Fraction = Fraction(0)
     ratio: float | Fraction = Fraction(1)
@@ -78,7 +80,33 @@ def test_bounds_hold_on_all_small_streams(make: Any) -> None:
 @pytest.mark.parametrize(("n_targets", "rounds"), [(2, 6), (3, 4)])
 def test_bounds_hold_on_random_streams(make: Any, n_targets: int, rounds: int) -> None:
     mechanism = make(n_targets, rounds)
-    assert_private(mechanism, worst(mechanism, random_pairs(n_targets, rounds, pairs=300)))
+    assert_private(mechanism, worst(mechanism, random_pairs(n_targets, rounds, pairs=200)))
+
+
+BEYOND = [
+    pytest.param(dn.Race(2, 2.0, rules=dn.Rules(max_gap=3)), 4, 1, id="race-max-gap"),
+    pytest.param(dn.Race(3, 2.0, rules=dn.Rules(max_gap=4, cooldown=1)), 4, 1, id="race-max-gap-cooldown"),
+    pytest.param(dn.Race(3, 2.0), 3, 2, id="race-two-audits"),
+    pytest.param(dn.Race(3, 2.0, rules=dn.Rules(max_gap=2)), 3, 2, id="race-two-audits-max-gap"),
+    pytest.param(dn.Race(3, 2.0, (1.0, 3.0, 0.2)), 4, 1, id="race-weights"),
+    pytest.param(dn.Race(2, 2.0, dn.forecast), 6, 1, id="race-forecast"),
+    pytest.param(dn.Race(3, 2.0, dn.forecast, rules=dn.Rules(cooldown=1)), 4, 1, id="race-forecast-cooldown"),
+    pytest.param(
+        dn.RandomizedResponse.calibrate(3, 0.3, rules=dn.Rules(max_gap=4, cooldown=1)), 4, 1, id="rr-max-gap-cooldown"
+    ),
+]
+
+
+@pytest.mark.parametrize(("mechanism", "rounds", "audits"), BEYOND)
+def test_bounds_hold_with_rules_weights_and_several_audits(mechanism: Mechanism[Any], rounds: int, audits: int) -> None:
+    assert_private(mechanism, worst(mechanism, random_pairs(mechanism.n_targets, rounds, pairs=120), audits))
+
+
+def test_weights_forecast_from_private_counts_are_caught() -> None:
+    control = RaceForecastingFromCounts(2, 1.3)
+    found = worst(control, random_pairs(2, 5, pairs=60))
+    assert found[0] > 2 * control.guarantee().delta
+    assert found[1] > control.guarantee().likelihood_cap
 
 
 @pytest.mark.long
@@ -86,7 +114,7 @@ def test_bounds_hold_on_random_streams(make: Any, n_targets: int, rounds: int) -
 @pytest.mark.parametrize(("n_targets", "rounds"), [(2, 6), (3, 4), (2, 8)])
 def test_bounds_hold_on_many_random_streams(make: Any, n_targets: int, rounds: int) -> None:
     mechanism = make(n_targets, rounds)
-    assert_private(mechanism, worst(mechanism, random_pairs(n_targets, rounds, pairs=3000)))
+    assert_private(mechanism, worst(mechanism, random_pairs(n_targets, rounds, pairs=2000)))
 
 
 def test_race_comes_close_to_its_bounds() -> None:
@@ -167,3 +195,34 @@ def test_what_cannot_be_enumerated_is_refused() -> None:
         transcript_distribution(dn.Greedy(10), np.zeros((8, 10)))
     with pytest.raises(dn.DeniableError, match="shape"):
         transcript_distribution(dn.Greedy(2), np.zeros((0, 2)))
+
+
+class Sloppy(dn.Race):
+    """Weights that are no integers: the exact path would refuse them, so must the checker."""
+
+    @property
+    def growth(self) -> Any:
+        return Halves()
+
+
+class Halves:
+    def exact(self, counts: IntArray) -> Any:
+        return (1.5**counts).astype(object)
+
+
+@dataclass(frozen=True)
+class DrawsElsewhere(dn.Greedy):
+    def tally(self, private: IntArray, reports: IntArray, noise: Noise) -> tuple[IntArray, IntArray]:
+        return super().tally(private, reports + np.random.default_rng().integers(0, 1000, reports.shape), noise)
+
+
+def test_the_checker_refuses_what_it_could_not_enumerate_truly() -> None:
+    with pytest.raises(dn.DeniableError, match="positive Python integer"):
+        transcript_distribution(Sloppy(2, 1.5), [[1, 0]])
+    with pytest.raises(dn.DeniableError, match="from its noise alone"):
+        transcript_distribution(DrawsElsewhere(2), [[1, 0]])
+
+
+def test_several_audits_have_tuples_in_the_transcript() -> None:
+    law = transcript_distribution(dn.Greedy(3), [[2, 1, 0]], audits=2)
+    assert law == {((0, 1),): Fraction(1)}

@@ -1,18 +1,18 @@
 """Every mechanism through the same checks, and every check against a mechanism that must fail it."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.attack.controls import UniformOffset
+from tests.counters.controls import LateByOneRound, NeverRestarts, RestartsEverything
 
 import deniable as dn
 from deniable import testing
 from deniable.arrays import BoolArray, IntArray
-from deniable.counters.toeplitz import ToeplitzCounter, ToeplitzState, toeplitz
+from deniable.counters.toeplitz import ToeplitzCounter, toeplitz
 from deniable.guarantee import Guarantee, TotalVariation
 from deniable.mechanisms import Mechanism
-from deniable.mechanisms.protocol import CountState
 from deniable.noise import Noise
 
 ROUNDS = 30
@@ -45,59 +45,37 @@ def test_counter_contract(counter: ToeplitzCounter) -> None:
 # Planted bugs: each check must notice its own.
 
 
-class LateByOneRound(ToeplitzCounter):
-    """Feeds the counter last round's reports."""
-
-    def step(self, state: ToeplitzState, reports: IntArray, noise: Noise) -> Any:
-        late = state.reports[-1].astype(np.int64) if len(state.reports) else np.zeros_like(reports)
-        return super().step(state, late, noise)
-
-
-class NeverRestarts(ToeplitzCounter):
-    def restart(self, state: ToeplitzState, audited: BoolArray) -> ToeplitzState:
-        return state
-
-
-class RestartsEverything(ToeplitzCounter):
-    def restart(self, state: ToeplitzState, audited: BoolArray) -> ToeplitzState:
-        return super().restart(state, np.ones_like(audited))
-
-
-@dataclass(frozen=True)
 class NeverResets(dn.Greedy):
-    def step(self, state: CountState, reports: IntArray, noise: Noise) -> tuple[IntArray, CountState]:
-        audits, _ = super().step(state, reports, noise)
-        return audits, CountState(state.rounds + 1, state.counts + reports)
+    def forget(self, private: IntArray, audited: BoolArray) -> IntArray:
+        return private
 
 
-@dataclass(frozen=True)
 class ChangesItsArgument(dn.Greedy):
-    def step(self, state: CountState, reports: IntArray, noise: Noise) -> tuple[IntArray, CountState]:
-        state.counts[:] += reports
-        return super().step(state, np.zeros_like(reports), noise)
+    def tally(self, private: IntArray, reports: IntArray, noise: Noise) -> tuple[IntArray, IntArray]:
+        private += reports
+        return private, private
 
 
-@dataclass(frozen=True)
 class SharesCountsBetweenRuns(dn.Greedy):
-    def step(self, state: CountState, reports: IntArray, noise: Noise) -> tuple[IntArray, CountState]:
-        return super().step(state, np.broadcast_to(reports.sum(axis=0), reports.shape), noise)
+    def tally(self, private: IntArray, reports: IntArray, noise: Noise) -> tuple[IntArray, IntArray]:
+        return super().tally(private, np.broadcast_to(reports.sum(axis=0), reports.shape), noise)
 
 
 class RemembersOutsideItsState(dn.Greedy):
     seen = 0
 
-    def step(self, state: CountState, reports: IntArray, noise: Noise) -> tuple[IntArray, CountState]:
+    def tally(self, private: IntArray, reports: IntArray, noise: Noise) -> tuple[IntArray, IntArray]:
         RemembersOutsideItsState.seen += 1
         favourite = reports + 100 * (np.arange(self.n_targets) == self.seen % self.n_targets)
-        return super().step(state, favourite, noise)
+        return super().tally(private, favourite, noise)
 
 
 class GuaranteeFollowsData(dn.Greedy):
     largest = 0.0
 
-    def step(self, state: CountState, reports: IntArray, noise: Noise) -> tuple[IntArray, CountState]:
+    def tally(self, private: IntArray, reports: IntArray, noise: Noise) -> tuple[IntArray, IntArray]:
         GuaranteeFollowsData.largest = min(1.0, self.largest + float(reports.mean()))
-        return super().step(state, reports, noise)
+        return super().tally(private, reports, noise)
 
     def guarantee(self) -> Guarantee:
         return Guarantee(TotalVariation(self.largest))
@@ -124,6 +102,7 @@ VARIANCE = toeplitz(0.1, 1000).variance
         ),
         (testing.check_audit_forgets, NeverResets(3), "still in the state"),
         (testing.check_guarantee_is_public, GuaranteeFollowsData(3), "changed with the data"),
+        (testing.check_state_shows_nothing, UniformOffset(3, 3, True), "shows what was reported"),
     ],
 )
 def test_mechanism_checks_catch_planted_bugs(check: Any, mechanism: Mechanism[Any], says: str) -> None:

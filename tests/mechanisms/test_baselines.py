@@ -17,7 +17,7 @@ def test_greedy_always_audits_a_leader() -> None:
 def test_uniform_keeps_no_reports() -> None:
     mechanism = dn.UniformRandom(3)
     _, state = mechanism.step(mechanism.init(), np.array([[5, 0, 1]]), dn.ReplayNoise(bytes(32)))
-    assert not state.counts.any()
+    assert not state.private.any()
 
 
 def test_randomized_response_takes_the_better_calibration() -> None:

@@ -62,3 +62,44 @@ def test_calibration_meets_delta_from_below(delta: float) -> None:
 def test_bad_rho(rho: float) -> None:
     with pytest.raises(dn.DeniableError, match="rho must be a finite number above 1"):
         dn.Race(3, rho)
+
+
+def test_an_absurd_delta_is_refused() -> None:
+    with pytest.raises(dn.DeniableError, match="delta must be at least 1e-15"):
+        dn.Race.calibrate(3, 1e-300)
+
+
+def test_numbers_of_other_kinds_become_plain_ones() -> None:
+    """Otherwise a saved run would belong to another mechanism, or table and guarantee to different numbers."""
+    assert repr(dn.Race(np.int64(3), np.float64(1.5))) == repr(dn.Race(3, 1.5))  # type: ignore[arg-type]
+    with pytest.raises(dn.DeniableError, match="rho must be"):
+        dn.Race(2, Fraction(2**54 + 1, 2**54))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("weights", "says"),
+    [
+        ((1, 2), "one for each target"),
+        ((1, 2, 0), "positive numbers"),
+        ((1, 2, -1), "positive numbers"),
+        ((1, 2, math.nan), "positive numbers"),
+        ((1, 2, math.inf), "positive numbers"),
+    ],
+)
+def test_bad_weights(weights: tuple[float, ...], says: str) -> None:
+    with pytest.raises(dn.DeniableError, match=says):
+        dn.Race(3, 1.5, weights)
+    run = dn.AuditRun(dn.Race(3, 1.5, lambda _: np.array([weights], dtype=np.float64)))
+    with pytest.raises(dn.DeniableError, match=says):
+        run.step([0, 0, 0])
+
+
+def test_weights_decide_where_nothing_was_reported() -> None:
+    law = dn.transcript_distribution(dn.Race(3, 1.5, (1, 2, 5)), [[0, 0, 0]])
+    assert [float(law[(c,)]) for c in range(3)] == pytest.approx([1 / 8, 2 / 8, 5 / 8], rel=1e-9)
+
+
+def test_forecast_prefers_who_was_audited_often_and_long_ago() -> None:
+    history = dn.History(9, np.array([[9, 0, 0]]), np.array([[4, 4, 0]]), np.ones((1, 3), dtype=np.bool_))
+    just, busy, quiet = dn.forecast(history)[0]
+    assert busy > quiet > just

@@ -9,19 +9,24 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from deniable.arrays import BoolArray, ExactArray, IntArray
-from deniable.errors import DeniableError
-from deniable.mechanisms import Mechanism
-from deniable.noise import Growth, require_eligible
+from deniable.errors import DeniableError, check_whole
+from deniable.mechanisms import Mechanism, State
+from deniable.noise import Growth, race_weights, require_eligible
 from deniable.state import pack
 from deniable.streams import check_counts
 
-Law = dict[tuple[int, ...], Fraction]
+Audits = tuple[int, ...]
+Law = dict[tuple[int | Audits, ...], Fraction]
+"""Transcript -> probability: an audit a round, or a tuple of audits where there are several a round."""
+
+P = TypeVar("P")
+Paths = dict[tuple[tuple[int | Audits, ...], str], tuple[Fraction, State[Any]]]
 
 # Transcripts, not branches: beyond this the enumeration would take hours.
 MAX_TRANSCRIPTS = 100_000
@@ -44,11 +49,13 @@ class ScriptedNoise:
         place = len(self.widths)
         taken = possible[self._script[place] if place < len(self._script) else 0]
         self.widths.append(len(possible))
-        self.probability *= Fraction(int(weights[taken]), int(sum(weights)))
+        self.probability *= Fraction(weights[taken], sum(weights))
         return taken
 
     def bernoulli(self, probability: Fraction, runs: int) -> BoolArray:
         _one_run(runs)
+        if not 0 <= probability <= 1:
+            raise DeniableError(f"probability must be in [0, 1], got {probability}")
         hit = self.draw([probability.denominator - probability.numerator, probability.numerator])
         return np.array([bool(hit)])
 
@@ -57,21 +64,27 @@ class ScriptedNoise:
         _one_run(len(eligible))
         return np.array([self.draw([int(flag) for flag in eligible[0]])])
 
-    def race(self, growth: Growth, counts: IntArray) -> IntArray:
+    def race(self, growth: Growth, counts: IntArray, weights: IntArray) -> IntArray:
         _one_run(len(counts))
-        return np.array([self.draw(list(growth.exact(counts)[0]))])
+        require_eligible(weights > 0)
+        return np.array([self.draw(race_weights(growth, counts, weights)[0])])
 
     def gaussian(self, variance: Fraction, shape: tuple[int, ...]) -> ExactArray:
         raise DeniableError("Gaussian noise has no finite list of outcomes, so this mechanism cannot be enumerated")
 
 
-def branches(mechanism: Mechanism[Any], state: Any, reports: IntArray) -> Iterator[tuple[Fraction, int, Any]]:
-    """Every outcome of one round: its probability, the audit and the next state."""
+def branches(
+    mechanism: Mechanism[P], state: State[P], reports: IntArray, audits: int = 1
+) -> Iterator[tuple[Fraction, Audits, State[P]]]:
+    """Every outcome of one round: its probability, the audits and the next state."""
     script: list[int] = []
     while True:
-        noise = ScriptedNoise(script)
-        audits, after = mechanism.step(state, reports[None], noise)
-        yield noise.probability, int(audits[0]), after
+        noise, again = ScriptedNoise(script), ScriptedNoise(script)
+        drawn, after = mechanism.step(state, reports[None], noise, audits)
+        same, same_after = mechanism.step(state, reports[None], again, audits)
+        if (same.tolist(), noise.widths, _key(after)) != (drawn.tolist(), again.widths, _key(same_after)):
+            raise DeniableError("the mechanism must draw from its noise alone, but the same draws gave another outcome")
+        yield noise.probability, tuple(drawn[0].tolist()), after
         script = script + [0] * (len(noise.widths) - len(script))
         while script and script[-1] + 1 == noise.widths[len(script) - 1]:
             script.pop()
@@ -80,7 +93,7 @@ def branches(mechanism: Mechanism[Any], state: Any, reports: IntArray) -> Iterat
         script[-1] += 1
 
 
-def transcript_distribution(mechanism: Mechanism[Any], stream: ArrayLike) -> Law:
+def transcript_distribution(mechanism: Mechanism[Any], stream: ArrayLike, audits: int = 1) -> Law:
     """The exact law of the transcript of one stream (T, C): transcript -> probability.
 
     For mechanisms whose draws have finitely many outcomes, with few rounds and targets.
@@ -92,18 +105,18 @@ def transcript_distribution(mechanism: Mechanism[Any], stream: ArrayLike) -> Law
     counts = check_counts(stream, mechanism.n_targets)
     if counts.ndim != 2 or not len(counts):
         raise DeniableError(f"a stream must have shape (rounds, targets), got shape {counts.shape}")
-    if mechanism.n_targets ** len(counts) > MAX_TRANSCRIPTS:
+    if mechanism.n_targets ** (len(counts) * check_whole("audits", audits, least=1)) > MAX_TRANSCRIPTS:
         raise DeniableError(
             f"{mechanism.n_targets} targets and {len(counts)} rounds have more than {MAX_TRANSCRIPTS} transcripts; "
             "enumerate fewer rounds or targets"
         )
     # Paths that led to the same transcript and the same state are one: (transcript, packed state) -> both.
-    paths: dict[tuple[tuple[int, ...], str], tuple[Fraction, Any]] = {((), ""): (Fraction(1), mechanism.init())}
+    paths: Paths = {((), ""): (Fraction(1), mechanism.init())}
     for reports in counts:
-        longer: dict[tuple[tuple[int, ...], str], tuple[Fraction, Any]] = {}
+        longer: Paths = {}
         for (past, _), (probability, state) in paths.items():
-            for chance, audit, after in branches(mechanism, state, reports):
-                key = (*past, audit), json.dumps(pack(after))
+            for chance, drawn, after in branches(mechanism, state, reports, audits):
+                key = (*past, drawn if audits > 1 else drawn[0]), _key(after)
                 so_far = longer[key][0] if key in longer else Fraction(0)
                 longer[key] = so_far + probability * chance, after
         paths = longer
@@ -123,6 +136,10 @@ def likelihood_ratio(filed: Law, not_filed: Law) -> float | Fraction:
     if any(transcript not in not_filed for transcript in filed):
         return math.inf
     return max(probability / not_filed[transcript] for transcript, probability in filed.items())
+
+
+def _key(state: State[Any]) -> str:
+    return json.dumps([type(state.private).__qualname__, pack(state)])
 
 
 def _one_run(runs: int) -> None:

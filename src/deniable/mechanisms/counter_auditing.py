@@ -1,31 +1,21 @@
 """Counter auditing (`alg:mechanism`): a private continual counter for every target, the largest is audited."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from deniable.arrays import IntArray
-from deniable.counters import Counter, toeplitz
-from deniable.errors import DeniableError, check_delta, check_whole
+from deniable.arrays import BoolArray, FloatArray, IntArray
+from deniable.counters import COUNTERS, Counter
+from deniable.errors import DeniableError, check_delta
 from deniable.guarantee import Guarantee
-from deniable.mechanisms.protocol import next_round, one_hot
+from deniable.mechanisms.base import Mechanism, largest
 from deniable.noise import Noise
+from deniable.rules import NO_RULES, History, Rules
 
-S = TypeVar("S")
-
-COUNTERS: dict[str, Callable[[float, int], Counter[Any]]] = {"toeplitz": toeplitz}
-
-
-@dataclass(frozen=True)
-class CounterState(Generic[S]):
-    rounds: int
-    """Rounds closed so far."""
-    counter: S
-    """The counter's own state for B x C instances."""
+P = TypeVar("P")
 
 
 @dataclass(frozen=True)
-class CounterAuditing(Generic[S]):
+class CounterAuditing(Mechanism[P], Generic[P]):
     """Audit the target with the largest noisy active count, then restart its counter.
 
     The transcript is post-processing of the counters' outputs, so it inherits the guarantee of one counter
@@ -33,34 +23,54 @@ class CounterAuditing(Generic[S]):
 
     >>> CounterAuditing.calibrate(n_targets=50, delta=0.1, horizon=1000).guarantee().horizon
     1000
+    >>> CounterAuditing.calibrate(50, 0.1, rules=Rules(max_gap=100)).guarantee().horizon is None
+    True
     """
 
-    n_targets: int
-    counter: Counter[S]
+    counter: Counter[P]
 
     def __post_init__(self) -> None:
-        check_whole("n_targets", self.n_targets, least=2)
+        super().__post_init__()
+        if not isinstance(self.counter, Counter):
+            raise DeniableError(
+                "counter must be a continual counter such as dn.counters.toeplitz(delta, horizon), "
+                f"got {type(self.counter).__name__}"
+            )
 
     @classmethod
     def calibrate(
-        cls, n_targets: int, delta: float, horizon: int | None = None, counter: str = "toeplitz"
+        cls,
+        n_targets: int,
+        delta: float,
+        horizon: int | None = None,
+        counter: str = "toeplitz",
+        *,
+        rules: Rules = NO_RULES,
     ) -> "CounterAuditing[Any]":
-        """(0, delta)-DP for `horizon` rounds with the named counter."""
-        if horizon is None:
-            raise DeniableError("counter auditing needs a horizon: the number of rounds its noise must cover")
+        """(0, delta)-DP with the named counter, for `horizon` rounds, or for ever where a max_gap bounds every run."""
         if counter not in COUNTERS:
             raise DeniableError(f"counter must be one of {', '.join(COUNTERS)}, got {counter!r}")
-        return CounterAuditing(n_targets, COUNTERS[counter](check_delta(delta), horizon))
+        bounds = [bound for bound in (horizon, rules.max_gap) if bound is not None]
+        if not bounds:
+            raise DeniableError(
+                "counter auditing needs a horizon, the number of rounds its noise must cover, or a max_gap"
+            )
+        return CounterAuditing(n_targets, COUNTERS[counter](check_delta(delta), min(bounds)), rules=rules)
 
     def guarantee(self) -> Guarantee:
-        return self.counter.guarantee()
+        """That of one counter; without a horizon where no run can outlast the counter's."""
+        inherited = self.counter.guarantee()
+        bounded = self.rules.max_gap is not None and self.rules.max_gap <= self.counter.horizon
+        return replace(inherited, horizon=None) if bounded else inherited
 
-    def init(self, runs: int = 1) -> CounterState[S]:
-        return CounterState(0, self.counter.init(runs, self.n_targets))
+    def start(self, runs: int) -> P:
+        return self.counter.init(runs, self.n_targets)
 
-    def step(self, state: CounterState[S], reports: IntArray, noise: Noise) -> tuple[IntArray, CounterState[S]]:
-        rounds = next_round(state.rounds, self.guarantee())
-        noisy, counter = self.counter.step(state.counter, reports, noise)
-        audits = noise.choose(noisy == noisy.max(axis=1, keepdims=True))
-        counter = self.counter.restart(counter, one_hot(audits, self.n_targets))
-        return audits, CounterState(rounds, counter)
+    def tally(self, private: P, reports: IntArray, noise: Noise) -> tuple[FloatArray, P]:
+        return self.counter.step(private, reports, noise)
+
+    def draw(self, tallied: FloatArray, eligible: BoolArray, history: History, noise: Noise) -> IntArray:
+        return noise.choose(largest(tallied, eligible))
+
+    def forget(self, private: P, audited: BoolArray) -> P:
+        return self.counter.restart(private, audited)

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 from deniable.arrays import FloatArray, IntArray
 from deniable.errors import DeniableError
 from deniable.mechanisms import Mechanism
-from deniable.mechanisms.protocol import reset
 from deniable.simulation.noise import SimulationNoise
 from deniable.streams import check_counts, deficit, normalized_deficit, resolved
 
@@ -22,12 +21,13 @@ class Transcripts:
     """What B simulated runs did, each field (B, T). Metrics are taken before the reset of their round."""
 
     audits: IntArray
+    """(B, T), or (B, T, audits a round) where there are several."""
     deficit: IntArray
     normalized_deficit: FloatArray
     resolved: IntArray
 
 
-def simulate(mechanism: Mechanism[Any], streams: ArrayLike, seed: int = 0) -> Transcripts:
+def simulate(mechanism: Mechanism[Any], streams: ArrayLike, seed: int = 0, audits: int = 1) -> Transcripts:
     """Run the mechanism on every stream of `streams`, (B, T, C) or (T, C), with simulation noise.
 
     >>> import deniable as dn
@@ -50,26 +50,27 @@ def simulate(mechanism: Mechanism[Any], streams: ArrayLike, seed: int = 0) -> Tr
     starts = range(0, len(counts), RUNS_AT_ONCE)
     seeds = np.random.SeedSequence(seed).spawn(len(starts))
     parts = [
-        _run(mechanism, counts[start : start + RUNS_AT_ONCE], SimulationNoise(child))
+        _run(mechanism, counts[start : start + RUNS_AT_ONCE], SimulationNoise(child), audits)
         for start, child in zip(starts, seeds, strict=True)
     ]
     return Transcripts(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
 def _run(
-    mechanism: Mechanism[Any], streams: IntArray, noise: SimulationNoise
+    mechanism: Mechanism[Any], streams: IntArray, noise: SimulationNoise, per_round: int
 ) -> tuple[IntArray, IntArray, FloatArray, IntArray]:
     runs, rounds, _ = streams.shape
-    audits, lost, gained = (np.empty((runs, rounds), dtype=np.int64) for _ in range(3))
+    audits = np.empty((runs, rounds, per_round), dtype=np.int64)
+    lost, gained = (np.empty((runs, rounds), dtype=np.int64) for _ in range(2))
     lost_share = np.empty((runs, rounds))
     state = mechanism.init(runs)
     active = np.zeros_like(streams[:, 0])
     for t in range(rounds):
         active = active + streams[:, t]
-        audited, state = mechanism.step(state, streams[:, t], noise)
+        audited, state = mechanism.step(state, streams[:, t], noise, per_round)
         audits[:, t] = audited
         lost[:, t] = deficit(active, audited)
         lost_share[:, t] = normalized_deficit(active, audited)
         gained[:, t] = resolved(active, audited)
-        active = reset(active, audited)
-    return audits, lost, lost_share, gained
+        np.put_along_axis(active, audited, 0, axis=1)
+    return audits if per_round > 1 else audits[..., 0], lost, lost_share, gained

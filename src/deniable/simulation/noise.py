@@ -26,9 +26,12 @@ class SimulationNoise:
         lots: FloatArray = np.where(eligible, self._rng.random(eligible.shape), -1.0)
         return _largest(lots)
 
-    def race(self, growth: Growth, counts: IntArray) -> IntArray:
+    def race(self, growth: Growth, counts: IntArray, weights: IntArray) -> IntArray:
+        require_eligible(weights > 0)
         # The largest of log-weights plus Gumbel noise wins with probability proportional to the weight.
-        return _largest(growth.log(counts) + self._rng.gumbel(size=counts.shape))
+        with np.errstate(divide="ignore"):  # log 0 = -inf never wins
+            log_weights = np.log(weights) + growth.log(counts)
+        return _largest(log_weights + self._rng.gumbel(size=counts.shape))
 
     def gaussian(self, variance: Fraction, shape: tuple[int, ...]) -> ExactArray:
         return self._rng.normal(scale=float(variance) ** 0.5, size=shape)

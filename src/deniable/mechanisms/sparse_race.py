@@ -1,0 +1,99 @@
+"""Race for one run and very many targets: O(log C) for a report and for a draw, and the same draws as `Race`."""
+
+from collections.abc import Mapping
+from typing import TypeGuard
+
+import numpy as np
+
+from deniable.arrays import IntArray
+from deniable.mechanisms.base import State
+from deniable.mechanisms.race import Race
+from deniable.noise import ExactNoise
+from deniable.rules import NO_RULES, History
+
+
+class WeightTree:
+    """Whole numbers by position, and which position a point of their total falls on.
+
+    >>> tree = WeightTree([2, 0, 5])
+    >>> tree.total, [tree.find(point) for point in range(7)]
+    (7, [0, 0, 2, 2, 2, 2, 2])
+    """
+
+    def __init__(self, weights: list[int]) -> None:
+        self._leaves = 1 << (len(weights) - 1).bit_length()
+        level = weights + [0] * (self._leaves - len(weights))
+        levels = [level]
+        while len(level) > 1:
+            level = [left + right for left, right in zip(level[::2], level[1::2], strict=True)]
+            levels.append(level)
+        # The root is at 1, the children of i at 2 i and 2 i + 1.
+        self._sums = [0] + [node for level in reversed(levels) for node in level]
+
+    @property
+    def total(self) -> int:
+        return self._sums[1]
+
+    def set(self, position: int, weight: int) -> None:
+        at = self._leaves + position
+        change = weight - self._sums[at]
+        while at:
+            self._sums[at] += change
+            at >>= 1
+
+    def find(self, point: int) -> int:
+        """The position p with sum(weights[:p]) <= point < sum(weights[:p + 1])."""
+        at = 1
+        while at < self._leaves:
+            at *= 2
+            if point >= self._sums[at]:
+                point -= self._sums[at]
+                at += 1
+        return at - self._leaves
+
+
+def sparse(mechanism: object) -> TypeGuard[Race]:
+    """Whether `SparseRace` serves: with rules, or weights that follow the transcript, every target may change."""
+    return isinstance(mechanism, Race) and mechanism.rules == NO_RULES and not callable(mechanism.weights)
+
+
+class SparseRace:
+    """A run of `Race` without rules and with fixed weights, kept in place and indexed by a `WeightTree`."""
+
+    def __init__(self, mechanism: Race, state: State[IntArray], noise: ExactNoise) -> None:
+        self._growth = mechanism.growth
+        self._noise = noise
+        self.rounds = state.history.rounds
+        self._last, self._audits = state.history.last.copy(), state.history.audits.copy()
+        self._present = state.history.present
+        self._counts = state.private.copy()
+        weights = np.where(self._present, mechanism.whole_weights(state.history), 0)
+        self._weights: list[int] = weights[0].tolist()
+        phis = mechanism.growth.exact(self._counts)[0].tolist()
+        self._tree = WeightTree([weight * phi for weight, phi in zip(self._weights, phis, strict=True)])
+
+    @property
+    def state(self) -> State[IntArray]:
+        history = History(self.rounds, self._last.copy(), self._audits.copy(), self._present)
+        return State(history, self._counts.copy())
+
+    def select(self, reports: Mapping[int, int], audits: int) -> tuple[int, ...]:
+        """Close a round with these reports, which must have been checked."""
+        for target, count in reports.items():
+            self._counts[0, target] += count
+            self._weigh(target)
+        drawn: list[int] = []
+        for _ in range(audits):
+            drawn.append(self._tree.find(self._noise.below(self._tree.total)))
+            self._tree.set(drawn[-1], 0)
+        self.rounds += 1
+        for target in drawn:
+            self._counts[0, target] = 0
+            self._last[0, target] = self.rounds
+            self._audits[0, target] += 1
+            self._weigh(target)
+        return tuple(drawn)
+
+    def _weigh(self, target: int) -> None:
+        phi = self._growth.exact(self._counts[0, target : target + 1])[0]
+        self._tree.set(target, self._weights[target] * phi)

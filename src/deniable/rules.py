@@ -1,0 +1,95 @@
+"""Public rules: whom the transcript so far, and nothing else, allows to be audited next.
+
+Audit offices have duties ("every target at least every L rounds") and manners ("not twice within g rounds"). Both
+are functions of the transcript, which is public anyway, so they reveal nothing about reports.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from deniable.arrays import BoolArray, IntArray
+from deniable.errors import DeniableError, check_whole
+
+
+@dataclass(frozen=True)
+class History:
+    """What the past transcript says about every target, (B, C) each. Public."""
+
+    rounds: int
+    """Rounds closed so far."""
+    last: IntArray
+    """Rounds that were closed when the target was last audited, or joined."""
+    audits: IntArray
+    """How often the target was audited."""
+    present: BoolArray
+    """Whether the target still takes part."""
+
+    @property
+    def since(self) -> IntArray:
+        """Completed rounds since the target's last audit, or since it joined; 0 right after."""
+        return self.rounds - self.last
+
+    def after(self, audited: BoolArray) -> "History":
+        """The history with one more round, in which these targets, (B, C), were audited."""
+        rounds = self.rounds + 1
+        return History(rounds, np.where(audited, rounds, self.last), self.audits + audited, self.present)
+
+
+def no_history(runs: int, n_targets: int) -> History:
+    none = np.zeros((runs, n_targets), dtype=np.int64)
+    return History(0, none, none, np.ones((runs, n_targets), dtype=np.bool_))
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Every target at least once in `max_gap` rounds, and none twice within `cooldown` rounds where that is possible.
+
+    >>> Rules(max_gap=26, cooldown=2)
+    Rules(max_gap=26, cooldown=2)
+    """
+
+    max_gap: int | None = None
+    cooldown: int = 0
+
+    def __post_init__(self) -> None:
+        if self.max_gap is not None:
+            check_whole("max_gap", self.max_gap, least=1)
+        check_whole("cooldown", self.cooldown, least=0)
+
+    def eligible(self, history: History, chosen: BoolArray, audits: int) -> BoolArray:
+        """Who may be drawn next, (B, C), when `chosen` were drawn already of the `audits` of this round."""
+        eligible = history.present & ~chosen
+        if self.max_gap is not None:
+            eligible &= self._due(history.since, eligible, self.max_gap, int(chosen[0].sum()), audits)
+        if self.cooldown:
+            rested = eligible & ~((history.audits > 0) & (history.since < self.cooldown))
+            eligible = np.where(rested.any(axis=1, keepdims=True), rested, eligible)
+        return eligible
+
+    @staticmethod
+    def _due(since: IntArray, open_: BoolArray, max_gap: int, drawn: int, audits: int) -> BoolArray:
+        """The targets one of which must be drawn now, so that every target can still be audited in time.
+
+        In the m rounds from this one on, k m - j draws are left. When exactly that many targets must be audited
+        within them, every one of those draws is spoken for. The smallest such m is the one to heed: its targets
+        are also among those of every larger one.
+        """
+        remaining = max_gap - since
+        runs = len(since)
+        if (remaining[open_] < 1).any():
+            raise DeniableError(f"a target has gone without an audit for max_gap = {max_gap} rounds already")
+        cells = (np.arange(runs)[:, None] * (max_gap + 1) + remaining)[open_]
+        within = np.bincount(cells, minlength=runs * (max_gap + 1)).reshape(runs, -1).cumsum(axis=1)[:, 1:]
+        left = audits * np.arange(1, max_gap + 1) - drawn
+        if (within > left).any():
+            raise DeniableError(
+                f"max_gap = {max_gap} cannot be met with {audits} audits a round: too many targets are due; "
+                "audit more targets a round or allow a larger max_gap"
+            )
+        tight = within == left
+        latest = np.where(tight.any(axis=1), tight.argmax(axis=1) + 1, max_gap)
+        return np.asarray(remaining <= latest[:, None])
+
+
+NO_RULES = Rules()
