@@ -1,37 +1,26 @@
-"""Report streams: counts by round and target, their files, and what an audit does to them.
+"""Report streams: counts by round and target, and what an audit does to them.
 
-Rounds and targets are numbered from 0 in arrays and from 1 in files. Shapes: B runs, T rounds, C targets.
+Rounds and targets are numbered from 0 in arrays. Shapes: B runs, T rounds, C targets.
 """
 
-import csv
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
 from numbers import Integral
-from os import PathLike
-from pathlib import Path
-from typing import Literal, NamedTuple, TextIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from deniable.arrays import BoolArray, FloatArray, IntArray
-from deniable.errors import DeniableError, check_whole
+from deniable.errors import DeniableError
 
 MAX_REPORTS = 10**9
 """The largest count of one round and target. No real count comes near it, and with it every sum over up to
 nine thousand million rounds fits in 64 bits, so that active counts cannot overflow."""
-
-MAX_ROUNDS = 1_000_000
-"""The most rounds a file may span; more is a slip of the pen (a round every minute for two years)."""
-
-MAX_CELLS = 10**8
-"""The most rounds x targets a file may span, so that a short file cannot ask for all the memory."""
 
 
 # Counts
@@ -53,7 +42,7 @@ def _all_whole(array: NDArray[np.generic]) -> bool:
 
 
 def check_counts(counts: ArrayLike, n_targets: int | None = None) -> IntArray:
-    """A copy of report counts as int64, same shape; the last axis is targets.
+    """A copy of report counts, an array or a `ReportStream`, as int64, same shape; the last axis is targets.
 
     Counts are whole numbers in 0..MAX_REPORTS; floats with whole values are fine. No message holds a count.
 
@@ -99,44 +88,73 @@ def check_round(reports: ArrayLike | Mapping[int, int], n_targets: int) -> IntAr
     Traceback (most recent call last):
     deniable.errors.DeniableError: target must be in 0..3, got 7: there are 4 targets
     """
-    if isinstance(reports, Mapping):
-        where = [_check_index("target", target, n_targets) for target in reports]
-        given = check_counts(list(reports.values()))
-    else:
-        where = list(range(n_targets))
-        given = check_counts(reports, n_targets)
-    if given.ndim != 1:
-        raise DeniableError(f"a round has one count for each target, got an array with {given.ndim} axes")
+    if not isinstance(reports, Mapping):
+        return _one_axis(check_counts(reports, n_targets))
+    where, given = _check_mapping(reports, n_targets)
     counts = np.zeros(n_targets, dtype=np.int64)
     counts[where] = given
+    return counts
+
+
+def sparse_round(reports: ArrayLike | Mapping[int, int], n_targets: int) -> dict[int, int]:
+    """One round's report counts above zero, {target: count}; for a mapping, without touching any other target.
+
+    >>> sparse_round([0, 0, 5, 0], n_targets=4)
+    {2: 5}
+    """
+    if isinstance(reports, Mapping):
+        where, given = _check_mapping(reports, n_targets)
+    else:
+        given = check_round(reports, n_targets)
+        where = np.flatnonzero(given).tolist()
+        given = given[where]
+    return {target: count for target, count in zip(where, given.tolist(), strict=True) if count}
+
+
+def _check_mapping(reports: Mapping[int, int], n_targets: int) -> tuple[list[int], IntArray]:
+    where = [_check_index("target", target, n_targets) for target in reports]
+    return where, _one_axis(check_counts(list(reports.values())))
+
+
+def _one_axis(counts: IntArray) -> IntArray:
+    if counts.ndim != 1:
+        raise DeniableError(
+            f"a round has one count for each target, got an array with {counts.ndim} axes; give one round at a time"
+        )
     return counts
 
 
 # Streams
 
 
-def _shown(name: str) -> str:
+def shown_name(name: str) -> str:
     """The name, ready for a message; a bare number is left out, since a misplaced cell may be a count."""
     return "" if re.fullmatch(r"[-+.,\d\s]*", name) else f" {name!r}"
 
 
-def _check_targets(names: Sequence[str]) -> tuple[str, ...]:
+def check_targets(names: Sequence[str]) -> tuple[str, ...]:
+    """The names of at least two targets, all different even to a reader who does not mind the case."""
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
         raise DeniableError("targets must be a sequence of names")
     if len(names) < 2:
         raise DeniableError(f"a stream needs at least two targets, got {len(names)}: with one, every round audits it")
     for name in names:
         if not name or name != name.strip():
-            raise DeniableError(f"target name{_shown(name)} must not be empty or start or end with a space")
+            raise DeniableError(f"target name{shown_name(name)} must not be empty or start or end with a space")
         if any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in name):
-            raise DeniableError(f"target name{_shown(name)} must be one line without control characters")
-    for name, times in Counter(names).items():
-        if times > 1:
-            raise DeniableError(f"target name{_shown(name)} must not appear twice")
+            raise DeniableError(f"target name{shown_name(name)} must be one line without control characters")
+    spelt: dict[str, str] = {}
+    for name in names:
+        other = spelt.get(name.casefold())
+        if other == name:
+            raise DeniableError(f"target name{shown_name(name)} must not appear twice")
+        if other is not None:
+            raise DeniableError(f"target names {other!r} and {name!r} must differ in more than upper and lower case")
+        spelt[name.casefold()] = name
     return tuple(names)
 
 
-def _day(text: str) -> int | None:
+def day_number(text: str) -> int | None:
     """The day's number in the calendar, if the text is a date written YYYY-MM-DD."""
     if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):  # fromisoformat also takes 2024-W01-1
         return None
@@ -151,7 +169,7 @@ def _check_rounds(labels: Sequence[str], n_rounds: int) -> tuple[str, ...]:
     if len(labels) != n_rounds:
         raise DeniableError(f"a stream of {n_rounds} rounds needs as many round labels, got {len(labels)}")
     if labels != tuple(map(str, range(1, n_rounds + 1))):
-        days = [day for label in labels if isinstance(label, str) and (day := _day(label))]
+        days = [day for label in labels if isinstance(label, str) and (day := day_number(label))]
         steps = {later - earlier for earlier, later in pairwise(days)}
         if len(days) != n_rounds or len(steps) > 1 or min(steps, default=1) < 1:
             raise DeniableError("round labels must be 1, 2, 3, … or evenly spaced dates written YYYY-MM-DD")
@@ -161,6 +179,8 @@ def _check_rounds(labels: Sequence[str], n_rounds: int) -> tuple[str, ...]:
 @dataclass(frozen=True, eq=False, repr=False)
 class ReportStream:
     """Report counts of T rounds and C targets, with their names.
+
+    Wherever an array of counts is asked for, the stream itself will do.
 
     counts: (T, C) int64, read-only; confidential, and therefore not in the repr.
     targets: C names, public.
@@ -175,7 +195,7 @@ class ReportStream:
     rounds: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        targets = _check_targets(self.targets)
+        targets = check_targets(self.targets)
         counts = check_counts(self.counts, len(targets))
         if counts.ndim != 2 or not len(counts):
             raise DeniableError(
@@ -187,6 +207,9 @@ class ReportStream:
         object.__setattr__(self, "counts", counts)
         object.__setattr__(self, "targets", targets)
         object.__setattr__(self, "rounds", rounds)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.counts, dtype=dtype, copy=copy)
 
     @property
     def n_rounds(self) -> int:
@@ -208,268 +231,15 @@ class ReportStream:
         return f"ReportStream({self.n_rounds} rounds, {self.n_targets} targets)"
 
 
-# Files
-
-FilePath = str | PathLike[str]
-
-_LONG = {"target", "reports"}
-_UNITS = {"round", "date"}
-
-
-def _bad(path: FilePath, line: int, what: str) -> DeniableError:
-    return DeniableError(f"{path}, line {line}: {what}")
-
-
-def _unlisted(name: str) -> str:
-    return f"the target{_shown(name)} is not in the public list of targets"
-
-
-@contextmanager
-def _reading(path: FilePath) -> Iterator[TextIO]:
-    try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            yield file
-    except UnicodeDecodeError:
-        raise DeniableError(f"{path} must be text in UTF-8") from None
-    except OSError as error:
-        raise DeniableError(f"cannot read {path}: {error.strerror}") from None
-
-
-def _rows(file: TextIO, path: FilePath) -> Iterator[tuple[int, list[str]]]:
-    """Line number and trimmed cells of every line that is not blank."""
-    # strict: otherwise one quote left open would quietly swallow the rest of the file
-    reader = csv.reader(file, strict=True, skipinitialspace=True)
-    try:
-        for row in reader:
-            cells = [cell.strip() for cell in row]
-            if any("\0" in cell for cell in cells):
-                raise _bad(path, reader.line_num, "NUL bytes are not text")
-            if cells and cells != [""]:
-                yield reader.line_num, cells
-    except csv.Error:
-        raise _bad(path, reader.line_num, "a quote is out of place or a cell is far too long") from None
-
-
-class _Header(NamedTuple):
-    width: int
-    unit: str  # "round", "date", or "" for a wide file whose rows are simply the rounds
-    unit_at: int
-    targets: tuple[str, ...]  # of a wide file; empty for a long one
-    target_at: int
-    reports_at: int
-
-    def split(self, cells: list[str]) -> tuple[tuple[str, ...], list[str]]:
-        """A row's targets and, for each, the cell with its count."""
-        if self.targets:
-            return self.targets, cells[self.width - len(self.targets) :]
-        return (cells[self.target_at],), [cells[self.reports_at]]
-
-
-def _long_header(path: FilePath, line: int, names: list[str]) -> _Header:
-    unit = "date" if "date" in names else "round"
-    expected = {unit, *_LONG}
-    rule = "a long file has the columns round (or date), target and reports"
-    for name in sorted(expected):
-        if name not in names:
-            raise _bad(path, line, f"the column {name} is missing: {rule}")
-    for name in names:
-        if name not in expected or names.count(name) > 1:
-            raise _bad(path, line, f"there is a column{_shown(name)} too many: {rule}")
-    at = names.index
-    return _Header(len(names), unit, at(unit), (), at("target"), at("reports"))
-
-
-def _wide_header(path: FilePath, line: int, names: list[str], listed: tuple[str, ...] | None) -> _Header:
-    unit = names[0].lower() if names[0].lower() in _UNITS else ""
-    found = names[1:] if unit else names
-    if not unit and listed is None and not any(map(_shown, names)):
-        raise _bad(path, line, "the first line must name the columns (give the targets if these are names)")
-    for name in found:
-        if not name:
-            raise _bad(path, line, "every column must have a name")
-        if name in _UNITS:
-            raise _bad(path, line, f"the column {name} must come first, and once")
-        if listed is not None and name not in listed:
-            raise _bad(path, line, _unlisted(name))
-        if found.count(name) > 1:
-            raise _bad(path, line, f"the target{_shown(name)} must have only one column")
-    if not found:
-        raise _bad(path, line, "a wide file must have a column for each target")
-    return _Header(len(names), unit, 0, tuple(found), 0, 0)
-
-
-def _header(path: FilePath, line: int, names: list[str], listed: tuple[str, ...] | None) -> _Header:
-    if len(names) == 1 and re.search(r"[;\t]", names[0]):
-        raise _bad(path, line, "cells must be separated by commas")
-    lower = [name.lower() for name in names]
-    if len(names) == 3 and set(lower) > _LONG and not (_LONG | _UNITS) & set(names):  # Date,Target,Reports
-        names = lower
-    if _LONG & set(names):
-        return _long_header(path, line, names)
-    return _wide_header(path, line, names, listed)
-
-
-def _whole(cell: str) -> int | None:
-    """The number, if the cell is digits only."""
-    digits = cell.lstrip("0") or cell[-1:]
-    # 18 digits are above every limit here, and int() itself refuses thousands of them
-    return int(digits[:18]) if digits.isascii() and digits.isdigit() else None
-
-
-def _reports(path: FilePath, line: int, cell: str) -> int:
-    reports = _whole(cell)
-    if reports is None:
-        raise _bad(path, line, "a report count must be written in digits only")
-    if reports > MAX_REPORTS:
-        raise _bad(path, line, f"report counts must be at most {MAX_REPORTS} for each round and target")
-    return reports
-
-
-def _time(path: FilePath, line: int, header: _Header, cell: str, row: int) -> int:
-    """The round's number from 1, or the day's number in the calendar."""
-    if header.unit == "date":
-        day = _day(cell)
-        if day is None:
-            raise _bad(path, line, "the date must be a calendar day written YYYY-MM-DD")
-        return day
-    time = _whole(cell) if header.unit else row
-    if time is None or not 1 <= time <= MAX_ROUNDS:
-        raise _bad(path, line, f"the round must be a whole number in 1..{MAX_ROUNDS}")
-    if header.targets and time != row:
-        raise _bad(path, line, "the rounds of a wide file must be 1, 2, 3, … in this order")
-    return time
-
-
-def _period_days(period: str) -> int:
-    match = re.fullmatch(r"([1-9][0-9]{0,4})([DW])", str(period))
-    if not match:
-        raise DeniableError(f"period must be a number of days or weeks such as 1D, 7D or 2W, got {period}")
-    return int(match[1]) * (7 if match[2] == "W" else 1)
-
-
-def read_csv(
-    path: FilePath, targets: Sequence[str] | None = None, period: str = "1D", rounds: int | None = None
-) -> ReportStream:
-    """A report stream from a CSV file: UTF-8, commas, a first line that names the columns.
-
-    Long form: the columns `round,target,reports` or `date,target,reports`, in any order; a row that is absent
-    is zero. Wide form: a column for each target and a row for each round, with or without a first column
-    `round` or `date`. Rounds are numbered from 1. Dates are YYYY-MM-DD; rounds are then consecutive periods
-    (`period`: 1D, 7D, 2W, …) from the first date in the file to the last, and the dates of one period add up.
-
-    targets: the public list of targets, in the order of the result's columns. Give it. A list read off the
-        reports is itself data: a name that appears only because somebody reported it tells that a report was
-        filed, and the guarantee covers only a list that does not depend on reports. Listed targets without a
-        report take part; a target that is not listed is refused. Without a list, the targets are those in
-        the file: sorted for the long form, in the header's order for the wide form.
-    rounds: the number of rounds, if the last ones had no report and the file does not show them. The calendar
-        must not depend on reports either: a dated file needs a row for its first day, with 0 if need be.
-    """
-    listed = None if targets is None else _check_targets(targets)
-    days = _period_days(period)
-    n_rounds = None if rounds is None else check_whole("rounds", rounds, least=1)
-    with _reading(path) as file:
-        header, table = _read_table(file, path, listed)
-    dated = header.unit == "date"
-    if days != 1 and not dated:
-        raise DeniableError(f"period is for files with dates, but {path} has numbered rounds")
-    if listed is None:
-        listed = _check_targets(header.targets or sorted({name for _, (name,) in table}))
-
-    times = [time for time, _ in table]
-    first = min(times) if dated else 1
-    spanned = (max(times) - first) // days + 1
-    n_rounds = n_rounds or spanned
-    if n_rounds < spanned:
-        raise DeniableError(f"rounds must cover every round in {path}, got {n_rounds}")
-    if n_rounds > MAX_ROUNDS:
-        raise DeniableError(f"{path} must span at most {MAX_ROUNDS} rounds")
-    if n_rounds * len(listed) > MAX_CELLS:
-        raise DeniableError(f"{path} must span at most {MAX_CELLS} rounds times targets")
-    if dated and first + (n_rounds - 1) * days > date.max.toordinal():
-        raise DeniableError(f"the last of the rounds in {path} must start before the year 10000")
-
-    column = {name: c for c, name in enumerate(listed)}
-    counts = np.zeros((n_rounds, len(listed)), dtype=np.int64)
-    for (time, names), values in table.items():
-        counts[(time - first) // days, [column[name] for name in names]] += values
-    starts = range(first, first + n_rounds * days, days)
-    labels = tuple(date.fromordinal(day).isoformat() for day in starts) if dated else tuple(map(str, starts))
-    return ReportStream(counts, listed, labels)
-
-
-def _read_table(
-    file: TextIO, path: FilePath, listed: tuple[str, ...] | None
-) -> tuple[_Header, dict[tuple[int, tuple[str, ...]], list[int]]]:
-    """The header, and the counts of each row by its time (round, or day) and its targets."""
-    rows = _rows(file, path)
-    line, names = next(rows, (0, []))
-    if not names:
-        raise DeniableError(f"{path} must name its columns in the first line, but is empty")
-    header = _header(path, line, names, listed)
-    known = None if listed is None else {*listed}
-    table: dict[tuple[int, tuple[str, ...]], list[int]] = {}
-    for row, (line, cells) in enumerate(rows, start=1):
-        if len(cells) != header.width:
-            raise _bad(path, line, f"expected {header.width} cells, got {len(cells)}")
-        targets, values = header.split(cells)
-        # Counts first: where cells are misplaced, a count must not be taken for a name and shown.
-        reports = [_reports(path, line, value) for value in values]
-        time = _time(path, line, header, cells[header.unit_at], row)
-        if not targets[0]:
-            raise _bad(path, line, "the target must not be empty")
-        if known is not None and targets[0] not in known:
-            raise _bad(path, line, _unlisted(targets[0]))
-        if (time, targets) in table:
-            what = header.unit if header.targets else f"{header.unit} and target"
-            raise _bad(path, line, f"this {what} must not come twice")
-        table[time, targets] = reports
-    if not table:
-        raise DeniableError(f"{path} must have at least one row below the names of the columns")
-    return header, table
-
-
-def write_csv(stream: ReportStream, path: FilePath, form: Literal["long", "wide"] = "long") -> None:
-    """Write a stream so that `read_csv(path, stream.targets, period)` gives it back exactly.
-
-    The long form has a row for each count above zero, and a 0 where a target or the first or last round would
-    otherwise be absent. `period` is the distance of the labels when they are dates. The file is confidential.
-    """
-    if form not in ("long", "wide"):
-        raise DeniableError(f"form must be long or wide, got {form}")
-    unit = "round" if stream.rounds[0] == "1" else "date"
-    if form == "wide":
-        for name in stream.targets:
-            if name in _LONG | _UNITS:
-                raise DeniableError(f"a wide file cannot have a target named {name}: write the long form")
-        header = [unit, *stream.targets]
-        rows: Iterator[Sequence[object]] = (
-            (label, *row) for label, row in zip(stream.rounds, stream.counts.tolist(), strict=True)
-        )
-    else:
-        header = [unit, "target", "reports"]
-        kept = stream.counts > 0
-        kept[-1, ~kept.any(axis=0)] = True
-        for end in (0, -1):
-            kept[end, 0] |= not kept[end].any()
-        rows = ((stream.rounds[t], stream.targets[c], stream.counts[t, c]) for t, c in np.argwhere(kept))
-    try:
-        with Path(path).open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(header)
-            writer.writerows(rows)
-    except OSError as error:
-        raise DeniableError(f"cannot write {path}: {error.strerror}") from None
-
-
-def read_targets(path: FilePath) -> tuple[str, ...]:
-    """The public list of targets from a UTF-8 file: one name a line, blank lines and # lines skipped."""
-    with _reading(path) as file:
-        names = [line.strip() for line in file]
-    return _check_targets([name for name in names if name and not name.startswith("#")])
-
-
 # Active counts and adjacency
+
+
+def _check_streams(counts: ArrayLike) -> IntArray:
+    """Report counts (..., T, C)."""
+    checked = check_counts(counts)
+    if checked.ndim < 2:
+        raise DeniableError("a stream must have at least two axes, rounds and targets, got 1")
+    return checked
 
 
 def _check_audits(audits: ArrayLike, n_targets: int) -> IntArray:
@@ -496,9 +266,7 @@ def active_counts(stream: ArrayLike, transcript: ArrayLike) -> IntArray:
            [1, 1],
            [1, 1]])
     """
-    counts = check_counts(stream)
-    if counts.ndim < 2:
-        raise DeniableError("a stream must have at least two axes, rounds and targets, got 1")
+    counts = _check_streams(stream)
     n_rounds, n_targets = counts.shape[-2:]
     audits = _check_audits(transcript, n_targets)
     if audits.ndim == 0 or audits.shape[-1] != n_rounds:
@@ -543,22 +311,24 @@ def differing_report(counts: ArrayLike, other: ArrayLike) -> tuple[int, int]:
 
 def is_adjacent(counts: ArrayLike, other: ArrayLike) -> bool:
     """Whether two (T, C) streams differ in exactly one report (`def:adjacency`)."""
-    one, two = check_counts(counts), check_counts(other)
-    return one.ndim == 2 and one.shape == two.shape and bool(np.abs(one - two).sum() == 1)
+    one, two = check_counts(counts), check_counts(other)  # bad counts are refused, not just different
+    try:
+        differing_report(one, two)
+    except DeniableError:
+        return False
+    return True
 
 
 def add_report(counts: ArrayLike, at_round: int, target: int) -> IntArray:
     """The adjacent stream with one report more: counts (..., T, C), round and target from 0."""
-    more = check_counts(counts)
-    if more.ndim < 2:
-        raise DeniableError("a stream must have at least two axes, rounds and targets, got 1")
+    more = _check_streams(counts)
     t = _check_index("round", at_round, more.shape[-2])
     c = _check_index("target", target, more.shape[-1])
     more[..., t, c] += 1
     return check_counts(more)
 
 
-# Error and deficit of an audit
+# Error and deficit of an audit. Where a round has k audits, (..., k), they are compared with the k largest counts.
 
 
 def _check_active(active: ArrayLike) -> IntArray:
@@ -568,15 +338,19 @@ def _check_active(active: ArrayLike) -> IntArray:
     return array.astype(np.int64, copy=False)
 
 
-def _pair(active: ArrayLike, audit: ArrayLike) -> tuple[IntArray, IntArray]:
-    """Largest and audited active count, both (..., 1)."""
+def _pair(active: ArrayLike, audits: ArrayLike) -> tuple[IntArray, IntArray]:
+    """The most reports that as many audits could have resolved, and those that these did, both (...)."""
     counts = _check_active(active)
-    audits = _check_audits(audit, counts.shape[-1])
-    if audits.shape != counts.shape[:-1]:
+    drawn = _check_audits(audits, counts.shape[-1])
+    if drawn.shape == counts.shape[:-1]:
+        drawn = drawn[..., None]
+    if drawn.shape[:-1] != counts.shape[:-1]:
         raise DeniableError(
-            f"there must be one audit for each row of active counts, got the shapes {audits.shape} and {counts.shape}"
+            f"there must be audits for each row of active counts, got the shapes {np.shape(audits)} and {counts.shape}"
         )
-    return counts.max(axis=-1, keepdims=True), np.take_along_axis(counts, audits[..., None], axis=-1)
+    k = drawn.shape[-1]
+    best = counts.max(axis=-1) if k == 1 else np.partition(counts, -k, axis=-1)[..., -k:].sum(axis=-1)
+    return np.asarray(best), np.asarray(np.take_along_axis(counts, drawn, axis=-1).sum(axis=-1))
 
 
 def leaders(active: ArrayLike) -> BoolArray:
@@ -592,7 +366,7 @@ def leaders(active: ArrayLike) -> BoolArray:
 def misselected(active: ArrayLike, audit: ArrayLike) -> BoolArray:
     """Whether the audited target is not among the leaders (`def:error`): (..., C) and (...) to (...)."""
     largest, audited = _pair(active, audit)
-    return (audited < largest)[..., 0]
+    return np.asarray(audited < largest)
 
 
 def deficit(active: ArrayLike, audit: ArrayLike) -> IntArray:
@@ -604,15 +378,15 @@ def deficit(active: ArrayLike, audit: ArrayLike) -> IntArray:
     2
     """
     largest, audited = _pair(active, audit)
-    return (largest - audited)[..., 0]
+    return np.asarray(largest - audited)
 
 
 def normalized_deficit(active: ArrayLike, audit: ArrayLike) -> FloatArray:
     """Deficit over largest active count plus one, eta_t, in [0, 1): (..., C) and (...) to (...)."""
     largest, audited = _pair(active, audit)
-    return ((largest - audited) / (largest + 1))[..., 0]
+    return np.asarray((largest - audited) / (largest + 1))
 
 
 def resolved(active: ArrayLike, audit: ArrayLike) -> IntArray:
     """Reports the audit resolves, u_t: the audited target's active count, (..., C) and (...) to (...)."""
-    return _pair(active, audit)[1][..., 0]
+    return _pair(active, audit)[1]

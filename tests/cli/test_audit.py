@@ -1,88 +1,28 @@
 """`deniable audit`: what it prints and writes, what it refuses, and that nothing confidential slips out on the way."""
 
+import csv
 import json
 import os
 import re
-import signal
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import NoReturn
 
 import pytest
+from tests.cli.running import GOOD, RACE, SECRET, Run, assert_refused, in_a_process
 
 import deniable as dn
 from deniable.cli import audit as audit_module
-from deniable.cli.main import main
-from deniable.mechanisms import MECHANISM_IDS
+from deniable.mechanisms import MECHANISM_IDS, NEEDS
 
-SECRET = "987654"
-"""A count that no error and no public file may show."""
-
-GOOD = f"round,target,reports\n1,acme,{SECRET}\n2,bravo,1\n4,charlie,2\n"
-RACE = ["--mechanism", "race", "--delta", "0.1"]
 FILES = {"transcript.csv", "guarantee.json", "guarantee.txt"}
 
 
-class Result(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Result]
-
-
-@pytest.fixture(autouse=True)
-def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    for name in ("FORCE_COLOR", "NO_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-
-
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """The command in this process."""
-
-    def call(*args: object) -> Result:
-        code = main([str(arg) for arg in args])
-        return Result(code, *capsys.readouterr())
-
-    return call
-
-
-@pytest.fixture
-def reports(tmp_path: Path) -> Path:
-    path = tmp_path / "reports.csv"
-    path.write_text(GOOD, encoding="utf-8")
-    return path
-
-
-@pytest.fixture
-def long_reports(tmp_path: Path) -> Path:
-    path = tmp_path / "long.csv"
-    path.write_text("acme,bravo,charlie,delta\n" + "0,0,0,0\n" * 200, encoding="utf-8")
-    return path
-
-
-def in_a_process(*args: object, **kwargs: Any) -> Result:
-    command = [sys.executable, "-m", "deniable", *map(str, args)]
-    done = subprocess.run(
-        command, check=False, encoding="utf-8", stderr=subprocess.PIPE, **{"stdout": subprocess.PIPE} | kwargs
-    )
-    return Result(done.returncode, done.stdout or "", done.stderr)
-
-
-def assert_refused(result: Result, *words: str) -> None:
-    assert result.code == 2
-    assert result.out == ""
-    assert result.err.startswith("error: ")
-    assert result.err.endswith("\n")
-    assert result.err.count("\n") == 1
-    assert SECRET not in result.err
-    for word in words:
-        assert word in result.err
+def public(tmp_path: Path) -> list[str]:
+    """Options that give what is public about `reports`."""
+    path = tmp_path / "targets.txt"
+    path.write_text("acme\nbravo\ncharlie\n", encoding="utf-8")
+    return ["--target-list", str(path), "--rounds", "4"]
 
 
 # What is refused
@@ -94,7 +34,7 @@ BAD_OPTIONS = [
     (["--mechanism", "race", "--delta", "nan"], "delta must be in (0, 1), got nan"),
     (["--mechanism", "greedy", "--delta", "nan"], "delta must be in (0, 1), got nan"),
     (["--mechanism", "race", "--delta", "low"], "'--delta'"),
-    *(([*("--mechanism", name)], "--delta is missing") for name in MECHANISM_IDS if name not in ("greedy", "uniform")),
+    *((["--mechanism", name], f"delta is missing: {name} needs") for name in NEEDS if "delta" in NEEDS[name]),
     (["--mechanism", "best", "--delta", "0.1"], "mechanism must be one of greedy, uniform"),
     (["--mechanism", "best"], "mechanism must be one of greedy, uniform"),
     (["--delta", "0.1"], "missing option '--mechanism'"),
@@ -110,8 +50,11 @@ BAD_OPTIONS = [
     ([*RACE, "--period", "fortnight"], "period must be"),
     ([*RACE, "--seed", "1"], "--seed needs --simulation: "),
     ([*RACE, "--simulation", "--seed", "-1"], "seed must be a whole number of at least 0, got -1"),
-    ([*RACE, "--targets", "nowhere.txt"], "cannot read nowhere.txt: No such file"),
-    ([*RACE, "--out", "no/where"], "cannot write into no/where: No such file"),
+    ([*RACE, "--target-list", "nowhere.txt"], "cannot read nowhere.txt: No such file"),
+    ([*RACE, "--start", "2025-01-06"], "start is for files with dates"),
+    ([*RACE, "--start", "6 January"], "start must be a calendar day written YYYY-MM-DD, got 6 January"),
+    ([*RACE, "--out", "no/where"], "cannot write into no/where: no is not a folder"),
+    ([*RACE, "--targets", "50"], "no such option: --targets"),
     ([*RACE, "--frequency", "1D"], "no such option: --frequency"),
     ([*RACE, "more.csv"], "see deniable audit --help"),
 ]
@@ -147,14 +90,9 @@ def no_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_module, "AuditRun", explode)
 
 
-@pytest.mark.parametrize(("options", "words"), BAD_OPTIONS)
-def test_bad_options_are_refused_in_one_line(run: Run, reports: Path, options: list[str], words: str) -> None:
-    assert_refused(run("audit", reports, *options), words)
-
-
 @pytest.mark.usefixtures("no_draw")
-@pytest.mark.parametrize(("options", "words"), [bad for bad in BAD_OPTIONS if "--out" not in bad[0]])
-def test_bad_options_are_refused_before_anything_is_drawn(
+@pytest.mark.parametrize(("options", "words"), BAD_OPTIONS)
+def test_bad_options_are_refused_in_one_line_before_anything_is_drawn(
     run: Run, reports: Path, options: list[str], words: str
 ) -> None:
     assert_refused(run("audit", reports, *options), words)
@@ -174,7 +112,7 @@ def test_bad_files_are_refused_in_one_line_without_a_count(
 def test_a_target_outside_the_public_list_is_refused(run: Run, reports: Path, tmp_path: Path) -> None:
     listed = tmp_path / "targets.txt"
     listed.write_text("acme\nbravo\n", encoding="utf-8")
-    assert_refused(run("audit", reports, *RACE, "--targets", listed), "'charlie' is not in the public list")
+    assert_refused(run("audit", reports, *RACE, "--target-list", listed), "'charlie' is not in the public list")
 
 
 @pytest.mark.parametrize("path", ["nowhere.csv", "", ".", "two\nlines.csv"])
@@ -182,96 +120,14 @@ def test_a_missing_file_is_refused_in_one_line(run: Run, path: str) -> None:
     assert_refused(run("audit", path, *RACE), "cannot read")
 
 
-@pytest.mark.parametrize("args", [["audit"], ["publish-everything"], ["--frequency"]])
-def test_wrong_usage_is_one_line(run: Run, args: list[str]) -> None:
-    assert_refused(run(*args), "--help")
-
-
 @pytest.mark.parametrize("name", sorted(FILES))
 @pytest.mark.usefixtures("no_draw")
-def test_existing_files_are_not_drawn_again(run: Run, reports: Path, tmp_path: Path, name: str) -> None:
+def test_existing_files_are_not_drawn_again(
+    run: Run, reports: Path, public: list[str], tmp_path: Path, name: str
+) -> None:
     (tmp_path / name).write_text("published", encoding="utf-8")
-    assert_refused(run("audit", reports, *RACE, "--out", tmp_path), "drawn only once")
+    assert_refused(run("audit", reports, *RACE, *public, "--out", tmp_path), "drawn only once")
     assert (tmp_path / name).read_text(encoding="utf-8") == "published"
-
-
-# The real process
-
-
-@pytest.mark.parametrize(
-    ("args", "words"),
-    [
-        (["audit", "{reports}", "--mechanism", "race", "--delta", "nan"], "delta must be"),
-        (["audit", "{reports}", *RACE, "--seed", "1"], "--seed needs --simulation"),
-        (["audit", "{reports}", "--bad"], "no such option"),
-        (["audit", "{bad}", *RACE], "line 2"),
-    ],
-)
-def test_a_real_process_shows_one_line_and_exit_code_2(
-    reports: Path, tmp_path: Path, args: list[str], words: str
-) -> None:
-    bad = tmp_path / "bad.csv"
-    bad.write_text(f"round,target,reports\n1,acme,-{SECRET}\n", encoding="utf-8")
-    assert_refused(in_a_process(*(arg.format(reports=reports, bad=bad) for arg in args)), words)
-
-
-@pytest.mark.parametrize("as_json", [[], ["--json"]])
-def test_a_reader_that_goes_away_is_no_traceback(long_reports: Path, as_json: list[str]) -> None:
-    read, write = os.pipe()
-    os.close(read)
-    result = in_a_process("audit", long_reports, *RACE, *as_json, stdout=write)
-    os.close(write)
-    assert result.code == 1
-    assert result.err.count("\n") <= 1  # the note about the list of targets
-    assert "Traceback" not in result.err
-    assert "Exception" not in result.err
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-@pytest.mark.parametrize("as_json", [[], ["--json"]])
-def test_a_full_disk_is_one_line(reports: Path, as_json: list[str]) -> None:
-    targets = reports.with_name("targets.txt")
-    targets.write_text("acme\nbravo\ncharlie\n", encoding="utf-8")
-    with Path("/dev/full").open("w") as full:
-        result = in_a_process("audit", reports, *RACE, "--targets", targets, *as_json, stdout=full)
-    assert_refused(result, "cannot write the output: No space left on device")
-
-
-def test_a_terminal_without_unicode_still_gets_its_transcript(tmp_path: Path) -> None:
-    path = tmp_path / "reports.csv"
-    path.write_text("Çelik,Đurić\n1,0\n", encoding="utf-8")
-    result = in_a_process("audit", path, *RACE, env=os.environ | {"PYTHONIOENCODING": "ascii"})
-    assert result.code == 0
-    assert r"\xc7elik" in result.out or r"\u0110uri" in result.out
-
-
-# Interruptions and bugs
-
-
-def test_an_interrupt_ends_quietly_and_writes_nothing(
-    run: Run, reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*_: object) -> NoReturn:
-        signal.raise_signal(signal.SIGINT)
-        raise AssertionError
-
-    monkeypatch.setattr(dn.AuditRun, "step", interrupted)
-    assert run("audit", reports, *RACE, "--out", tmp_path / "out") == (130, "", "")
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_bug_is_one_line_that_does_not_quote_the_exception(
-    run: Run, reports: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*_: object) -> NoReturn:
-        raise RuntimeError(f"no bin for {SECRET}")
-
-    monkeypatch.setattr(dn.AuditRun, "step", broken)
-    code, out, err = run("audit", reports, *RACE)
-    assert (code, out) == (1, "")
-    assert err.startswith("error: this is a bug in deniable (RuntimeError in test_audit.py, line ")
-    assert err.count("\n") == 1
-    assert SECRET not in err
 
 
 # What is printed
@@ -293,14 +149,14 @@ def test_text_has_the_guarantee_the_whole_transcript_and_a_marked_summary(run: R
 
 
 def transcript_lines(out: str) -> list[str]:
-    _, _, section = out.partition("Transcript (public): round and audited target\n")
+    _, section = re.split(r"Transcript \((?:public|simulated)\): round and audited target\n", out)
     return section.partition("\n\n")[0].splitlines()
 
 
 def test_dated_rounds_show_their_period(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "reports.csv"
-    path.write_text("date,acme,bravo\n2025-01-06,1,0\n2025-01-20,0,2\n", encoding="utf-8")
-    _, out, _ = run("audit", path, *RACE, "--period", "7D", "--rounds", "5")
+    path.write_text("date,acme,bravo\n2025-01-13,1,0\n2025-01-20,0,2\n", encoding="utf-8")
+    _, out, _ = run("audit", path, *RACE, "--period", "7d", "--rounds", "5", "--start", "2025-01-06")
     assert "rounds     5 of 7D, the first from 2025-01-06, the last from 2025-02-03" in out
 
 
@@ -341,7 +197,13 @@ def test_json_is_one_document(run: Run, reports: Path) -> None:
     assert {entry["target"] for entry in document["transcript"]} <= {"acme", "bravo", "charlie"}
     race = dn.Race.calibrate(3, 0.1)
     assert document["guarantee"] == race.guarantee().to_dict()
-    assert document["mechanism"] == {"id": "race", "n_targets": 3, "rho": race.rho}
+    assert document["mechanism"] == {
+        "id": "race",
+        "n_targets": 3,
+        "rules": {"max_gap": None, "cooldown": 0},
+        "rho": race.rho,
+        "weights": None,
+    }
     assert document["simulation"] is False
     assert document["confidential"]["reports"] == int(SECRET) + 3
     assert err.startswith("note: ")
@@ -368,10 +230,18 @@ def test_without_any_report_there_is_no_share(run: Run, long_reports: Path) -> N
     assert "0 of 0" in out
 
 
-@pytest.mark.parametrize("mechanism", MECHANISM_IDS)
+@pytest.mark.parametrize("mechanism", [*MECHANISM_IDS, "counter:toeplitz"])
 def test_every_mechanism_prints_its_parameters(run: Run, reports: Path, mechanism: str) -> None:
     _, out, _ = run("audit", reports, "--mechanism", mechanism, "--delta", "0.1", "--json")
     assert json.loads(out)["mechanism"]["id"] == mechanism
+
+
+def test_the_noise_of_a_counter_has_units_and_all_its_digits(run: Run, reports: Path) -> None:
+    _, out, _ = run("audit", reports, "--mechanism", "tca", "--delta", "0.1", "--rounds", "1000", "--json")
+    shown, counter = json.loads(out)["mechanism"]["counter"], dn.counters.toeplitz(0.1, 1000)
+    assert (shown["horizon"], shown["sigma"]) == (1000, counter.sigma)
+    assert (shown["variance"], shown["variance_unit"]) == (str(counter.variance), "4**-32")
+    assert counter.variance > 2**53  # a number of JSON would not do
 
 
 def test_the_horizon_is_that_of_the_stream_where_one_is_needed(run: Run, reports: Path) -> None:
@@ -393,13 +263,59 @@ def test_greedy_warns_that_it_protects_nobody(run: Run, reports: Path) -> None:
     assert "protects nobody" not in run("audit", reports, "--mechanism", "uniform").out
 
 
-def test_a_list_of_targets_read_off_the_reports_is_noted(run: Run, reports: Path, tmp_path: Path) -> None:
-    listed = tmp_path / "targets.txt"
-    listed.write_text("bravo\nacme\nzulu\ncharlie\n", encoding="utf-8")
-    assert "assumed to be public" in " ".join(run("audit", reports, *RACE).out.split())
-    result = run("audit", reports, *RACE, "--targets", listed)
-    assert "assumed" not in result.out + result.err
-    assert "targets    4" in result.out
+DATED = "date,target,reports\n2025-01-06,acme,1\n2025-01-20,bravo,2\n"
+TARGETS, ROUNDS, START = "--target-list FILE", "--rounds N", "--start YYYY-MM-DD"
+
+
+@pytest.mark.parametrize(
+    ("content", "given", "missing"),
+    [
+        (GOOD, [], [TARGETS, ROUNDS]),
+        (GOOD, ["--rounds", "4"], [TARGETS]),
+        (GOOD, ["--target-list", "{list}"], [ROUNDS]),
+        (GOOD, ["--target-list", "{list}", "--rounds", "4"], []),
+        (GOOD, ["--assume-public"], []),
+        ("acme,bravo\n1,0\n", [], [TARGETS, ROUNDS]),  # an export may leave out what would be zero, in any form
+        (DATED, [], [TARGETS, ROUNDS, START]),
+        (DATED, ["--target-list", "{list}", "--rounds", "15"], [START]),
+        (DATED, ["--target-list", "{list}", "--start", "2025-01-01"], [ROUNDS]),
+        (DATED, ["--target-list", "{list}", "--start", "2025-01-01", "--rounds", "20"], []),
+        (DATED, ["--assume-public"], []),
+    ],
+)
+def test_what_is_read_off_the_reports_is_noted_and_not_published(
+    run: Run, tmp_path: Path, content: str, given: list[str], missing: list[str]
+) -> None:
+    path, listed = tmp_path / "reports.csv", tmp_path / "targets.txt"
+    path.write_text(content, encoding="utf-8")
+    listed.write_text("acme\nbravo\ncharlie\n", encoding="utf-8")
+    command = ["audit", path, *RACE, *(option.format(list=listed) for option in given)]
+    _, out, err = run(*command)
+    json_err = run(*command, "--json").err
+    published = run(*command, "--out", tmp_path / "out")
+    assert err == ""
+    for option in (TARGETS, ROUNDS, START):
+        for said in (out.partition("mechanism")[0], json_err, published.err):
+            assert (option in " ".join(said.split())) == (option in missing)
+    assert json_err.startswith("note: read off the reports: ") == bool(missing)
+    if missing:
+        assert_refused(published, "or --assume-public")
+        assert not (tmp_path / "out").exists()
+    else:
+        assert published.code == 0
+        assert json_err == ""
+
+
+def test_a_horizon_read_off_the_reports_is_named(run: Run, reports: Path, tmp_path: Path) -> None:
+    def said(*options: str) -> str:
+        return run("audit", reports, "--delta", "0.1", "--json", *options).err
+
+    assert "the number of rounds and the horizon" in said("--mechanism", "tca")
+    assert "the number of rounds and the horizon" in said("--mechanism", "counter:blt")
+    assert "the horizon" not in said("--mechanism", "tca", "--rounds", "4")
+    assert "the horizon" not in said("--mechanism", "tca", "--horizon", "4")
+    assert "the horizon" not in said("--mechanism", "race")
+    assert_refused(run("audit", reports, "--mechanism", "tca", "--delta", "0.1", "--out", tmp_path / "out"), ROUNDS)
 
 
 # Noise
@@ -427,8 +343,10 @@ def test_real_audits_are_not_repeatable(run: Run, long_reports: Path) -> None:
 # Files
 
 
-def test_out_writes_the_printed_transcript_and_guarantee(run: Run, reports: Path, tmp_path: Path) -> None:
-    _, out, _ = run("audit", reports, *RACE, "--json", "--out", tmp_path / "out")
+def test_out_writes_the_printed_transcript_and_guarantee(
+    run: Run, reports: Path, public: list[str], tmp_path: Path
+) -> None:
+    _, out, _ = run("audit", reports, *RACE, *public, "--json", "--out", tmp_path / "out")
     printed = json.loads(out)
     written = contents(tmp_path / "out")
     assert set(written) == FILES
@@ -444,29 +362,78 @@ def contents(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
 
 
-def test_public_files_depend_on_public_parameters_and_audits_alone(run: Run, tmp_path: Path) -> None:
+def test_public_files_depend_on_public_parameters_and_audits_alone(
+    run: Run, public: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The same audits of other reports, in another place: the files are the same to the byte."""
     rows = ("1,0\n0,0\n0,3\n", f"0,{SECRET}\n{SECRET},5\n0,0\n")
+    monkeypatch.setattr(audit_module, "SystemNoise", lambda: dn.ReplayNoise(bytes(32)))
     for place, counts in zip(("here", "there"), rows, strict=True):
         (tmp_path / place).mkdir()
         (tmp_path / place / "reports.csv").write_text("acme,bravo\n" + counts, encoding="utf-8")
-        options = ("--mechanism", "uniform", "--simulation", "--out", tmp_path / place / "out")
+        options = ("--mechanism", "uniform", *public, "--out", tmp_path / place / "out")
         assert run("audit", tmp_path / place / "reports.csv", *options).code == 0
     assert contents(tmp_path / "here" / "out") == contents(tmp_path / "there" / "out")
 
 
-def test_simulated_files_say_that_they_are(run: Run, reports: Path, tmp_path: Path) -> None:
-    run("audit", reports, *RACE, "--simulation", "--out", tmp_path / "out")
+QUIET = ["2025-01-15,acme,1", "2025-01-16,bravo,1"]
+ONE_REPORT = {
+    "the first day": "2025-01-06,bravo,1",
+    "the last round": "2025-02-12,bravo,1",
+    "a target": "2025-01-15,zulu,1",
+}
+"""A report to add to the others, by what it would change if that were read off the reports."""
+
+
+def published(run: Run, folder: Path, rows: list[str], options: list[str]) -> tuple[list[str], str]:
+    """The rounds of the public transcript, and guarantee.json."""
+    folder.mkdir()
+    (folder / "reports.csv").write_text("\n".join(["date,target,reports", *rows, ""]), encoding="utf-8")
+    result = run("audit", folder / "reports.csv", "--delta", "0.1", "--period", "7D", "--out", folder / "out", *options)
+    assert (result.code, result.err) == (0, "")
+    written = contents(folder / "out")
+    rounds = [row["round"] for row in csv.DictReader(written["transcript.csv"].splitlines())]
+    return rounds, written["guarantee.json"]
+
+
+@pytest.mark.parametrize("mechanism", ["race", "tca", "rr"])
+@pytest.mark.parametrize("report", ONE_REPORT.values(), ids=ONE_REPORT)
+@pytest.mark.parametrize("others", [QUIET, []], ids=["one more", "the only one"])
+def test_one_report_changes_nothing_public_but_the_audits(
+    run: Run, tmp_path: Path, others: list[str], report: str, mechanism: str
+) -> None:
+    listed = tmp_path / "targets.txt"
+    listed.write_text("acme\nbravo\nzulu\n", encoding="utf-8")
+    options = ["--mechanism", mechanism, "--target-list", str(listed), "--rounds", "8", "--start", "2025-01-06"]
+    without = published(run, tmp_path / "without", others, options)
+    assert published(run, tmp_path / "with", [*others, report], options) == without
+    assert len(without[0]) == 8
+
+
+@pytest.mark.parametrize("report", ONE_REPORT.values(), ids=ONE_REPORT)
+def test_one_report_would_change_what_is_read_off_the_reports(run: Run, tmp_path: Path, report: str) -> None:
+    """The control of the test above."""
+    options = ["--mechanism", "tca", "--assume-public"]
+    without = published(run, tmp_path / "without", QUIET, options)
+    assert published(run, tmp_path / "with", [*QUIET, report], options) != without
+
+
+def test_simulated_files_say_that_they_are(run: Run, reports: Path, public: list[str], tmp_path: Path) -> None:
+    run("audit", reports, *RACE, *public, "--simulation", "--out", tmp_path / "out")
     written = contents(tmp_path / "out")
+    assert set(written) == {"simulated-transcript.csv", "guarantee.json", "guarantee.txt"}
     assert written["guarantee.txt"].startswith("SIMULATION: ")
-    assert json.loads(written["guarantee.json"])["simulation"] is True
+    assert dn.Race.calibrate(3, 0.1).guarantee().in_words() not in " ".join(written["guarantee.txt"].split())
+    figures = json.loads(written["guarantee.json"])
+    assert figures["simulation"] is True
+    assert figures["guarantee"] is None
 
 
 @pytest.mark.parametrize("existed", [True, False])
 def test_nothing_stays_behind_where_writing_fails(
-    run: Run, reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, existed: bool
+    run: Run, reports: Path, public: list[str], monkeypatch: pytest.MonkeyPatch, existed: bool
 ) -> None:
-    out = tmp_path / "out"
+    out = reports.parent / "out"
     if existed:
         out.mkdir()
         (out / "notes.txt").write_text("mine", encoding="utf-8")
@@ -478,34 +445,35 @@ def test_nothing_stays_behind_where_writing_fails(
         return replace(self, target)
 
     monkeypatch.setattr(Path, "replace", full)
-    assert_refused(run("audit", reports, *RACE, "--out", out), "No space left on device")
+    assert_refused(run("audit", reports, *RACE, *public, "--out", out), "No space left on device")
     assert out.exists() == existed
     assert not existed or contents(out) == {"notes.txt": "mine"}
 
 
 def test_of_two_draws_at_the_same_time_one_is_refused(
-    run: Run, reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, reports: Path, public: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The files appear after the first look at the folder."""
-    (tmp_path / "guarantee.json").write_text("published", encoding="utf-8")
-    monkeypatch.setattr(audit_module, "_refuse_existing", lambda _: None)
-    assert_refused(run("audit", reports, *RACE, "--out", tmp_path), "File exists")
-    assert contents(tmp_path) == {"guarantee.json": "published", "reports.csv": GOOD}
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "guarantee.json").write_text("published", encoding="utf-8")
+    monkeypatch.setattr(audit_module, "_check_folder", lambda *_: None)
+    assert_refused(run("audit", reports, *RACE, *public, "--out", out), "File exists")
+    assert contents(out) == {"guarantee.json": "published"}
 
 
-def test_out_is_refused_where_it_is_a_file(run: Run, reports: Path) -> None:
-    assert_refused(run("audit", reports, *RACE, "--out", reports), "cannot write into")
+@pytest.mark.usefixtures("no_draw")
+@pytest.mark.parametrize("where", ["reports.csv", "reports.csv/out", "absent/out", "a/b/c"])
+def test_a_folder_that_cannot_be_made_is_refused_before_the_draw(
+    run: Run, reports: Path, public: list[str], where: str
+) -> None:
+    result = run("audit", reports, *RACE, *public, "--out", reports.parent / where)
+    assert_refused(result, "cannot write into", "is not a folder")
 
 
-# The command itself
-
-
-def test_version_and_help(run: Run) -> None:
-    assert run("--version").out.startswith("deniable 0.")
-    code, out, err = run()
-    assert (code, err) == (0, "")
-    assert "audit  Draw the audits" in out
-    _, out, _ = run("audit", "--help")
-    for option in ("--delta", "--mechanism", "--targets", "--horizon", "--period", "--rounds", "--out", "--json"):
-        assert option in out
-    assert "\n    deniable audit reports.csv --targets targets.txt" in out
+@pytest.mark.usefixtures("no_draw")
+def test_a_folder_without_permission_is_refused_before_the_draw(
+    run: Run, reports: Path, public: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda _, mode: not mode & os.W_OK)
+    assert_refused(run("audit", reports, *RACE, *public, "--out", tmp_path / "out"), "Permission denied")

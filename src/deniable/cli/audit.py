@@ -3,16 +3,15 @@
 import csv
 import io
 import json
-import math
 import os
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -23,24 +22,31 @@ from rich.table import Table
 from rich.text import Text
 
 from deniable.arrays import IntArray
-from deniable.errors import DeniableError, check_delta, check_whole
-from deniable.mechanisms import MECHANISM_IDS, Mechanism, calibrate
+from deniable.counters import GaussianCounter
+from deniable.counters.grid import GRID_BITS
+from deniable.errors import DeniableError, check_whole
+from deniable.mechanisms import MECHANISM_IDS, NEEDS, Mechanism, calibrate
 from deniable.noise import Noise, SystemNoise
+from deniable.report_files import read_csv, read_targets
 from deniable.run import AuditRun
 from deniable.simulation import SimulationNoise
-from deniable.streams import ReportStream, active_counts, deficit, misselected, read_csv, read_targets, resolved
+from deniable.streams import ReportStream, active_counts, deficit, misselected, resolved
 
-NEEDS_NO_DELTA = ("greedy", "uniform")
-PUBLIC_FILES = ("transcript.csv", "guarantee.json", "guarantee.txt")
+FILES = ("transcript.csv", "guarantee.json", "guarantee.txt")
+SIMULATED_FILES = ("simulated-transcript.csv", *FILES[1:])
 
 GREEDY = "WARNING: greedy auditing protects nobody: whoever watches its audits can find out who was reported, and when."
 SIMULATION = (
     "SIMULATION: drawn with simulated noise from the seed {seed}. "
-    "No audit programme may use this transcript, and the guarantee does not hold for it."
+    "No audit programme may use this transcript, and no guarantee holds for it."
 )
-ASSUMED_PUBLIC = (
-    "note: the list of targets and the calendar were read off the reports and are assumed to be public; "
-    "give them with --targets FILE and --rounds N."
+READ_OFF = (
+    "note: read off the reports: {what}. The guarantee holds only if this does not depend on reports; "
+    "better give {options}."
+)
+READ_OFF_PUBLIC = (
+    "public files must not depend on what was read off the reports ({what}): "
+    "give {options}, or --assume-public if it is public anyway"
 )
 
 
@@ -63,33 +69,51 @@ def audit(
             "by at most DELTA / 2. Required, except for greedy and uniform.",
         ),
     ] = None,
-    targets: Annotated[
+    target_list: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The public list of targets, one name a line; without it, those in REPORTS."),
-    ] = None,
-    horizon: Annotated[
-        int | None,
         typer.Option(
-            metavar="N",
-            help="Rounds that the guarantee must cover; counter auditing covers the rounds of the stream by default, "
-            "and race covers any number.",
+            metavar="FILE",
+            help="The public list of targets: one name a line, no header; lines starting with # are skipped. "
+            "By default the targets in REPORTS.",
+        ),
+    ] = None,
+    rounds: Annotated[
+        int | None, typer.Option(metavar="N", help="Number of rounds; by default up to the last one in REPORTS.")
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            metavar="YYYY-MM-DD",
+            help="First day of the first round, where REPORTS has dates; by default the first date there.",
         ),
     ] = None,
     period: Annotated[
         str, typer.Option(metavar="PERIOD", help="Length of a round where REPORTS has dates: 1D, 7D, 2W, ….")
     ] = "1D",
-    rounds: Annotated[
+    horizon: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Number of rounds, where the last ones had no report and REPORTS ends early."),
+        typer.Option(
+            metavar="N",
+            help="Rounds that the guarantee must cover; for counter auditing by default the number of rounds, and "
+            "race covers any number.",
+        ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
             help="Write transcript.csv, guarantee.json and guarantee.txt, all public, into this folder; existing "
-            "files are never overwritten.",
+            "files are never overwritten. Needs --target-list, --rounds and, with dates, --start.",
         ),
     ] = None,
+    assume_public: Annotated[
+        bool,
+        typer.Option(
+            "--assume-public",
+            help="State that the targets and the calendar in REPORTS do not depend on reports, so that --out needs "
+            "no more than the file.",
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")] = False,
     simulation: Annotated[
         bool, typer.Option("--simulation", help="Draw repeatable, simulated noise, for studies only.")
@@ -103,36 +127,54 @@ def audit(
     Prints the transcript and the guarantee, which are public, and a summary, which is confidential. The audits
     are drawn afresh each time, from the operating system's entropy: run it once, and publish that transcript.
 
+    The guarantee is about the audits. Who can be audited, from when and for how many rounds is public, so it must
+    not depend on reports: give it, rather than have it read off them.
+
     \b
     Example: a year of weekly rounds, with the public files in the folder 2025
-      deniable audit reports.csv --targets targets.txt --period 7D \\
+      deniable audit reports.csv --target-list targets.txt \\
+          --start 2025-01-06 --period 7D --rounds 52 \\
           --mechanism race --delta 0.1 --out 2025
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
     if seed is not None and not simulation:
         raise DeniableError("--seed needs --simulation: the audits of a programme must not be repeatable")
     if simulation:
         seed = check_whole("seed", seed or 0, least=0)
-    if delta is not None:
-        check_delta(delta)
-    elif mechanism in MECHANISM_IDS and mechanism not in NEEDS_NO_DELTA:
-        raise DeniableError(f"--delta is missing: {mechanism} needs a privacy level in (0, 1), such as 0.1")
+    names = SIMULATED_FILES if simulation else FILES
     if out is not None:
-        _refuse_existing(out)
+        _check_folder(out, names)
 
-    stream = read_csv(reports, None if targets is None else read_targets(targets), period, rounds)
+    stream = read_csv(reports, None if target_list is None else read_targets(target_list), period, rounds, start)
+    certified = " and the horizon" if horizon is None and "horizon" in NEEDS.get(mechanism, ()) else ""
+    read_off = {
+        "the list of targets": target_list is None and "--target-list FILE",
+        f"the number of rounds{certified}": rounds is None and "--rounds N",
+        "the first day": start is None and _dated(stream) and "--start YYYY-MM-DD",
+    }
+    unstated = {} if assume_public else {what: option for what, option in read_off.items() if option}
+    if out is not None and unstated:
+        raise DeniableError(_told(READ_OFF_PUBLIC, unstated))
     calibrated = _calibrate(mechanism, stream, delta, horizon)
     noise = SystemNoise() if seed is None else SimulationNoise(seed)
     drawn = Drawn(mechanism, calibrated, stream, _draw(calibrated, stream, noise), seed)
 
     if out is not None:
-        _write_new(out, _public_files(drawn))
-    remarks = [*_warnings(drawn), *([ASSUMED_PUBLIC] if targets is None else [])]
+        _write_new(out, dict(zip(names, _texts(drawn), strict=True)))
+    notes = [_told(READ_OFF, unstated)] if unstated else []
     if as_json:
         print(json.dumps({**_public(drawn), "confidential": _summary(drawn)}, indent=1, allow_nan=False))
-        for remark in remarks:
+        for remark in [*_warnings(drawn), *notes]:
             print(remark, file=sys.stderr)
     else:
-        _show(drawn, period, remarks)
+        _show(drawn, period.upper(), notes)
+
+
+def _told(message: str, unstated: Mapping[str, str]) -> str:
+    return message.format(what=", ".join(unstated), options=", ".join(unstated.values()))
+
+
+def _dated(stream: ReportStream) -> bool:
+    return stream.rounds[0] != "1"
 
 
 @dataclass(frozen=True)
@@ -156,9 +198,9 @@ class Drawn:
 def _calibrate(mechanism_id: str, stream: ReportStream, delta: float | None, horizon: int | None) -> Mechanism[Any]:
     if horizon is not None and check_whole("horizon", horizon, least=1) < stream.n_rounds:
         raise DeniableError(f"horizon must cover every round of the stream, got {horizon} for {stream.n_rounds} rounds")
-    if horizon is None and mechanism_id.startswith(("tca", "counter:")):
+    if horizon is None and "horizon" in NEEDS.get(mechanism_id, ()):
         horizon = stream.n_rounds
-    return calibrate(mechanism_id, stream.n_targets, math.nan if delta is None else delta, horizon)
+    return calibrate(mechanism_id, stream.n_targets, delta, horizon)
 
 
 def _draw(mechanism: Mechanism[Any], stream: ReportStream, noise: Noise) -> IntArray:
@@ -174,13 +216,26 @@ def _warnings(drawn: Drawn) -> list[str]:
 
 
 def _public(drawn: Drawn) -> dict[str, Any]:
-    """A function of public parameters and audits alone: no count, no path, no time of day."""
+    """A function of audits, targets, calendar and public parameters alone: no count, no path, no time of day."""
     return {
         "transcript": [{"round": label, "target": target} for label, target in drawn.transcript],
-        "guarantee": drawn.mechanism.guarantee().to_dict(),
-        "mechanism": {"id": drawn.mechanism_id, **asdict(cast(Any, drawn.mechanism))},
+        "guarantee": drawn.mechanism.guarantee().to_dict() if drawn.seed is None else None,
+        "mechanism": {"id": drawn.mechanism_id, **_parameters(drawn.mechanism)},
         "simulation": drawn.seed is not None,
     }
+
+
+def _parameters(part: Any) -> Any:
+    """The public fields of a mechanism, its rules and its counter, for JSON, with the noise of a counter in reports.
+
+    The exact variance is in digits, because many readers of JSON take numbers for doubles.
+    """
+    if not is_dataclass(part):
+        return part
+    values = {field.name: _parameters(getattr(part, field.name)) for field in fields(part)}
+    if isinstance(part, GaussianCounter):
+        values |= {"variance": str(part.variance), "variance_unit": f"4**-{GRID_BITS}", "sigma": part.sigma}
+    return values
 
 
 def _summary(drawn: Drawn) -> dict[str, Any]:
@@ -200,23 +255,29 @@ def _summary(drawn: Drawn) -> dict[str, Any]:
 # Files
 
 
-def _public_files(drawn: Drawn) -> dict[str, str]:
+def _texts(drawn: Drawn) -> tuple[str, str, str]:
+    """The transcript as CSV, the figures as JSON, the guarantee in words."""
     public = _public(drawn)
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
     writer.writerows([("round", "target"), *drawn.transcript])
     figures = {key: public[key] for key in ("guarantee", "mechanism", "simulation")}
-    words = [*_warnings(drawn), drawn.mechanism.guarantee().in_words()]
-    texts = (
+    words = [*_warnings(drawn), *([drawn.mechanism.guarantee().in_words()] if drawn.seed is None else [])]
+    return (
         table.getvalue(),
         json.dumps(figures, indent=1, allow_nan=False) + "\n",
         "\n\n".join(textwrap.fill(text, 80) for text in words) + "\n",
     )
-    return dict(zip(PUBLIC_FILES, texts, strict=True))
 
 
-def _refuse_existing(folder: Path) -> None:
-    for name in PUBLIC_FILES:
+def _check_folder(folder: Path, names: Sequence[str]) -> None:
+    """Refuse, before anything is drawn, where the files could not be written."""
+    existing = folder if os.path.lexists(folder) else folder.parent
+    if not existing.is_dir():
+        raise DeniableError(f"cannot write into {folder}: {existing} is not a folder")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise DeniableError(f"cannot write into {folder}: Permission denied")
+    for name in names:
         if os.path.lexists(folder / name):
             raise DeniableError(
                 f"{folder / name} exists, and a transcript is drawn only once: choose another folder for --out"
@@ -251,15 +312,18 @@ def _write_new(folder: Path, files: Mapping[str, str]) -> None:
 # Text
 
 
-def _show(drawn: Drawn, period: str, remarks: Sequence[str]) -> None:
+def _show(drawn: Drawn, period: str, notes: Sequence[str]) -> None:
     # Target names are data: no markup, no emoji, no colour for what looks like a number.
     console = Console(markup=False, emoji=False, highlight=False)
-    for remark in remarks:
-        console.print(f"{remark}\n", style="yellow" if remark is ASSUMED_PUBLIC else "bold red")
+    for warning in _warnings(drawn):
+        console.print(f"{warning}\n", style="bold red")
+    for note in notes:
+        console.print(f"{note}\n", style="yellow")
     console.print(_header(drawn, period))
-    console.print("\nGuarantee (public)", style="bold")
+    real = drawn.seed is None
+    console.print(f"\nGuarantee ({'public' if real else 'of audits drawn for real, not of these'})", style="bold")
     console.print(drawn.mechanism.guarantee().in_words())
-    console.print("\nTranscript (public): round and audited target", style="bold")
+    console.print(f"\nTranscript ({'public' if real else 'simulated'}): round and audited target", style="bold")
     width = max(map(len, drawn.stream.rounds))
     entries = [Text(f"{label:>{width}}  {target}", overflow="fold") for label, target in drawn.transcript]
     in_columns = Columns(entries, column_first=True, equal=True, padding=(0, 3))
@@ -270,7 +334,7 @@ def _show(drawn: Drawn, period: str, remarks: Sequence[str]) -> None:
 
 def _header(drawn: Drawn, period: str) -> Table:
     rounds = drawn.stream.rounds
-    dates = "" if rounds[0] == "1" else f" of {period}, the first from {rounds[0]}, the last from {rounds[-1]}"
+    dates = f" of {period}, the first from {rounds[0]}, the last from {rounds[-1]}" if _dated(drawn.stream) else ""
     return _table(
         {
             "mechanism": drawn.mechanism_id,

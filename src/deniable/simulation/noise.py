@@ -1,4 +1,4 @@
-"""Fast, seeded, inexact noise for studies. Nothing that runs for real may import this package."""
+"""Fast, seeded, inexact noise for studies. No mechanism, counter or run may import this package."""
 
 from fractions import Fraction
 

@@ -1,0 +1,311 @@
+"""Report streams and lists of targets in files. Rounds are numbered from 1 there."""
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date
+from os import PathLike
+from pathlib import Path
+from typing import Literal, NamedTuple, TextIO
+
+import numpy as np
+
+from deniable.errors import DeniableError, check_whole
+from deniable.streams import MAX_REPORTS, ReportStream, check_targets, day_number, shown_name
+
+MAX_ROUNDS = 1_000_000
+"""The most rounds a file may span; more is a slip of the pen (a round every minute for two years)."""
+
+MAX_CELLS = 10**8
+"""The most rounds x targets a file may span, so that a short file cannot ask for all the memory."""
+
+FilePath = str | PathLike[str]
+
+_LONG = {"target", "reports"}
+_UNITS = {"round", "date"}
+_HEADINGS = {"name", "target", "targets"}
+_READ_AS_WIDE = "; read as one column a target, but a long file has the columns round or date, target, reports"
+
+
+def _bad(path: FilePath, line: int, what: str) -> DeniableError:
+    return DeniableError(f"{path}, line {line}: {what}")
+
+
+def _unlisted(name: str) -> str:
+    return f"the target{shown_name(name)} is not in the public list of targets"
+
+
+@contextmanager
+def _reading(path: FilePath) -> Iterator[TextIO]:
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            yield file
+    except UnicodeDecodeError:
+        raise DeniableError(f"{path} must be text in UTF-8") from None
+    except OSError as error:
+        raise DeniableError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _rows(file: TextIO, path: FilePath) -> Iterator[tuple[int, list[str]]]:
+    """Line number and trimmed cells of every line that is not blank."""
+    # strict: otherwise one quote left open would quietly swallow the rest of the file
+    reader = csv.reader(file, strict=True, skipinitialspace=True)
+    try:
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            if any("\0" in cell for cell in cells):
+                raise _bad(path, reader.line_num, "NUL bytes are not text")
+            if cells and cells != [""]:
+                yield reader.line_num, cells
+    except csv.Error:
+        raise _bad(path, reader.line_num, "a quote is out of place or a cell is far too long") from None
+
+
+class _Header(NamedTuple):
+    width: int
+    unit: str  # "round", "date", or "" for a wide file whose rows are simply the rounds
+    unit_at: int
+    targets: tuple[str, ...]  # of a wide file; empty for a long one
+    target_at: int
+    reports_at: int
+
+    def split(self, cells: list[str]) -> tuple[tuple[str, ...], list[str]]:
+        """A row's targets and, for each, the cell with its count."""
+        if self.targets:
+            return self.targets, cells[self.width - len(self.targets) :]
+        return (cells[self.target_at],), [cells[self.reports_at]]
+
+
+def _long_header(path: FilePath, line: int, names: list[str]) -> _Header:
+    unit = "date" if "date" in names else "round"
+    expected = {unit, *_LONG}
+    rule = "a long file has the columns round (or date), target and reports"
+    for name in sorted(expected):
+        if name not in names:
+            raise _bad(path, line, f"the column {name} is missing: {rule}")
+    for name in names:
+        if name not in expected or names.count(name) > 1:
+            raise _bad(path, line, f"there is a column{shown_name(name)} too many: {rule}")
+    at = names.index
+    return _Header(len(names), unit, at(unit), (), at("target"), at("reports"))
+
+
+def _wide_header(path: FilePath, line: int, names: list[str], listed: tuple[str, ...] | None) -> _Header:
+    unit = names[0].lower() if names[0].lower() in _UNITS else ""
+    found = names[1:] if unit else names
+    if not unit and listed is None and not any(map(shown_name, names)):
+        raise _bad(path, line, "the first line must name the columns (give the targets if these are names)")
+    for name in found:
+        if not name:
+            raise _bad(path, line, "every column must have a name")
+        if name in _UNITS:
+            raise _bad(path, line, f"the column {name} must come first, and once")
+        if listed is not None and name not in listed:
+            raise _bad(path, line, _unlisted(name) + _READ_AS_WIDE)
+        if found.count(name) > 1:
+            raise _bad(path, line, f"the target{shown_name(name)} must have only one column")
+    if not found:
+        raise _bad(path, line, "a wide file must have a column for each target")
+    return _Header(len(names), unit, 0, tuple(found), 0, 0)
+
+
+def _header(path: FilePath, line: int, names: list[str], listed: tuple[str, ...] | None) -> _Header:
+    if len(names) == 1 and re.search(r"[;\t]", names[0]):
+        raise _bad(path, line, "cells must be separated by commas")
+    lower = [name.lower() for name in names]
+    if len(names) == 3 and set(lower) > _LONG and not (_LONG | _UNITS) & set(names):  # Date,Target,Reports
+        names = lower
+    if _LONG & set(names):
+        return _long_header(path, line, names)
+    return _wide_header(path, line, names, listed)
+
+
+def _whole(cell: str) -> int | None:
+    """The number, if the cell is digits only."""
+    digits = cell.lstrip("0") or cell[-1:]
+    # 18 digits are above every limit here, and int() itself refuses thousands of them
+    return int(digits[:18]) if digits.isascii() and digits.isdigit() else None
+
+
+def _reports(path: FilePath, line: int, header: _Header, cell: str) -> int:
+    reports = _whole(cell)
+    if reports is None:
+        how_read = _READ_AS_WIDE if header.targets else ""
+        raise _bad(path, line, f"a report count must be written in digits only{how_read}")
+    if reports > MAX_REPORTS:
+        raise _bad(path, line, f"report counts must be at most {MAX_REPORTS} for each round and target")
+    return reports
+
+
+def _time(path: FilePath, line: int, header: _Header, cell: str, row: int) -> int:
+    """The round's number from 1, or the day's number in the calendar."""
+    if header.unit == "date":
+        day = day_number(cell)
+        if day is None:
+            raise _bad(path, line, "the date must be a calendar day written YYYY-MM-DD")
+        return day
+    time = _whole(cell) if header.unit else row
+    if time is None or not 1 <= time <= MAX_ROUNDS:
+        raise _bad(path, line, f"the round must be a whole number in 1..{MAX_ROUNDS}")
+    if header.targets and time != row:
+        raise _bad(path, line, "the rounds of a wide file must be 1, 2, 3, … in this order")
+    return time
+
+
+def _period_days(period: str) -> int:
+    match = re.fullmatch(r"([1-9][0-9]{0,4})([DW])", str(period).upper())
+    if not match:
+        raise DeniableError(f"period must be a number of days or weeks such as 1D, 7D or 2W, got {period}")
+    return int(match[1]) * (7 if match[2] == "W" else 1)
+
+
+def read_csv(
+    path: FilePath,
+    targets: Sequence[str] | None = None,
+    period: str = "1D",
+    rounds: int | None = None,
+    start: str | None = None,
+) -> ReportStream:
+    """A report stream from a CSV file: UTF-8, commas, a first line that names the columns.
+
+    Long form: the columns `round,target,reports` or `date,target,reports`, in any order; a row that is absent
+    is zero. Wide form: a column for each target and a row for each round, with or without a first column
+    `round` or `date`. Rounds are numbered from 1. Dates are YYYY-MM-DD; rounds are then consecutive periods
+    (`period`: 1D, 7D, 2W, …), and the dates of one period add up.
+
+    The guarantee covers what depends on reports through the audits alone. So the targets and the calendar must not
+    depend on reports, and what is read off a file of reports does: a name, a first day or a last round that is there
+    only because of a report tells that it was filed. That goes for both forms, since an export may leave out the
+    columns and rows of a wide file that would be zero. Give all three.
+
+    targets: the public list of targets, in the order of the result's columns. Listed targets without a report take
+        part; a target that is not listed is refused. By default those in the file: sorted for the long form, in
+        the header's order for the wide form.
+    rounds: the number of rounds; by default up to the last one in the file.
+    start: the first day of the first round, for a file with dates; earlier ones are refused. By default the first
+        date in the file.
+    """
+    listed = None if targets is None else check_targets(targets)
+    days = _period_days(period)
+    n_rounds = None if rounds is None else check_whole("rounds", rounds, least=1)
+    first = None if start is None else _start_day(start)
+    with _reading(path) as file:
+        header, table = _read_table(file, path, listed, first)
+    dated = header.unit == "date"
+    for name, given in (("period", days != 1), ("start", start is not None)):
+        if given and not dated:
+            raise DeniableError(f"{name} is for files with dates, but {path} has numbered rounds")
+    if not table and (listed is None or n_rounds is None or (dated and first is None)):
+        raise DeniableError(
+            f"{path} must have at least one row below the names of the columns, "
+            "unless the targets, the number of rounds and, for dates, the start are given"
+        )
+    if listed is None:
+        listed = check_targets(header.targets or sorted({name for _, (name,) in table}))
+
+    times = [time for time, _ in table]
+    if first is None:
+        first = min(times) if dated else 1
+    spanned = (max(times, default=first) - first) // days + 1
+    n_rounds = n_rounds or spanned
+    if n_rounds < spanned:
+        raise DeniableError(f"rounds must cover every round in {path}, got {n_rounds}")
+    if n_rounds > MAX_ROUNDS:
+        raise DeniableError(f"{path} must span at most {MAX_ROUNDS} rounds")
+    if n_rounds * len(listed) > MAX_CELLS:
+        raise DeniableError(f"{path} must span at most {MAX_CELLS} rounds times targets")
+    if dated and first + (n_rounds - 1) * days > date.max.toordinal():
+        raise DeniableError(f"the last of the rounds in {path} must start before the year 10000")
+
+    column = {name: c for c, name in enumerate(listed)}
+    counts = np.zeros((n_rounds, len(listed)), dtype=np.int64)
+    for (time, names), values in table.items():
+        counts[(time - first) // days, [column[name] for name in names]] += values
+    starts = range(first, first + n_rounds * days, days)
+    labels = tuple(date.fromordinal(day).isoformat() for day in starts) if dated else tuple(map(str, starts))
+    return ReportStream(counts, listed, labels)
+
+
+def _start_day(start: str) -> int:
+    day = day_number(start) if isinstance(start, str) else None
+    if day is None:
+        raise DeniableError(f"start must be a calendar day written YYYY-MM-DD, got {start}")
+    return day
+
+
+def _read_table(
+    file: TextIO, path: FilePath, listed: tuple[str, ...] | None, first: int | None
+) -> tuple[_Header, dict[tuple[int, tuple[str, ...]], list[int]]]:
+    """The header, and the counts of each row by its time (round, or day) and its targets."""
+    rows = _rows(file, path)
+    line, names = next(rows, (0, []))
+    if not names:
+        raise DeniableError(f"{path} must name its columns in the first line, but is empty")
+    header = _header(path, line, names, listed)
+    known = None if listed is None else {*listed}
+    table: dict[tuple[int, tuple[str, ...]], list[int]] = {}
+    for row, (line, cells) in enumerate(rows, start=1):
+        if len(cells) != header.width:
+            raise _bad(path, line, f"expected {header.width} cells, got {len(cells)}")
+        targets, values = header.split(cells)
+        # Counts first: where cells are misplaced, a count must not be taken for a name and shown.
+        reports = [_reports(path, line, header, value) for value in values]
+        time = _time(path, line, header, cells[header.unit_at], row)
+        if header.unit == "date" and first is not None and time < first:
+            raise _bad(path, line, f"the date must not be before the start, {date.fromordinal(first)}")
+        if not targets[0]:
+            raise _bad(path, line, "the target must not be empty")
+        if known is not None and targets[0] not in known:
+            raise _bad(path, line, _unlisted(targets[0]))
+        if (time, targets) in table:
+            what, how_read = (header.unit, _READ_AS_WIDE) if header.targets else (f"{header.unit} and target", "")
+            raise _bad(path, line, f"this {what} must not come twice; add their counts into one row{how_read}")
+        table[time, targets] = reports
+    return header, table
+
+
+def write_csv(stream: ReportStream, path: FilePath, form: Literal["long", "wide"] = "long") -> None:
+    """Write a stream so that `read_csv(path, stream.targets, period)` gives it back exactly, calendar included.
+
+    The long form has a row for each count above zero, and a 0 where a target or the first or last round would
+    otherwise be absent. `period` is the distance of the labels when they are dates. The file is confidential.
+    """
+    if form not in ("long", "wide"):
+        raise DeniableError(f"form must be long or wide, got {form}")
+    unit = "round" if stream.rounds[0] == "1" else "date"
+    if form == "wide":
+        for name in stream.targets:
+            if name in _LONG | _UNITS:
+                raise DeniableError(f"a wide file cannot have a target named {name}: write the long form")
+        header = [unit, *stream.targets]
+        rows: Iterator[Sequence[object]] = (
+            (label, *row) for label, row in zip(stream.rounds, stream.counts.tolist(), strict=True)
+        )
+    else:
+        header = [unit, "target", "reports"]
+        kept = stream.counts > 0
+        kept[-1, ~kept.any(axis=0)] = True
+        for end in (0, -1):
+            kept[end, 0] |= not kept[end].any()
+        rows = ((stream.rounds[t], stream.targets[c], stream.counts[t, c]) for t, c in np.argwhere(kept))
+    try:
+        with Path(path).open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(header)
+            writer.writerows(rows)
+    except OSError as error:
+        raise DeniableError(f"cannot write {path}: {error.strerror}") from None
+
+
+def read_targets(path: FilePath) -> tuple[str, ...]:
+    """The public list of targets from a UTF-8 file: one name a line, no header, blank lines and # lines skipped."""
+    with _reading(path) as file:
+        lines = [line.strip() for line in file]
+    names = [name for name in lines if name and not name.startswith("#")]
+    if names and names[0].lower() in _HEADINGS:
+        raise DeniableError(
+            f"{path} must have one target a line and no header, but starts with {names[0]!r}: "
+            "remove that line, or move it down if it is a target"
+        )
+    return check_targets(names)

@@ -1,0 +1,40 @@
+"""Fixtures of the command's tests."""
+
+from pathlib import Path
+
+import pytest
+from tests.cli.running import GOOD, Result, Run
+
+from deniable.cli.main import main
+
+
+@pytest.fixture(autouse=True)
+def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """The command in this process."""
+
+    def call(*args: object) -> Result:
+        code = main([str(arg) for arg in args])
+        return Result(code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def reports(tmp_path: Path) -> Path:
+    path = tmp_path / "reports.csv"
+    path.write_text(GOOD, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def long_reports(tmp_path: Path) -> Path:
+    path = tmp_path / "long.csv"
+    path.write_text("acme,bravo,charlie,delta\n" + "0,0,0,0\n" * 200, encoding="utf-8")
+    return path
