@@ -1,13 +1,16 @@
 # Two commands: `make demo` shows what deniable does, `make test` proves it. Both set up what they need.
 PYTHON ?= python3
+# mkdocs-material prints half a page about MkDocs 2 at every build; we stay with MkDocs 1.
 export NO_MKDOCS_2_WARNING := 1
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
+CORE := $(VENV)/.core
 READY := $(VENV)/.ready
 
 .PHONY: demo test test-all lint docs clean
 
-demo: $(READY)
+demo: $(CORE)
 	$(BIN)/python examples/office_year.py
 
 test: lint
@@ -26,14 +29,20 @@ lint: $(READY)
 docs: $(READY)
 	$(BIN)/mkdocs serve
 
-$(READY): pyproject.toml constraints.txt scripts/setup
+# What deniable itself needs.
+$(CORE): pyproject.toml constraints.txt scripts/setup
 	scripts/setup $(PYTHON) $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(PIP) -e .
+	touch $@
+
+# What its tests and checks need besides.
+$(READY): $(CORE)
+	$(PIP) -e '.[dev]'
 	touch $@
 
 $(VENV)/.oracle: $(READY)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,oracle]'
+	$(PIP) -e '.[dev,oracle]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

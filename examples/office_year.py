@@ -1,10 +1,9 @@
 """A fictional regulator's year, end to end: reports in, audits out, and what an adversary could learn from them.
 
-Run it with `make demo`. Everything happens in a temporary folder; the audits differ from run to run.
+Run it with `make demo`. What it writes goes into a temporary folder; the audits differ from run to run.
 """
 
 import csv
-from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,16 +17,12 @@ from deniable.arrays import IntArray
 from deniable.attack import total_variation
 from deniable.cli.main import main as deniable
 from deniable.mechanisms import calibrate
-from deniable.streams import active_counts, add_report, write_csv
+from deniable.report_files import read_csv, read_targets
+from deniable.streams import active_counts, add_report
 
-TARGETS = (
-    *("Alderbridge Bank", "Ashcombe Water", "Blackthorn Labs", "Brightmere Care", "Caldermoor Freight"),
-    *("Copperlea Gas", "Dunmarsh Airport", "Eastmarch Hospital", "Fennelrow Clinics", "Glasswing Robotics"),
-    *("Harrowfield Pharma", "Ivyhurst Schools", "Juniper Insurance", "Kestrelby Chemicals", "Larkmoor Foods"),
-    *("Mistlewick Shipping", "Netherpool Trust", "Oxbowe Energy", "Pinecrest Homes", "Quarrenbank Steel"),
-    *("Redfernley Housing", "Silverlode Mining", "Thistledown Telecom", "Westering Rail"),
-)
-WEEKS = 52
+REPORTS, TARGET_LIST = (Path(__file__).parent / name for name in ("reports.csv", "targets.txt"))
+TARGETS = read_targets(TARGET_LIST)
+START, PERIOD, WEEKS = "2025-01-06", "7D", 52
 DELTA = 0.1
 TURNS_BAD, BAD_FROM = TARGETS.index("Kestrelby Chemicals"), 19  # week 20, counted from 0
 BURST, BURST_IN = TARGETS.index("Silverlode Mining"), 32
@@ -37,27 +32,15 @@ SHADES = ((0, "·", "grey50"), (1, "░", "yellow"), (3, "▒", "dark_orange"), 
 console = Console(highlight=False)
 
 
-def make_year() -> dn.ReportStream:
-    """A year of weekly report counts: little everywhere, one target that turns bad, and one burst."""
-    rng = np.random.default_rng(2025)
-    rates = np.tile(rng.uniform(0.02, 0.2, size=len(TARGETS)), (WEEKS, 1))
-    rates[BAD_FROM:, TURNS_BAD] = 3.0
-    rates[BURST_IN, BURST] = 14.0
-    monday = date(2025, 1, 6).toordinal()
-    rounds = tuple(date.fromordinal(monday + 7 * week).isoformat() for week in range(WEEKS))
-    return dn.ReportStream(rng.poisson(rates), TARGETS, rounds)
-
-
-def audit_year(year: dn.ReportStream, folder: Path) -> IntArray:
-    """Write the office's two files, run the command on them, and read the public transcript back."""
-    reports, targets, public = folder / "reports.csv", folder / "targets.txt", folder / "public"
-    write_csv(year, reports)
-    targets.write_text("\n".join(TARGETS) + "\n", encoding="utf-8")
-    options = f"--period 7D --mechanism race --delta {DELTA}"
-    console.print("$ deniable audit reports.csv --targets targets.txt --out public \\", style="cyan")
-    console.print(f"    {options}\n", style="cyan")
-    files = ["audit", str(reports), "--targets", str(targets), "--out", str(public)]
-    if code := deniable([*files, *options.split()]):
+def audit_year(folder: Path) -> IntArray:
+    """Run the command on the office's two files, and read the public transcript back."""
+    public = folder / "public"
+    calendar = f"--start {START} --period {PERIOD} --rounds {WEEKS}"
+    choice = f"--mechanism race --delta {DELTA}"
+    console.print("$ deniable audit examples/reports.csv --target-list examples/targets.txt \\", style="cyan")
+    console.print(f"    {calendar} \\\n    {choice} --out public\n", style="cyan")
+    files = ["audit", str(REPORTS), "--target-list", str(TARGET_LIST), "--out", str(public)]
+    if code := deniable([*files, *calendar.split(), *choice.split()]):
         raise SystemExit(code)
     with (public / "transcript.csv").open(encoding="utf-8", newline="") as file:
         return np.array([TARGETS.index(row["target"]) for row in csv.DictReader(file)])
@@ -65,7 +48,7 @@ def audit_year(year: dn.ReportStream, folder: Path) -> IntArray:
 
 def show_year(year: dn.ReportStream, audits: IntArray) -> None:
     """One line a target, one cell a week: its active reports, and its audits."""
-    active = active_counts(year.counts, audits)
+    active = active_counts(year, audits)
     console.print("week".ljust(24) + "".join(f"{week:<10}" for week in range(1, WEEKS + 1, 10)).rstrip())
     for c, target in enumerate(TARGETS):
         line = Text(target.ljust(24))
@@ -131,13 +114,13 @@ def measure_leaks() -> Table:
 
 
 def main(runs: int = 200) -> None:
-    year = make_year()
+    year = read_csv(REPORTS, TARGETS, PERIOD, WEEKS, START)
     section("1. The office draws its audits")
     console.print(
         f"{len(TARGETS)} organisations, {WEEKS} weeks, one audit a week. The names and reports are made up.\n"
     )
     with TemporaryDirectory() as folder:
-        audits = audit_year(year, Path(folder))
+        audits = audit_year(Path(folder))
 
     section("2. The year as the office saw it (confidential: do not publish)")
     show_year(year, audits)
@@ -154,13 +137,15 @@ def main(runs: int = 200) -> None:
     console.print(measure_leaks())
     console.print(
         "2 targets, 6 rounds, every possible transcript. The leak is how much more often an adversary who knows "
-        "every other report says 'filed' when the report was filed than when it was not."
+        "every other report says 'filed' when the report was filed than when it was not, in the worst of ten "
+        "streams: the rival gets 0, 1, … or 9 reports in every round."
     )
 
     section("What to look at next")
     console.print(
         ".venv/bin/deniable audit --help   audit a stream of your own\n"
-        "examples/office_year.py           change a rate or delta above, and run it again\n"
+        "examples/office_year.py           change delta, and run it again\n"
+        "examples/make_reports.py          make another year of reports\n"
         "docs/explanation/race.md          how these audits were drawn, and why the guarantee holds"
     )
 

@@ -1,10 +1,15 @@
-"""The examples run, and show what they promise to show."""
+"""The examples and the commands of the README run, and show what they promise to show."""
 
 import re
+import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from examples.make_reports import make
 from examples.office_year import BAD_FROM, TARGETS, TURNS_BAD, WEEKS, main, weeks_to_first_audit
 from rich.console import Console
 
@@ -41,11 +46,12 @@ def test_the_measured_leak_stays_below_the_bound(shown: str) -> None:
     assert set(leaks) == {"greedy", "race", "rr"}
     assert all(leak <= bound for leak, bound in leaks.values())
     assert leaks["greedy"][0] > 0.9  # the check does see a leak where there is one
+    assert "in the worst of ten streams" in " ".join(shown.split())
 
 
 def test_the_files_named_at_the_end_exist(shown: str) -> None:
     named = re.findall(r"^(?:examples|docs)/\S+", shown, re.MULTILINE)
-    assert len(named) == 2
+    assert len(named) == 3
     assert all((ROOT / path).is_file() for path in named)
 
 
@@ -53,3 +59,35 @@ def test_weeks_to_first_audit_stops_at_the_end_of_the_year() -> None:
     audits = np.zeros((2, WEEKS), dtype=np.int64)
     audits[1, [BAD_FROM - 1, BAD_FROM + 3]] = TURNS_BAD
     assert weeks_to_first_audit(audits).tolist() == [WEEKS - BAD_FROM, 3]
+
+
+def test_the_example_files_are_those_of_the_recipe(tmp_path: Path) -> None:
+    make(tmp_path)
+    for name in ("reports.csv", "targets.txt"):
+        assert (tmp_path / name).read_bytes() == (ROOT / "examples" / name).read_bytes()
+
+
+def commands(page: str) -> list[list[str]]:
+    """The words of every command in the `sh` blocks of a page that calls deniable."""
+    blocks = re.findall(r"^```sh\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    return [shlex.split(line, comments=True) for line in lines if "bin/deniable " in line]
+
+
+def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    shown = commands((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert shown
+    for program, *arguments in shown:
+        assert program == ".venv/bin/deniable"
+        subprocess.run([sys.executable, "-m", "deniable", *arguments], cwd=tmp_path, check=True, capture_output=True)
+    assert {path.name for path in (tmp_path / "public").iterdir()} == {
+        "transcript.csv",
+        "guarantee.json",
+        "guarantee.txt",
+    }
+
+
+def test_commands_may_go_on_in_the_next_line() -> None:
+    page = "```sh\nmake demo\n.venv/bin/deniable audit 'a b' \\\n  --json  # why\n```\n```python\nbin/deniable x\n```\n"
+    assert commands(page) == [[".venv/bin/deniable", "audit", "a b", "--json"]]
