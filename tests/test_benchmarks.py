@@ -1,0 +1,26 @@
+"""The benchmarks run, at tiny sizes; nothing is said about time."""
+
+import re
+
+import pytest
+from benchmarks import counters, race
+
+
+def test_counters(capsys: pytest.CaptureFixture[str]) -> None:
+    counters.main(["--targets", "20", "--rounds", "30", "--repeats", "1"])
+    out = capsys.readouterr().out
+    assert "| deniable, whole rounds |" in out
+    assert re.search(r"^\| 30 \| \d+\.\d\d \|$", out, re.MULTILINE)
+
+
+def test_counters_without_jax_privacy(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "jax", None)
+    counters.main(["--targets", "20", "--rounds", "30", "--repeats", "1"])
+    assert capsys.readouterr().out.startswith("jax_privacy is not installed")
+
+
+def test_race(capsys: pytest.CaptureFixture[str]) -> None:
+    race.main(["--targets", "20", "40", "--reports", "2", "--rounds", "5", "--dense-rounds", "2"])
+    rows = [line for line in capsys.readouterr().out.splitlines() if re.match(r"\| (20|40) \|", line)]
+    assert len(rows) == 2
+    assert all(row.count("x |") == 2 for row in rows)
