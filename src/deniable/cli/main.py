@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -11,16 +12,28 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 from typer.main import get_command
 
 from deniable.cli.audit import audit
+from deniable.cli.plan import plan
 from deniable.errors import DeniableError
 
 # Typer names only this subclass of Click's usage errors, and depending on its version brings Click along or not.
 UsageError: Any = typer.BadParameter.__base__
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
-app.command()(audit)
+
+
+class Command(TyperCommand):
+    """A command whose usage line names its arguments without the braces of newer versions of Typer."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+
+
+app.command(cls=Command)(audit)
+app.command(cls=Command)(plan)
 
 
 def _version(wanted: bool) -> None:
@@ -72,7 +85,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _usage(error: Any) -> str:
-    message = error.format_message().rstrip(".")
+    message = re.sub(r"\. Did you mean (.*)\?$", r" (did you mean \1?)", error.format_message()).rstrip(".")
     help_at = error.ctx.command_path if error.ctx else "deniable"
     return f"{message[:1].lower()}{message[1:]}; see {help_at} --help"
 

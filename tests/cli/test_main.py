@@ -1,0 +1,112 @@
+"""The command itself: usage, exit codes, interruptions, and output that cannot be written."""
+
+import os
+import signal
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+from tests.cli.running import RACE, SECRET, Run, assert_refused, in_a_process
+
+import deniable as dn
+
+
+@pytest.mark.parametrize("args", [["audit"], ["publish-everything"], ["--frequency"]])
+def test_wrong_usage_is_one_line(run: Run, args: list[str]) -> None:
+    assert_refused(run(*args), "--help")
+
+
+def test_a_slip_of_the_finger_is_put_right(run: Run) -> None:
+    assert run("audti").err == "error: no such command 'audti' (did you mean 'audit'?); see deniable --help\n"
+
+
+# The real process
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["audit", "{reports}", "--mechanism", "race", "--delta", "nan"], "delta must be"),
+        (["audit", "{reports}", *RACE, "--seed", "1"], "--seed needs --simulation"),
+        (["audit", "{reports}", "--bad"], "no such option"),
+        (["audit", "{bad}", *RACE], "line 2"),
+    ],
+)
+def test_a_real_process_shows_one_line_and_exit_code_2(
+    reports: Path, tmp_path: Path, args: list[str], words: str
+) -> None:
+    bad = tmp_path / "bad.csv"
+    bad.write_text(f"round,target,reports\n1,acme,-{SECRET}\n", encoding="utf-8")
+    assert_refused(in_a_process(*(arg.format(reports=reports, bad=bad) for arg in args)), words)
+
+
+@pytest.mark.parametrize("as_json", [[], ["--json"]])
+def test_a_reader_that_goes_away_is_no_traceback(long_reports: Path, as_json: list[str]) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    result = in_a_process("audit", long_reports, *RACE, *as_json, stdout=write)
+    os.close(write)
+    assert result.code == 1
+    assert result.err.count("\n") <= 1  # the note about the list of targets
+    assert "Traceback" not in result.err
+    assert "Exception" not in result.err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("as_json", [[], ["--json"]])
+def test_a_full_disk_is_one_line(reports: Path, as_json: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        result = in_a_process("audit", reports, *RACE, "--assume-public", *as_json, stdout=full)
+    assert_refused(result, "cannot write the output: No space left on device")
+
+
+def test_a_terminal_without_unicode_still_gets_its_transcript(tmp_path: Path) -> None:
+    path = tmp_path / "reports.csv"
+    path.write_text("Çelik,Đurić\n1,0\n", encoding="utf-8")
+    result = in_a_process("audit", path, *RACE, env=os.environ | {"PYTHONIOENCODING": "ascii"})
+    assert result.code == 0
+    assert r"\xc7elik" in result.out or r"\u0110uri" in result.out
+
+
+# Interruptions and bugs
+
+
+def test_an_interrupt_ends_quietly_and_writes_nothing(
+    run: Run, reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> NoReturn:
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError
+
+    monkeypatch.setattr(dn.AuditRun, "step", interrupted)
+    assert run("audit", reports, *RACE, "--assume-public", "--out", tmp_path / "out") == (130, "", "")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_bug_is_one_line_that_does_not_quote_the_exception(
+    run: Run, reports: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> NoReturn:
+        raise RuntimeError(f"no bin for {SECRET}")
+
+    monkeypatch.setattr(dn.AuditRun, "step", broken)
+    code, out, err = run("audit", reports, *RACE)
+    assert (code, out) == (1, "")
+    assert err.startswith("error: this is a bug in deniable (RuntimeError in test_main.py, line ")
+    assert err.count("\n") == 1
+    assert SECRET not in err
+
+
+# The command itself
+
+
+def test_version_and_help(run: Run) -> None:
+    assert run("--version").out.startswith("deniable 0.")
+    code, out, err = run()
+    assert (code, err) == (0, "")
+    assert "audit  Draw the audits" in out
+    _, out, _ = run("audit", "--help")
+    assert out.startswith("Usage: deniable audit [OPTIONS] REPORTS\n")
+    for option in ("--delta", "--mechanism", "--target-list", "--horizon", "--period", "--rounds", "--out", "--json"):
+        assert option in out
+    assert "\n    deniable audit reports.csv --target-list targets.txt" in out

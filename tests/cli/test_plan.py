@@ -1,0 +1,205 @@
+"""`deniable plan`: what it prints, draws and refuses, and that the page about it shows what it prints today."""
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from deniable.cli.main import main
+from deniable.planning import EXTRA_REPORTS, OTHER_COUNTERS, PLANNED
+from deniable.simulation.figures import MECHANISM_COLOURS
+
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "choose.md"
+SMALL = ["plan", "--targets", "6", "--delta", "0.1", "--horizon", "40", "--runs", "10"]
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture(autouse=True)
+def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def call(*args: object) -> Result:
+        code = main([str(arg) for arg in args])
+        return Result(code, *capsys.readouterr())
+
+    return call
+
+
+def rows(out: str, mechanism_id: str) -> list[str]:
+    return re.findall(rf"^{re.escape(mechanism_id)} .*$", out, re.MULTILINE)
+
+
+def test_a_row_a_mechanism_in_both_tables_and_advice_at_the_end(run: Run) -> None:
+    code, out, err = run(*SMALL)
+    assert (code, err) == (0, "")
+    assert all(len(rows(out, name)) == 2 for name in PLANNED)
+    assert not any(rows(out, name) for name in OTHER_COUNTERS)
+    assert "at most 5 points in 100" in " ".join(out.split())
+    assert out.rindex("Advice: ") > out.rindex("wait +10")
+
+
+@pytest.mark.parametrize("more", [[], ["--all"], ["--all", "--audits", "2", "--max-gap", "300", "--cooldown", "2"]])
+def test_it_fits_eighty_columns(run: Run, more: list[str]) -> None:
+    _, out, _ = run(*SMALL, "--targets", "60", "--reports-per-round", "500", *more)
+    assert max(map(len, out.splitlines())) <= 80
+    assert "…" not in out
+
+
+def test_all_shows_the_other_counters(run: Run) -> None:
+    _, out, _ = run(*SMALL, "--all")
+    assert all(len(rows(out, name)) == 2 for name in OTHER_COUNTERS)
+
+
+def test_what_is_not_covered_is_a_line_and_no_error(run: Run) -> None:
+    code, out, _ = run(*SMALL, "--audits", "2")
+    assert code == 0
+    assert rows(out, "rr") == []
+    assert "rr: not covered: the guarantee of RandomizedResponse covers one audit a round" in " ".join(out.split())
+    assert "chance % lots" in out  # uniform draws them
+
+
+def test_bounds_are_rounded_up(run: Run) -> None:
+    _, out, _ = run(*SMALL, "--reports-per-person", "3")
+    promised = rows(out, "race")[0].split()
+    assert promised[1:5] == ["0.1000", "5.0", "14.7", "1.32"]  # 14.64 and 1.3135
+    assert rows(out, "greedy")[0].split()[1:6] == ["1.0000", "50.0", "50.0", "no", "limit"]
+
+
+@pytest.mark.parametrize(
+    ("delta", "race", "rr"),
+    [("0.001", "× 1.0027", "99.983%"), ("0.1", "× 1.31", "98.4%"), ("0.999", "× 10,229", "86%")],
+)
+def test_chance_has_the_digits_that_matter(run: Run, delta: str, race: str, rr: str) -> None:
+    _, out, _ = run("plan", "--targets", "6", "--delta", delta, "--runs", "2")
+    assert race in rows(out, "race")[1]
+    assert rr in rows(out, "rr")[1]
+
+
+def test_one_report_a_person_needs_no_second_column(run: Run) -> None:
+    _, out, _ = run(*SMALL, "--reports-per-person", "1")
+    assert "1 reports" not in out
+    assert "whether one report was filed" in " ".join(out.split())
+
+
+def test_a_promise_about_a_person(run: Run) -> None:
+    _, out, _ = run("plan", "--targets", "6", "--advantage", "0.05", "--reports-per-person", "4", "--runs", "4")
+    assert "whether a person's reports, up to 4, were filed by at most 5 points in 100" in " ".join(out.split())
+    assert all(rows(out, name)[0].split()[3] == "5.0" for name in ("race", "tca", "rr"))
+
+
+def test_a_wait_that_was_cut_short_is_marked(run: Run) -> None:
+    _, out, _ = run("plan", "--targets", "50", "--delta", "0.1", "--horizon", "6", "--runs", "10")
+    assert rows(out, "uniform")[1].count("≥") == 3
+    assert "in the 3 rounds for which they were followed" in " ".join(out.split())
+    _, out, _ = run(*SMALL[:-4], "--runs", "10")
+    assert "≥" not in out
+
+
+def test_a_max_gap_needs_no_horizon(run: Run) -> None:
+    _, out, _ = run("plan", "--targets", "6", "--delta", "0.1", "--max-gap", "8", "--runs", "4")
+    assert rows(out, "tca")[0].split()[-1] == "ever"
+    assert "every target at least once in 8 rounds" in " ".join(out.split())
+
+
+def test_json_is_one_document_with_the_same_figures(run: Run) -> None:
+    code, out, err = run(*SMALL, "--audits", "2", "--all", "--json")
+    assert (code, err) == (0, "")
+    document = json.loads(out)
+    assert document["office"]["n_targets"] == 6
+    assert document["runs"] == 10
+    found = {entry["id"]: entry for entry in document["mechanisms"]}
+    assert list(found) == [*PLANNED, *OTHER_COUNTERS]
+    assert found["rr"] == {"id": "rr", "covered": False, "reason": found["rr"]["reason"]}
+    assert found["race"]["guarantee_for_person"]["reports"] == 3
+    assert found["tca"]["sigma"] < found["tca"]["noise_std"]
+    assert [wait["extra_reports"] for wait in found["race"]["waits"]] == list(EXTRA_REPORTS)
+    _, text, _ = run(*SMALL, "--audits", "2", "--all")
+    assert document["advice"] in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--targets", "1", "--delta", "0.1"], "targets must be a whole number of at least 2, got 1"),
+        (["--targets", "5", "--delta", "1.5"], "delta must be in (0, 1), got 1.5"),
+        (["--targets", "5", "--delta", "0"], "delta must be in (0, 1)"),
+        (["--targets", "5"], "got neither"),
+        (["--targets", "5", "--delta", "0.1", "--advantage", "0.1"], "got both"),
+        (["--targets", "5", "--advantage", "0.5"], "advantage must be in (0, 1/2)"),
+        (["--targets", "5", "--delta", "0.1", "--horizon", "0"], "horizon must be"),
+        (["--targets", "5", "--delta", "0.1", "--max-gap", "4"], "max_gap must be at least 5"),
+        (["--targets", "5", "--delta", "0.1", "--audits", "6"], "audits must be at most the number of targets"),
+        (["--targets", "5", "--delta", "0.1", "--reports-per-round", "-1"], "reports_per_round must be"),
+        (["--targets", "5", "--delta", "0.1", "--runs", "1"], "runs must be"),
+        (["--targets", "5", "--delta", "0.1", "--chart", "plan.gif"], "must end in .png or .svg, got plan.gif"),
+        (["--targets", "5", "--delta", "0.1", "--chart", "no/such/plan.png"], "is not a folder"),
+        (["--targets", "many", "--delta", "0.1"], "see deniable plan --help"),
+    ],
+)
+def test_bad_input_is_one_line(run: Run, args: list[str], words: str) -> None:
+    code, out, err = run("plan", *args)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert words in err
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_a_chart_is_drawn_and_changes_no_figure(run: Run, tmp_path: Path, suffix: str) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / f"plan{suffix}"
+    assert run(*SMALL, "--all", "--chart", path).out == run(*SMALL, "--all").out
+    drawn = path.read_bytes()
+    assert drawn.startswith(b"\x89PNG" if suffix == ".png" else b"<?xml")
+
+
+def test_a_chart_that_cannot_be_written_is_one_line(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    (tmp_path / "plan.png").mkdir()
+    code, out, err = run(*SMALL, "--chart", tmp_path / "plan.png")
+    assert (code, out) == (2, "")
+    assert "cannot write" in err
+    assert err.count("\n") == 1
+
+
+def test_without_matplotlib_a_chart_says_how_to_get_it(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    code, _, err = run(*SMALL, "--chart", tmp_path / "plan.png")
+    assert code == 2
+    assert err == "error: charts need matplotlib: install it with pip install 'deniable[charts]'\n"
+    assert run(*SMALL).code == 0
+
+
+def test_every_mechanism_has_a_colour_of_its_own() -> None:
+    planned = [MECHANISM_COLOURS[name] for name in (*PLANNED, *OTHER_COUNTERS)]
+    assert len(set(planned)) == len(planned)
+
+
+def test_the_page_shows_what_the_command_prints(run: Run) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    command = re.search(r"^\$ deniable (plan .*)$", page, re.MULTILINE)
+    shown = re.search(r"^\$ deniable plan[^\n]*\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert command
+    assert shown
+    _, out, _ = run(*shlex.split(command[1]))
+    assert [line.rstrip() for line in out.splitlines()] == shown[1].splitlines()
