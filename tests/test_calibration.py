@@ -308,8 +308,8 @@ def test_greedy_and_uniform() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: cal.kappa(1.0), "delta must be in (0, 1), got 1.0"),
-        (lambda: cal.race_rho(math.nan), "delta must be in (0, 1), got nan"),
+        (lambda: cal.kappa(1.0), "delta must be in (0, 1), got 1.0; 0.1, say, means at most 5 points in 100"),
+        (lambda: cal.race_rho(math.nan), "delta must be in (0, 1), got nan; 0.1, say, means at most 5 points in 100"),
         (lambda: cal.race_delta(0.5), "rho must be at least 1, got 0.5"),
         (lambda: cal.race_delta(math.nan), "rho must be at least 1, got nan"),
         (lambda: cal.gaussian_sigma(0.1, 0.0), "sensitivity must be a positive number, got 0.0"),

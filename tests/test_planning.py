@@ -1,6 +1,7 @@
 """Plans: what is promised, the lead needed, the simulated waits and the advice drawn from them."""
 
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -31,8 +32,8 @@ OFFICE = Office(n_targets=10, delta=0.2, horizon=100, reports_per_round=2.0)
 
 def option(mechanism_id: str, rounds: tuple[float, float, float], lead: float | None = 20.0, **wait: Any) -> Option:
     mechanism = calibrate(mechanism_id, 10, 0.2, 100)
-    waits = tuple(replace(Wait(n, mean, 0.01, 0.0), **wait) for n, mean in zip(EXTRA_REPORTS, rounds, strict=True))
-    return Option(mechanism_id, mechanism, mechanism.guarantee(), lead, waits)
+    waits = tuple(replace(Wait(n, mean, 0.01, 0.0, 3), **wait) for n, mean in zip(EXTRA_REPORTS, rounds, strict=True))
+    return Option(mechanism_id, mechanism, mechanism.guarantee().for_reports(3), lead, waits)
 
 
 GREEDY = option("greedy", (5, 1, 1), lead=1)
@@ -164,7 +165,7 @@ def test_the_wait_of_race_without_other_reports_is_geometric() -> None:
 def test_greedy_audits_at_once() -> None:
     greedy = assess(OFFICE, "greedy", extra_reports=[1000], runs=50)
     assert isinstance(greedy, Option)
-    assert greedy.wait(1000) == Wait(1000, 1.0, 0.0, 0.0)
+    assert greedy.wait(1000) == Wait(1000, 1.0, 0.0, 0.0, 1)
 
 
 def test_the_same_seed_gives_the_same_waits_whatever_else_is_asked() -> None:
@@ -174,6 +175,24 @@ def test_the_same_seed_gives_the_same_waits_whatever_else_is_asked() -> None:
     assert isinstance(among, Option)
     assert alone.wait(10) == among.wait(10)
     assert assess(OFFICE, "tca", extra_reports=[10], runs=20, seed=1) != alone
+
+
+def test_nine_runs_in_ten_are_within_what_is_said() -> None:
+    """By lot among 6, 1 - (5/6)**n first passes 0.9 at n = 13, and is 0.838 at 10 and 0.935 at 15.
+
+    Both are 10 standard errors or more from 0.9 in 5000 runs, so the failure probability is below 1e-6; the mean, 6, or
+    the median, 4, would be caught.
+    """
+    by_lot = assess(Office(6, delta=0.1), "uniform", extra_reports=[0], runs=5000)
+    assert isinstance(by_lot, Option)
+    assert abs(by_lot.waits[0].nine_in_ten - 13) <= 2
+
+
+def test_the_worst_case_is_what_the_cap_makes_of_even_odds() -> None:
+    race, tca, lots = (option(name, (1, 1, 1)) for name in ("race", "tca", "uniform"))
+    rho = race.guarantee.likelihood_cap
+    assert race.worst_case == rho / (1 + rho)
+    assert (tca.worst_case, lots.worst_case) == (1, 0.5)
 
 
 def test_waits_end_with_the_horizon() -> None:
@@ -220,20 +239,26 @@ def test_fewer_runs_go_on_as_before() -> None:
 # Advice
 
 
-def test_the_soonest_is_chosen() -> None:
+def test_the_soonest_is_chosen_and_its_price_named() -> None:
     words = advice(OFFICE, [GREEDY, option("race", (20, 7, 1)), option("tca", (30, 12, 2)), RR, LOTS])
     assert words == (
-        "Choose race: at this promise it audits a target with 10 reports more than usual after about 7 rounds "
-        "on average; "
-        "counter auditing (tca) takes about 12 rounds, randomized response (rr) is no better than drawing lots, "
-        "and drawing lots takes about 50 rounds."
+        "Choose race: at this promise a target with 10 reports more than usual is audited after about 7 rounds on "
+        "average, against about 1 without any protection (greedy) and about 50 by lot (uniform); counter auditing "
+        "(tca) takes about 12 and randomized response (rr) is no better than drawing lots. "
+        "With only 3 reports more it takes about 20 rounds, against about 5 without protection. "
+        "Somebody who watches is right at most 10 times in 100 more often about one report, and 27.4 about all 3 "
+        "reports of one person. "
+        "This is about what the audits show, not about leaked logs or an audit so narrow that it points to a person. "
+        "Next: deniable audit REPORTS --mechanism race --delta 0.2, where REPORTS is your file; deniable audit --help "
+        "says what else to give."
     )
 
 
 def test_counter_auditing_is_chosen_where_it_is_sooner() -> None:
     words = advice(OFFICE, [GREEDY, option("race", (20, 12, 1)), option("tca", (30, 7, 2)), RR, LOTS])
     assert words.startswith("Choose counter auditing (tca): ")
-    assert "; race takes about 12 rounds, " in words
+    assert "; race takes about 12 and " in words
+    assert "--mechanism tca --delta 0.2 --horizon 100, " in words
 
 
 def test_race_is_chosen_where_the_difference_may_be_chance() -> None:
@@ -253,13 +278,17 @@ def test_little_is_promised_where_only_many_reports_count() -> None:
     words = advice(OFFICE, [GREEDY, option("race", (50, 48, 20)), option("tca", (70, 70, 60)), RR, LOTS])
     assert words.startswith("Choose race, but do not expect much, since 10 reports more than usual hardly count: ")
     assert "counter auditing (tca) is slower than drawing lots" in words
+    assert "As few as 10 reports more hardly shorten the wait (about 48 rounds, against about 50 by lot)" in words
+    assert "run this again with --delta 0.4." in words
+    words = advice(OFFICE, [option("greedy", (45, 45, 1)), option("race", (50, 48, 20)), LOTS])
+    assert "nor would they without any protection." in words
 
 
 def test_a_promise_too_strict_to_steer_by_is_said_to_be() -> None:
     options = [GREEDY, option("race", (50, 50, 48), lead=2514.9), option("tca", (80, 80, 80), lead=5681), RR, LOTS]
     assert "about 2,515 reports ahead of all others" in advice(OFFICE, options)
-    assert "max_gap" not in advice(OFFICE, options)
-    assert "a longer max_gap" in advice(replace(OFFICE, rules=dn.Rules(max_gap=20)), options)
+    assert "Run this again with a weaker promise (--delta 0.4) or more --audits a round" in advice(OFFICE, options)
+    assert "or a longer --max-gap or" in advice(replace(OFFICE, rules=dn.Rules(max_gap=20)), options)
     assert "no number of reports" in advice(OFFICE, [GREEDY, NotCovered("race", "because"), RR, LOTS])
 
 
@@ -288,14 +317,52 @@ def test_there_is_nothing_to_choose_where_all_are_audited() -> None:
 
 def test_a_wait_that_was_cut_short_is_at_least_what_is_shown() -> None:
     lots = option("uniform", (26, 26, 26), lead=None, cut_short=1.0)
-    assert advice(OFFICE, [GREEDY, option("race", (9, 1.2, 1)), lots]).endswith(
-        "after about 1.2 rounds on average; and drawing lots takes at least 26 rounds."
-    )
+    rr = option("rr", (26, 26, 26), lead=None, cut_short=1.0)
+    words = advice(OFFICE, [GREEDY, option("race", (9, 1.2, 1)), rr, lots])
+    assert "and at least 26 by lot (uniform); randomized response (rr) takes at least 26; what is given as" in words
+    assert "no better" not in words
+    race = option("race", (26, 25, 9), cut_short=0.9)
+    words = advice(OFFICE, [GREEDY, race, lots])
+    assert words.count(f"within the {OFFICE.longest_wait} rounds simulated") == 2
+    strict = advice(OFFICE, [GREEDY, rr, lots])
+    assert f"hardly steer the audits within the {OFFICE.longest_wait} rounds simulated" in strict
+    slow = option("greedy", (26, 26, 26), cut_short=0.5)
+    assert advice(OFFICE, [slow, rr, lots]).startswith("The simulation cannot tell the mechanisms apart: ")
+
+
+@pytest.mark.parametrize(
+    ("office", "weak"),
+    [
+        (Office(10, delta=0.1, reports_per_person=3), False),
+        (Office(10, delta=0.1, reports_per_person=60), True),
+        (Office(10, delta=0.5, reports_per_person=1), False),
+        (Office(10, delta=0.51, reports_per_person=1), True),
+        (Office(10, advantage=0.25), False),
+        (Office(10, advantage=0.26), True),
+    ],
+)
+def test_a_weak_promise_is_warned_of(office: Office, weak: bool) -> None:
+    options = [assess(office, name, runs=300) for name in ("greedy", "race", "uniform")]
+    words = advice(office, options)
+    assert words.startswith("This promise protects little: " if weak else "Choose race: ")
+    assert ("If it has to be so, choose race: " in words) == weak
+    assert ("run this again with --advantage 0.05" in words) == weak
+
+
+def test_the_next_command_exists_and_keeps_the_promise() -> None:
+    person = Office(10, advantage=0.05)
+    words = advice(person, [assess(person, name, runs=200) for name in ("greedy", "race", "uniform")])
+    found = re.search(r"--mechanism race --delta ([0-9.]+), ", words)
+    assert found
+    assert 0.0499 < dn.Race.calibrate(10, float(found[1])).guarantee().for_reports(3).advantage <= 0.05
+    for change in ({"audits": 2}, {"rules": dn.Rules(max_gap=20)}, {"rules": dn.Rules(cooldown=1)}):
+        words = advice(replace(OFFICE, **change), [GREEDY, option("race", (20, 7, 1)), LOTS])
+        assert "Next: draw the audits in Python (AuditRun)" in words
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(*[st.floats(1, 500)] * 3), min_size=5, max_size=5), st.floats(0, 20), st.booleans())
-def test_advice_is_one_sentence_whatever_the_numbers(
+def test_advice_is_at_most_five_sentences_whatever_the_numbers(
     rounds: list[tuple[float, float, float]], error: float, cut: bool
 ) -> None:
     options = [
@@ -304,5 +371,17 @@ def test_advice_is_one_sentence_whatever_the_numbers(
     ]
     words = advice(OFFICE, options)
     assert words.endswith(".")
-    assert words.count(". ") == 0
+    assert words.count(". ") <= 4
     assert "nan" not in words
+
+
+def test_the_lead_of_race_ends_where_its_weights_end() -> None:
+    """At a tiny delta the gap needed lies beyond the counts that race tells apart."""
+    race = dn.Race.calibrate(50, 1e-4)
+    assert lead_needed(race) is None
+    assert static_error(race, 10**6) == static_error(race, race.growth.longest) > 0.5
+
+
+def test_counters_are_not_said_to_beat_drawing_lots() -> None:
+    """Runs of different ages have different noise, so at no lead a counter may miss more often than lots would."""
+    assert static_error(dn.CounterAuditing.calibrate(20, 0.1, horizon=100), 0, audits=19) > 0.05

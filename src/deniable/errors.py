@@ -3,6 +3,10 @@
 import math
 from numbers import Integral
 
+MAX_REPORTS = 10**9
+"""The largest count of one round and target. No real count comes near it, and with it every sum over up to
+nine thousand million rounds fits in 64 bits, so that active counts cannot overflow."""
+
 
 class DeniableError(ValueError):
     """Bad input or a refused step. The message is one sentence fit for the end user."""
@@ -13,10 +17,10 @@ def check_delta(delta: float) -> float:
 
     >>> check_delta(1.5)
     Traceback (most recent call last):
-    deniable.errors.DeniableError: delta must be in (0, 1), got 1.5
+    deniable.errors.DeniableError: delta must be in (0, 1), got 1.5; 0.1, say, means at most 5 points in 100
     """
     if not 0 < delta < 1:  # also false for NaN
-        raise DeniableError(f"delta must be in (0, 1), got {delta}")
+        raise DeniableError(f"delta must be in (0, 1), got {delta}; 0.1, say, means at most 5 points in 100")
     return float(delta)
 
 

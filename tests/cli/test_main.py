@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+import typer
 from tests.cli.running import RACE, SECRET, Run, assert_refused, in_a_process
 
 import deniable as dn
+from deniable.cli.main import _got
 
 
 @pytest.mark.parametrize("args", [["audit"], ["publish-everything"], ["--frequency"]])
@@ -18,6 +20,26 @@ def test_wrong_usage_is_one_line(run: Run, args: list[str]) -> None:
 
 def test_a_slip_of_the_finger_is_put_right(run: Run) -> None:
     assert run("audti").err == "error: no such command 'audti' (did you mean 'audit'?); see deniable --help\n"
+
+
+@pytest.mark.parametrize(
+    ("option", "typed", "words"),
+    [
+        ("--targets", "thirty", "--targets must be a whole number in digits, such as 30, got 'thirty'"),
+        ("--targets", "1.5", "--targets must be a whole number in digits, such as 30, got '1.5'"),
+        ("--delta", "10%", "--delta must be a number such as 0.1, got '10%': write it with a point and without %"),
+        ("--delta", "0,1", "--delta must be a number such as 0.1, got '0,1': write it with a point and without %"),
+    ],
+)
+def test_what_is_no_number_is_told_how_to_be_one(run: Run, option: str, typed: str, words: str) -> None:
+    assert run("plan", option, typed) == (2, "", f"error: {words}\n")
+
+
+@pytest.mark.parametrize(
+    ("message", "got"), [("'it''s' is not a valid integer.", ", got 'it''s'"), ("Not a valid integer.", "")]
+)
+def test_older_versions_of_typer_quote_what_was_typed(message: str, got: str) -> None:
+    assert _got(typer.BadParameter(message)) == got
 
 
 # The real process

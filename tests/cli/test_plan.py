@@ -52,7 +52,8 @@ def test_a_row_a_mechanism_in_both_tables_and_advice_at_the_end(run: Run) -> Non
     assert (code, err) == (0, "")
     assert all(len(rows(out, name)) == 2 for name in PLANNED)
     assert not any(rows(out, name) for name in OTHER_COUNTERS)
-    assert "at most 5 points in 100" in " ".join(out.split())
+    assert "is right at most 5 times in 100 more often than without watching" in " ".join(out.split())
+    assert "A round is whatever you make it" in " ".join(out.split())
     assert out.rindex("Advice: ") > out.rindex("wait +10")
 
 
@@ -73,19 +74,20 @@ def test_what_is_not_covered_is_a_line_and_no_error(run: Run) -> None:
     assert code == 0
     assert rows(out, "rr") == []
     assert "rr: not covered: the guarantee of RandomizedResponse covers one audit a round" in " ".join(out.split())
-    assert "chance % lots" in out  # uniform draws them
+    assert "\n% by lot " in out  # uniform draws them
 
 
 def test_bounds_are_rounded_up(run: Run) -> None:
     _, out, _ = run(*SMALL, "--reports-per-person", "3")
     promised = rows(out, "race")[0].split()
-    assert promised[1:5] == ["0.1000", "5.0", "14.7", "1.32"]  # 14.64 and 1.3135
-    assert rows(out, "greedy")[0].split()[1:6] == ["1.0000", "50.0", "50.0", "no", "limit"]
+    assert promised[1:6] == ["0.1000", "5.0", "14.7", "1.32", "57"]  # 14.64, 1.3135 and 56.78
+    assert rows(out, "greedy")[0].split()[1:7] == ["1.0000", "50.0", "50.0", "no", "limit", "100"]
+    assert rows(out, "uniform")[0].split()[5] == "50"
 
 
 @pytest.mark.parametrize(
     ("delta", "race", "rr"),
-    [("0.001", "× 1.0027", "99.983%"), ("0.1", "× 1.31", "98.4%"), ("0.999", "× 10,229", "86%")],
+    [("0.001", "× 1.0027 a", "99.983 %"), ("0.1", "× 1.31 a", "98.4 %"), ("0.999", "× 10,229 a", "86 %")],
 )
 def test_chance_has_the_digits_that_matter(run: Run, delta: str, race: str, rr: str) -> None:
     _, out, _ = run("plan", "--targets", "6", "--delta", delta, "--runs", "2")
@@ -96,27 +98,45 @@ def test_chance_has_the_digits_that_matter(run: Run, delta: str, race: str, rr: 
 def test_one_report_a_person_needs_no_second_column(run: Run) -> None:
     _, out, _ = run(*SMALL, "--reports-per-person", "1")
     assert "1 reports" not in out
-    assert "whether one report was filed" in " ".join(out.split())
+    assert "at most, about one report: an average" in " ".join(out.split())
+
+
+def test_one_in_a_hundred_is_one_time(run: Run) -> None:
+    _, out, _ = run(*SMALL, "--delta", "0.02", "--reports-per-person", "1")
+    assert " ".join(out.split()).count("right at most 1 time in 100 more often") == 2  # in the promise and the advice
 
 
 def test_a_promise_about_a_person(run: Run) -> None:
     _, out, _ = run("plan", "--targets", "6", "--advantage", "0.05", "--reports-per-person", "4", "--runs", "4")
-    assert "whether a person's reports, up to 4, were filed by at most 5 points in 100" in " ".join(out.split())
+    words = "whether a person's reports, up to 4, were filed is right at most 5 times in 100 more often"
+    assert words in " ".join(out.split())
     assert all(rows(out, name)[0].split()[3] == "5.0" for name in ("race", "tca", "rr"))
 
 
 def test_a_wait_that_was_cut_short_is_marked(run: Run) -> None:
     _, out, _ = run("plan", "--targets", "50", "--delta", "0.1", "--horizon", "6", "--runs", "10")
-    assert rows(out, "uniform")[1].count("≥") == 3
-    assert "in the 3 rounds for which they were followed" in " ".join(out.split())
+    assert rows(out, "uniform")[1].count("≥") == 4
+    assert "the simulation ended, after 3 rounds, before some were audited" in " ".join(out.split())
     _, out, _ = run(*SMALL[:-4], "--runs", "10")
     assert "≥" not in out
 
 
 def test_a_max_gap_needs_no_horizon(run: Run) -> None:
     _, out, _ = run("plan", "--targets", "6", "--delta", "0.1", "--max-gap", "8", "--runs", "4")
-    assert rows(out, "tca")[0].split()[-1] == "ever"
+    assert rows(out, "tca")[0].endswith(" ever (max gap)")
+    assert rows(out, "race")[0].endswith(" ever")
+    assert "as long as the maximum gap is kept" in " ".join(out.split())
     assert "every target at least once in 8 rounds" in " ".join(out.split())
+
+
+def test_the_key_names_the_counters_shown(run: Run) -> None:
+    _, out, _ = run(*SMALL)
+    assert "19 rounds of 20; a guide only for tca" in " ".join(out.split())
+    _, out, _ = run(*SMALL, "--all", "--audits", "2")
+    words = "a guide only for tca and the other counters; with several audits a round fewer may do"
+    assert words in " ".join(out.split())
+    _, out, _ = run(*SMALL, "--horizon", "2000000")
+    assert "rounds of 20 wait" in " ".join(out.split())  # the next key: there is no counter in it
 
 
 def test_json_is_one_document_with_the_same_figures(run: Run) -> None:
@@ -129,6 +149,7 @@ def test_json_is_one_document_with_the_same_figures(run: Run) -> None:
     assert list(found) == [*PLANNED, *OTHER_COUNTERS]
     assert found["rr"] == {"id": "rr", "covered": False, "reason": found["rr"]["reason"]}
     assert found["race"]["guarantee_for_person"]["reports"] == 3
+    assert (found["uniform"]["worst_case"], found["tca"]["worst_case"]) == (0.5, 1)
     assert found["tca"]["sigma"] < found["tca"]["noise_std"]
     assert [wait["extra_reports"] for wait in found["race"]["waits"]] == list(EXTRA_REPORTS)
     _, text, _ = run(*SMALL, "--audits", "2", "--all")
@@ -139,19 +160,19 @@ def test_json_is_one_document_with_the_same_figures(run: Run) -> None:
     ("args", "words"),
     [
         (["--targets", "1", "--delta", "0.1"], "targets must be a whole number of at least 2, got 1"),
-        (["--targets", "5", "--delta", "1.5"], "delta must be in (0, 1), got 1.5"),
+        (["--targets", "5", "--delta", "1.5"], "delta must be in (0, 1), got 1.5; 0.1, say, means at most 5 points"),
         (["--targets", "5", "--delta", "0"], "delta must be in (0, 1)"),
-        (["--targets", "5"], "got neither"),
+        (["--targets", "5"], "got neither; for example --delta 0.1"),
         (["--targets", "5", "--delta", "0.1", "--advantage", "0.1"], "got both"),
-        (["--targets", "5", "--advantage", "0.5"], "advantage must be in (0, 1/2)"),
+        (["--targets", "5", "--advantage", "5"], "more than 0 and less than 0.5, got 5.0; 5 points in 100 is 0.05"),
         (["--targets", "5", "--delta", "0.1", "--horizon", "0"], "horizon must be"),
-        (["--targets", "5", "--delta", "0.1", "--max-gap", "4"], "max_gap must be at least 5"),
+        (["--targets", "5", "--delta", "0.1", "--max-gap", "4"], "error: --max-gap must be at least 5"),
         (["--targets", "5", "--delta", "0.1", "--audits", "6"], "audits must be at most the number of targets"),
-        (["--targets", "5", "--delta", "0.1", "--reports-per-round", "-1"], "reports_per_round must be"),
+        (["--targets", "5", "--delta", "0.1", "--reports-per-round", "-1"], "error: --reports-per-round must be"),
         (["--targets", "5", "--delta", "0.1", "--runs", "1"], "runs must be"),
         (["--targets", "5", "--delta", "0.1", "--chart", "plan.gif"], "must end in .png or .svg, got plan.gif"),
         (["--targets", "5", "--delta", "0.1", "--chart", "no/such/plan.png"], "is not a folder"),
-        (["--targets", "many", "--delta", "0.1"], "see deniable plan --help"),
+        (["--targets", "many", "--delta", "0.1"], "--targets must be a whole number in digits"),
     ],
 )
 def test_bad_input_is_one_line(run: Run, args: list[str], words: str) -> None:

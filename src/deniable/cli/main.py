@@ -85,9 +85,21 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _usage(error: Any) -> str:
+    number = re.search(r"valid (integer|number|float)\b", error.message)
+    if number:
+        wanted = "a whole number in digits, such as 30" if number[1] == "integer" else "a number such as 0.1"
+        how = "" if number[1] == "integer" else ": write it with a point and without %"
+        return f"{error.param.opts[-1]} must be {wanted}{_got(error)}{how}"
     message = re.sub(r"\. Did you mean (.*)\?$", r" (did you mean \1?)", error.format_message()).rstrip(".")
     help_at = error.ctx.command_path if error.ctx else "deniable"
     return f"{message[:1].lower()}{message[1:]}; see {help_at} --help"
+
+
+def _got(error: Any) -> str:
+    """Newer versions of Typer keep what was typed in the error's cause, older ones quote it in the message."""
+    if quoted := re.match(r"('.*'|\".*\") is not", error.message):
+        return f", got {quoted[1]}"
+    return f", got {error.__cause__.errors()[0]['input']!r}" if hasattr(error.__cause__, "errors") else ""
 
 
 def _bug(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -24,11 +25,12 @@ from deniable.planning import (
     NotCovered,
     Office,
     Option,
-    Wait,
     advice,
     assess,
+    figure,
+    rounded_up,
 )
-from deniable.rules import Rules
+from deniable.rules import NO_RULES, Rules
 from deniable.simulation.figures import check_chart
 
 DEFAULT_HORIZON = 1000
@@ -42,16 +44,16 @@ def plan(
         float | None,
         typer.Option(
             metavar="DELTA",
-            help="The promise about one report, in (0, 1): watching the audits improves a guess whether it was filed "
-            "by at most DELTA / 2.",
+            help="The promise about one report, between 0 and 1, such as 0.1: somebody who watches the audits and "
+            "guesses whether it was filed is right at most 50 DELTA times in 100 more often.",
         ),
     ] = None,
     advantage: Annotated[
         float | None,
         typer.Option(
             metavar="A",
-            help="Instead of --delta, the promise about a person, in (0, 0.5): watching improves a guess whether "
-            "all their reports were filed by at most A.",
+            help="Instead of --delta, the promise about all the reports of a person, between 0 and 0.5, such as "
+            "0.05: somebody who watches is right at most 100 A times in 100 more often.",
         ),
     ] = None,
     reports_per_person: Annotated[int, typer.Option(metavar="K", help="The most reports that one person files.")] = 3,
@@ -60,7 +62,8 @@ def plan(
         typer.Option(
             metavar="N",
             show_default=False,
-            help=f"Rounds that the promise must cover; {DEFAULT_HORIZON} where --max-gap is not given either.",
+            help=f"Rounds that the promise must cover; default {DEFAULT_HORIZON}, or without end if --max-gap is "
+            "given.",
         ),
     ] = None,
     max_gap: Annotated[
@@ -103,18 +106,21 @@ def plan(
     if (delta is None) == (advantage is None):
         raise DeniableError(
             "give either --delta, the promise about one report, or --advantage, the promise about a person, "
-            f"got {'neither' if delta is None else 'both'}"
+            f"got {'neither' if delta is None else 'both'}; for example --delta 0.1"
         )
-    office = Office(
-        targets,
-        delta,
-        advantage,
-        horizon=DEFAULT_HORIZON if horizon is None and max_gap is None else horizon,
-        rules=Rules(max_gap, cooldown),
-        audits=audits,
-        reports_per_round=REPORTS_PER_TARGET * targets if reports_per_round is None else reports_per_round,
-        reports_per_person=reports_per_person,
-    )
+    try:
+        office = Office(
+            targets,
+            delta,
+            advantage,
+            horizon=DEFAULT_HORIZON if horizon is None and max_gap is None else horizon,
+            rules=Rules(max_gap, cooldown),
+            audits=audits,
+            reports_per_round=REPORTS_PER_TARGET * targets if reports_per_round is None else reports_per_round,
+            reports_per_person=reports_per_person,
+        )
+    except DeniableError as error:
+        raise DeniableError(_as_options(str(error))) from None
     if chart is not None:
         check_chart(chart)
     if runs is None:
@@ -136,6 +142,11 @@ def plan(
         print(json.dumps(_document(office, options, runs), indent=1, allow_nan=False))
     else:
         _show(office, options, runs)
+
+
+def _as_options(message: str) -> str:
+    """The message with the names of Python as they are typed here: max_gap is --max-gap."""
+    return re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", lambda name: f"--{name[0].replace('_', '-')}", message)
 
 
 # JSON
@@ -165,6 +176,7 @@ def _entry(option: Option | NotCovered) -> dict[str, Any]:
         "parameters": asdict(cast(Any, option.mechanism)),
         "sigma": None if gaussian is None else gaussian.sigma,
         "noise_std": None if gaussian is None else gaussian.max_error,
+        "worst_case": option.worst_case,
         "lead_needed": option.lead_needed,
         "waits": [asdict(option.wait(n)) for n in EXTRA_REPORTS],
     }
@@ -203,110 +215,141 @@ def _programme(office: Office) -> str:
         *([f"every target at least once in {rules.max_gap:,} rounds"] if rules.max_gap is not None else []),
         *([f"none twice within {rules.cooldown:,} rounds"] if rules.cooldown else []),
     ]
-    return ", ".join(parts) + "."
+    return ", ".join(parts) + ". A round is whatever you make it, such as a week."
 
 
 def _promise(office: Office) -> str:
-    scale = "(0 would mean that watching tells nothing, 50 that it may tell everything.)"
-    if office.delta is not None:
-        return (
-            f"Promise asked for: delta = {_figure(office.delta)}, that is, watching all the audits improves a guess "
-            f"whether one given report was filed by at most {_figure(50 * office.delta)} points in 100. {scale}"
-        )
     k = office.reports_per_person
-    whose = "a person's only report was filed" if k == 1 else f"a person's reports, up to {k}, were filed"
+    if office.delta is not None:
+        asked, often, what = f"delta = {_figure(office.delta)}", 50 * office.delta, "a certain report was filed"
+    else:
+        often = 100 * cast(float, office.advantage)
+        asked = f"{_figure(often)} in 100 about a person"
+        what = "a person's only report was filed" if k == 1 else f"a person's reports, up to {k:,}, were filed"
     return (
-        f"Promise asked for: watching all the audits improves a guess whether {whose} by at most "
-        f"{_figure(100 * cast(float, office.advantage))} points in 100. {scale}"
+        f"Promise asked for: {asked}. Somebody who watches all the audits and guesses whether {what} is right at most "
+        f"{_figure(often)} {'time' if often == 1 else 'times'} in 100 more often than without watching. "
+        "(0 would mean that watching tells nothing, 50 that it may tell everything.)"
     )
 
 
 def _promises(office: Office, options: Sequence[Option]) -> Table:
     k = office.reports_per_person
-    several = [] if k == 1 else [f"{k} reports"]
-    table = _table(options, "delta", "1 report", *several, "odds ×", "holds for")
+    several = [] if k == 1 else [f"{k:,}\nreports"]
+    table = _table(options, "delta", "1\nreport", *several, "odds ×", "worst:\n50 →", "holds for\n(rounds)")
     for option in options:
         promise = option.guarantee
+        cap = promise.likelihood_cap
         table.add_row(
             option.mechanism_id,
-            _above(promise.delta, 4),
-            _above(100 * promise.advantage, 1),
-            *(_above(100 * option.person.advantage, 1) for _ in several),
-            "no limit" if math.isinf(promise.likelihood_cap) else _above(promise.likelihood_cap, 2),
-            "-" if promise.delta == 1 else _duration(promise.horizon),
+            rounded_up(promise.delta, 4),
+            rounded_up(100 * promise.advantage, 1),
+            *(rounded_up(100 * option.person.advantage, 1) for _ in several),
+            "no limit" if math.isinf(cap) else rounded_up(cap, 2 if cap < 1000 else 0),
+            rounded_up(100 * option.worst_case, 0),
+            _duration(option),
         )
     return table
 
 
+def _duration(option: Option) -> str:
+    if option.guarantee.delta == 1:
+        return "-"
+    if option.guarantee.horizon is not None:
+        return f"{option.guarantee.horizon:,}"
+    return "ever (max gap)" if isinstance(option.mechanism, CounterAuditing) else "ever"
+
+
 def _uses(options: Sequence[Option]) -> Table:
-    table = _table(options, "chance", "lead", *(f"wait +{n}" for n in EXTRA_REPORTS))
+    few = EXTRA_REPORTS[1]
+    table = _table(options, "role of chance", "lead", *(f"wait\n+{n}" for n in EXTRA_REPORTS), f"9 in 10\n+{few}")
+    table.columns[1].no_wrap = False  # the only cells that may be folded where 80 columns are not enough
     for option in options:
         lead = "never" if option.lead_needed is None else f"{math.ceil(option.lead_needed - 1e-9):,}"
-        waits = (_wait(option.wait(n)) for n in EXTRA_REPORTS)
-        table.add_row(option.mechanism_id, _chance(option.mechanism), lead, *waits)
+        waits = (_wait(wait.rounds, wait.cut_short > 0) for wait in map(option.wait, EXTRA_REPORTS))
+        most = _wait(option.wait(few).nine_in_ten, option.wait(few).cut_short > 0.1)
+        table.add_row(option.mechanism_id, _chance(option.mechanism), lead, *waits, most)
     return table
+
+
+def _wait(rounds: float, cut_short: bool) -> str:
+    return f"{'≥ ' if cut_short else ''}{figure(rounds)}"
 
 
 def _chance(mechanism: Mechanism[Any]) -> str:
     match mechanism:
         case Race():
-            return f"× {_digits(mechanism.rho, mechanism.rho - 1)}"
+            return f"× {_digits(mechanism.rho, mechanism.rho - 1)} a report"
         case CounterAuditing(counter=GaussianCounter() as counter):
-            return f"± {_digits(counter.max_error, counter.max_error)}"
+            return f"counts ± {_digits(counter.max_error, counter.max_error)}"
         case RandomizedResponse():
-            return f"{_digits(100 * mechanism.p_rand, 100 * (1 - mechanism.p_rand))}% lots"
+            return f"{_digits(100 * mechanism.p_rand, 100 * (1 - mechanism.p_rand))} % by lot"
         case UniformRandom():
-            return "100% lots"
+            return "100 % by lot"
     return "none"
 
 
 def _notes(office: Office, options: Sequence[Option], runs: int) -> dict[str, str]:
     chances = [_chance(option.mechanism) for option in options]
     of_chance = {
-        "chance ×": "lots are drawn, and each report multiplies a target's chance by this",
-        "chance ±": "the most reports win, but each count is off by about this many reports",
-        "chance % lots": "plain lots are drawn in so many rounds of 100; in the others the most reports win",
+        "× a report": "targets are drawn at random, and each report multiplies a target's chance by this",
+        "counts ±": "the most reports win, but each count is off by about this many reports",
+        "% by lot": "in so many rounds of 100 the target is drawn by lot, whatever the reports; in the others the "
+        "most reports win",
     }
-    k, n = office.reports_per_person, EXTRA_REPORTS[1]
-    counted = "1 report" if k == 1 else f"1, {k} reports"
-    several = "" if k == 1 else f", or {k} by the same person,"
+    k, few = office.reports_per_person, EXTRA_REPORTS[1]
+    several = "" if k == 1 else f", or about all {k:,} of one person"
+    usual = _figure(float(f"{office.reports_per_round / office.n_targets:.2g}"))
+    off = max(2 * wait.standard_error / wait.rounds for option in options for wait in map(option.wait, EXTRA_REPORTS))
     notes = {
-        counted: "points in 100 that watching adds, at most, to the chance of guessing right whether one "
-        f"report{several} {'was' if k == 1 else 'were'} filed",
-        "odds ×": "no sequence of audits is more than this many times as likely with a report as without it",
-        **{name: text for name, text in of_chance.items() if any(name[7] in chance for chance in chances)},
-        "lead": "how many reports a target must be ahead of all others to be audited in 19 rounds of 20; for counters, "
-        "and with several audits a round, fewer may do",
-        f"wait +{n}": f"rounds until a target that suddenly has {n} reports more than usual is audited (1: in the "
-        f"round in which they arrive), the average of {runs:,} simulated runs ± its uncertainty",
+        "1 report" if k == 1 else f"1, {k:,} reports": "how many more guesses in 100 are right with watching than "
+        f"without, at most, about one report{several}: an average over all the ways the audits may go",
+        "odds ×": "the most telling case, however rare: no course of the audits is more than this many times as likely "
+        "with a report as without it",
+        "worst: 50 →": "the same in other words: a hunch of 50 in 100 that a report was filed can become at most so "
+        "many in 100; 100 is certainty",
+        **({"ever (max gap)": "for ever, as long as the maximum gap is kept"} if _relies_on_max_gap(options) else {}),
+        **{name: text for name, text in of_chance.items() if any(_sign(name) in chance for chance in chances)},
+        "lead": "how many reports a target must be ahead of all others to be audited in 19 rounds of 20"
+        + _lead_caveats(office, options),
+        f"wait +{few}": f"rounds until a target that suddenly has {few} reports more than usual is audited (1: in the "
+        f"round in which they arrive); usual here: {usual} reports a round for each target. The average of {runs:,} "
+        f"simulated runs, by chance off by up to {math.ceil(100 * off)} % or so; single cases may take much longer",
+        f"9 in 10 +{few}": "in 9 runs of 10 the target was audited within so many rounds",
     }
     if any(option.wait(n).cut_short for option in options for n in EXTRA_REPORTS):
         notes["≥"] = (
-            f"at least: some runs had no such audit in the {office.longest_wait:,} "
-            f"{_plural('round', office.longest_wait)} for which they were followed"
+            f"at least: the simulation ended, after {office.longest_wait:,} "
+            f"{_plural('round', office.longest_wait)}, before some were audited"
         )
     return notes
 
 
-def _wait(wait: Wait) -> str:
-    over = "≥ " if wait.cut_short else ""
-    if wait.standard_error == 0:
-        return f"{over}{wait.rounds:,.0f}"
-    places = 0 if wait.standard_error >= 0.95 else 1 if wait.standard_error >= 0.095 else 2
-    return f"{over}{wait.rounds:,.{places}f} ± {wait.standard_error:.{places}f}"
+def _sign(name: str) -> str:
+    return next(sign for sign in "×±%" if sign in name)
 
 
-def _duration(horizon: int | None) -> str:
-    return "ever" if horizon is None else f"{horizon:,} {_plural('round', horizon)}"
+def _relies_on_max_gap(options: Sequence[Option]) -> bool:
+    return any(_duration(option) == "ever (max gap)" for option in options)
+
+
+def _lead_caveats(office: Office, options: Sequence[Option]) -> str:
+    counters = [option.mechanism_id for option in options if isinstance(option.mechanism, CounterAuditing)]
+    caveats = [
+        *(["where the rules allow it"] if office.rules != NO_RULES else []),
+        *(["a guide only for tca" + (" and the other counters" if counters != ["tca"] else "")] if counters else []),
+        *(["with several audits a round fewer may do"] if office.audits > 1 else []),
+    ]
+    return "".join(f"; {caveat}" for caveat in caveats)
 
 
 def _table(options: Sequence[Option], *columns: str) -> Table:
     # The long names of the other counters leave less room in 80 columns.
     space = 1 if any(option.mechanism_id in OTHER_COUNTERS for option in options) else 2
     table = Table(box=None, padding=(0, space, 0, 0), pad_edge=False, header_style="dim")
-    table.add_column("mechanism", no_wrap=True)
+    table.add_column("mechanism", no_wrap=True, vertical="bottom")
     for name in columns:
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right", no_wrap=True, vertical="bottom")
     return table
 
 
@@ -322,9 +365,3 @@ def _digits(value: float, matters: float) -> str:
     """The value with two digits at least of the part that matters."""
     places = 0 if matters <= 0 else max(0, 1 - math.floor(math.log10(matters)))
     return f"{value:,.{places}f}"
-
-
-def _above(value: float, places: int) -> str:
-    """The value rounded up, since it states a bound; the last bits of a float do not count."""
-    scaled = math.ceil(round(value * 10**places, 6))
-    return f"{scaled / 10**places:,.{places}f}"

@@ -63,7 +63,8 @@ def _waits(axes: "Axes", options: Sequence[Option]) -> None:
         ends[option.mechanism_id] = float(mean[-1])
     axes.set(xlim=(0, CHART_REPORTS[-1]), xlabel="reports more than usual")
     axes.set_ylim(bottom=0)
-    axes.set_title("Rounds until audited", loc="left")
+    cut_short = any(wait.cut_short for option in options for wait in option.waits)
+    axes.set_title(f"Rounds until audited{', at least' if cut_short else ''}", loc="left")
     label_lines(axes, ends)
 
 
