@@ -11,9 +11,9 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from deniable.errors import DeniableError
+from deniable.errors import MAX_REPORTS, DeniableError
 from deniable.report_files import read_csv, read_targets, write_csv
-from deniable.streams import MAX_REPORTS, ReportStream
+from deniable.streams import ReportStream
 
 AB = ("acme", "bravo")
 

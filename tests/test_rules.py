@@ -99,6 +99,12 @@ def test_bad_rules(max_gap: int | None, cooldown: int) -> None:
         Rules(max_gap, cooldown)
 
 
+def test_rules_are_plain_and_bounded() -> None:
+    assert repr(Rules(np.int8(5))) == repr(Rules(5))  # type: ignore[arg-type]
+    with pytest.raises(dn.DeniableError, match="max_gap must be at most 1000000 rounds"):
+        Rules(10**11)
+
+
 def test_rows_of_a_batch_have_their_own_rules() -> None:
     """Row 0 has a target due now, row 1 has none."""
     last = np.array([[0, 2, 1], [2, 1, 2]])

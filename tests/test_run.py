@@ -1,4 +1,5 @@
 import json
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -169,3 +170,54 @@ def test_a_mismatched_history_is_refused() -> None:
     saved["state"]["private"]["encoded"] = {"dtype": "exact", "shape": [0, 1, 3], "values": []}
     with pytest.raises(dn.DeniableError, match="damaged"):
         dn.AuditRun.restore(tca, signed(saved))
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: type(m).__name__)
+def test_the_length_of_a_saved_run_is_public(mechanism: Any) -> None:
+    """Encryption keeps lengths, so they must not tell how many digits a count or a noise value has."""
+    lengths = set()
+    for seed, busy in enumerate([0, 1, 10**9]):
+        run = dn.AuditRun(mechanism, dn.ReplayNoise(bytes([seed]) * 32))
+        for _ in range(3):
+            run.step([busy, 0, busy])
+        lengths.add(len(run.save()))
+    assert len(lengths) == 1
+
+
+def a_weight_of_ones(history: dn.History) -> Any:
+    return np.ones_like(history.last)
+
+
+def test_functions_are_saved_by_name() -> None:
+    named = dn.Race(3, 1.5, a_weight_of_ones)
+    assert dn.AuditRun.restore(named, dn.AuditRun(named).save()).rounds == 0
+    for nameless in (lambda history: 1.0 + history.audits, partial(a_weight_of_ones)):
+        with pytest.raises(dn.DeniableError, match="weights must be a function with a name"):
+            dn.AuditRun(dn.Race(3, 1.5, nameless)).save()
+
+
+def test_a_saved_run_is_bytes() -> None:
+    with pytest.raises(dn.DeniableError, match="must be bytes, got str"):
+        dn.AuditRun.restore(RACE, "blob")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("mechanism", [RACE, dn.Greedy(3)], ids=["sparse", "dense"])
+def test_an_interrupted_round_counts_nothing(mechanism: Any) -> None:
+    class Interrupted(dn.ReplayNoise):
+        armed = True
+
+        def below(self, n: int) -> int:
+            if self.armed:
+                raise KeyboardInterrupt
+            return super().below(n)
+
+    noise = Interrupted(bytes(32))
+    run = dn.AuditRun(mechanism, noise)
+    before = run.save()
+    with pytest.raises(KeyboardInterrupt):
+        run.step([1, 1, 0])
+    assert run.save() == before
+    noise.armed = False
+    fresh = dn.AuditRun(mechanism, dn.ReplayNoise(bytes(32)))
+    assert run.step([1, 1, 0]) == fresh.step([1, 1, 0])
+    assert run.save() == fresh.save()

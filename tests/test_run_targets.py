@@ -61,9 +61,8 @@ def test_targets_come_and_go(mechanism: Mechanism[Any]) -> None:
     assert run.targets == (1, 2, 3, 4, 6)
     audited = {run.step([0, 1, 0, 0, 0, 0, 2]) for _ in range(40)}
     assert audited <= {1, 2, 3, 4, 6}
-    with pytest.raises(dn.DeniableError, match="target 0 was removed"):
-        run.step({0: 1})
-    with pytest.raises(dn.DeniableError, match="target 5 was removed"):
+    assert run.step({0: 10**6}) != 0  # a late report about a removed target changes nothing
+    with pytest.raises(dn.DeniableError, match="target 5 was removed before"):
         run.remove_targets([5])
     with pytest.raises(dn.DeniableError, match=r"target must be in 0\.\.6, got 7"):
         run.remove_targets([7])

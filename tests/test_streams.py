@@ -12,9 +12,8 @@ from hypothesis.extra import numpy as hnp
 
 import deniable as dn
 from deniable.arrays import IntArray
-from deniable.errors import DeniableError
+from deniable.errors import MAX_REPORTS, DeniableError
 from deniable.streams import (
-    MAX_REPORTS,
     ReportStream,
     active_counts,
     add_report,

@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple, TextIO
 
 import numpy as np
 
-from deniable.errors import DeniableError, check_whole
-from deniable.streams import MAX_REPORTS, ReportStream, check_targets, day_number, shown_name
+from deniable.errors import MAX_REPORTS, DeniableError, check_whole
+from deniable.streams import ReportStream, check_targets, day_number, shown_name
 
 MAX_ROUNDS = 1_000_000
 """The most rounds a file may span; more is a slip of the pen (a round every minute for two years)."""

@@ -11,6 +11,8 @@ import numpy as np
 from deniable.arrays import BoolArray, IntArray
 from deniable.errors import DeniableError, check_whole
 
+MAX_GAP = 1_000_000
+
 
 @dataclass(frozen=True)
 class History:
@@ -53,9 +55,12 @@ class Rules:
     cooldown: int = 0
 
     def __post_init__(self) -> None:
+        # Plain numbers: the repr of a NumPy number would be another identity of the same rules.
         if self.max_gap is not None:
-            check_whole("max_gap", self.max_gap, least=1)
-        check_whole("cooldown", self.cooldown, least=0)
+            object.__setattr__(self, "max_gap", check_whole("max_gap", self.max_gap, least=1))
+            if self.max_gap > MAX_GAP:
+                raise DeniableError(f"max_gap must be at most {MAX_GAP} rounds, got {self.max_gap}")
+        object.__setattr__(self, "cooldown", check_whole("cooldown", self.cooldown, least=0))
 
     def eligible(self, history: History, chosen: BoolArray, audits: int) -> BoolArray:
         """Who may be drawn next, (B, C), when `chosen` were drawn already of the `audits` of this round."""
@@ -85,7 +90,7 @@ class Rules:
         if (within > left).any():
             raise DeniableError(
                 f"max_gap = {max_gap} cannot be met with {audits} audits a round: too many targets are due; "
-                "audit more targets a round or allow a larger max_gap"
+                "audit more targets a round, take some out, or start with a larger max_gap"
             )
         tight = within == left
         latest = np.where(tight.any(axis=1), tight.argmax(axis=1) + 1, max_gap)

@@ -14,7 +14,7 @@ from deniable.errors import DeniableError, check_whole
 from deniable.mechanisms import Mechanism, State
 from deniable.mechanisms.sparse_race import SparseRace, sparse
 from deniable.noise import ExactNoise, Noise, SystemNoise
-from deniable.state import DAMAGED, pack, unpack, with_more_targets
+from deniable.state import DAMAGED, most_bytes, pack, unpack, with_more_targets
 from deniable.streams import check_round, sparse_round
 
 FORMAT = "deniable-run/1"
@@ -72,11 +72,12 @@ class AuditRun:
     def select(self, reports: ArrayLike | Mapping[int, int], audits: int = 1) -> tuple[int, ...]:
         """Close a round: this round's new reports in, the audited targets in the order drawn out.
 
-        Reports are one count for every target there ever was (0 for removed ones), or a mapping {target: count}.
+        Reports are one count for every target there ever was, or a mapping {target: count}. Those about removed
+        targets are not counted, without a word: whether a round can be closed must not depend on what was reported.
         Where anything is refused, the run is as it was before.
         """
-        filed = sparse_round(reports, len(self._present))
-        self._check_present(filed)
+        every = sparse_round(reports, len(self._present))
+        filed = {target: count for target, count in every.items() if self._present[target]}
         self.mechanism.check_round(self.rounds, self._n_present, audits)
         if isinstance(self._kept, SparseRace):
             return self._kept.select(filed, audits)
@@ -100,10 +101,15 @@ class AuditRun:
         return tuple(new.tolist())
 
     def remove_targets(self, targets: Iterable[int]) -> None:
-        """Take these targets out for good; what was known about them is deleted. At least two must be left."""
+        """Take these targets out for good; what was known about them is deleted. At least two must be left.
+
+        As with `add_targets`, the time must not depend on reports.
+        """
         removed = dict.fromkeys(targets, 1)
         check_round(removed, len(self._present))
-        self._check_present(removed)
+        for target in removed:
+            if not self._present[target]:
+                raise DeniableError(f"target {target} was removed before")
         if self._n_present - len(removed) < 2:
             raise DeniableError(
                 f"at least two targets must be left, but {self._n_present} take part and {len(removed)} would go"
@@ -114,21 +120,16 @@ class AuditRun:
         history = dataclasses.replace(state.history, present=state.history.present & ~mask)
         self._state = State(history, self.mechanism.forget(state.private, mask))
 
-    def _check_present(self, targets: Mapping[int, int]) -> None:
-        for target in targets:
-            if not self._present[target]:
-                raise DeniableError(f"target {target} was removed and takes no more reports")
-
     def save(self) -> bytes:
         """Everything needed to go on later, except the noise. Secret: it holds active counts; encrypt it.
 
         Save before a round's audits are published, and never go back to an older copy: reports that were audited
-        would count again, and the guarantee would not cover them.
+        would count again, and the guarantee would not cover them. The length is a function of public facts.
         """
-        body = json.dumps(
-            {"format": FORMAT, "mechanism": identity(self.mechanism), "state": pack(self._state)},
-            separators=(",", ":"),
-        ).encode()
+        state = self._state
+        saved = {"format": FORMAT, "mechanism": identity(self.mechanism), "state": pack(state)}
+        body = json.dumps(saved, separators=(",", ":")).encode()
+        body = body.ljust(most_bytes(state, self.rounds) + len(identity(self.mechanism)))
         return hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
     @classmethod
@@ -141,6 +142,8 @@ class AuditRun:
         repeat draws. `rounds` is the number of rounds published so far, if known; a copy from another time is
         refused.
         """
+        if not isinstance(blob, bytes):
+            raise DeniableError(f"the saved run must be bytes, got {type(blob).__name__}")
         digest, _, body = blob.partition(b"\n")
         if digest != hashlib.sha256(body).hexdigest().encode():
             raise DeniableError(DAMAGED)
@@ -171,8 +174,13 @@ class AuditRun:
 def identity(mechanism: Mechanism[Any]) -> str:
     """The mechanism and its public parameters in words; a function among them by its name."""
     parameters = {field.name: getattr(mechanism, field.name) for field in dataclasses.fields(mechanism)}
-    shown = (
-        f"{name}={value.__module__}.{value.__qualname__}" if inspect.isfunction(value) else f"{name}={value!r}"
-        for name, value in parameters.items()
-    )
-    return f"{type(mechanism).__name__}({', '.join(shown)})"
+    shown = ", ".join(f"{name}={_shown(name, value)}" for name, value in parameters.items())
+    return f"{type(mechanism).__name__}({shown})"
+
+
+def _shown(name: str, value: object) -> str:
+    if not callable(value):
+        return repr(value)
+    if not inspect.isfunction(value) or value.__name__ == "<lambda>":
+        raise DeniableError(f"{name} must be a function with a name of its own for the run to be saved")
+    return f"{value.__module__}.{value.__qualname__}"

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.errors import DeniableError
+from deniable.errors import MAX_REPORTS, DeniableError
 
 S = TypeVar("S")
 
@@ -39,6 +39,13 @@ def pack(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
         return {name: pack(inner) for name, inner in _fields(value).items()}
     return value
+
+
+def most_bytes(state: Any, rounds: int) -> int:
+    """The most bytes that `pack`ing such a state into JSON can take after this many rounds, whatever its values."""
+    count = len(str(MAX_REPORTS * (rounds + 1))) + 1
+    widths = {np.dtype(object): 40, np.dtype(np.float64): 26, np.dtype(np.bool_): 6, np.dtype(np.int64): count}
+    return 4096 + sum(array.size * widths[array.dtype] for array in _arrays(state))
 
 
 def unpack(template: S, packed: Any) -> S:

@@ -16,12 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from deniable.arrays import BoolArray, FloatArray, IntArray
-from deniable.errors import DeniableError
-
-MAX_REPORTS = 10**9
-"""The largest count of one round and target. No real count comes near it, and with it every sum over up to
-nine thousand million rounds fits in 64 bits, so that active counts cannot overflow."""
-
+from deniable.errors import MAX_REPORTS, DeniableError
 
 # Counts
 

@@ -226,24 +226,33 @@ def counter_delta(counter: Counter[Any], exact: bool = True) -> float:
     A linear counter shows S x + N w, where x are the reports and w are independent standard normal draws. Feeding
     it one report, or one draw, at a time gives the columns of S and N. A report in round j moves the outputs by
     S e_j; seen against the noise that is a shift of length ||N^+ S e_j||, or of infinite length where no noise can
-    imitate it (`app:lem:tv-shifted`).
+    imitate it (`app:lem:tv-shifted`). Two targets are played, since noise that they share would cancel out in a
+    comparison of their counts; and the columns must also foretell outputs with ordinary noise and few reports.
     """
     T = counter.horizon
     _require(
         T <= _LONGEST, f"the check needs a horizon of at most {_LONGEST} rounds: give a shorter counter of the kind"
     )
     draws = _Draws(np.zeros(0), exact)
-    silent = _outputs(counter, np.zeros(T), draws)
+    silent = _outputs(counter, np.zeros(2 * T), draws)
     _require(not silent.any(), "without reports and noise the outputs are not zero")
-    from_draw = _responses(counter, np.zeros((draws.asked, T)), np.eye(draws.asked), exact)
-    from_report = _responses(counter, np.eye(T), np.zeros((T, draws.asked)), exact)
+    from_draw = _responses(counter, np.zeros((draws.asked, 2 * T)), np.eye(draws.asked), exact)
+    from_report = _responses(counter, np.eye(2 * T), np.zeros((2 * T, draws.asked)), exact)
     rng = np.random.default_rng(0)
-    reports, noise = rng.integers(0, 3, (1, T)).astype(np.float64), rng.standard_normal((1, draws.asked))
-    together = _responses(counter, reports, noise, exact)[:, 0]
-    expected = from_report @ reports[0] + from_draw @ noise[0]
-    _require(np.allclose(together, expected, rtol=1e-9, atol=1e-9), "the outputs are not linear in reports and noise")
-    shift = np.linalg.lstsq(from_draw, from_report)[0] if draws.asked else np.zeros((0, T))
-    if not np.allclose(from_draw @ shift, from_report, rtol=0, atol=1e-6):
+    for scale in (_LARGE, 1.0):
+        reports = rng.integers(0, 3, (1, 2 * T)).astype(np.float64)
+        noise = rng.standard_normal((1, draws.asked))
+        together = _responses(counter, reports, noise, exact, scale)[:, 0]
+        expected = from_report @ reports[0] + from_draw @ noise[0]
+        near = np.allclose(together, expected, rtol=1e-9, atol=1e-9 + 1e-5 * (scale == 1.0))  # outputs are rounded
+        _require(near, "the outputs are not linear in reports and noise")
+    first, second = from_draw[:T].any(axis=0), from_draw[T:].any(axis=0)
+    _require(not (first & second).any(), "two targets share a noise draw")
+    apart = not (from_report[:T, T:].any() or from_report[T:, :T].any())
+    _require(apart, "the outputs of one target follow the reports of another")
+    noise, moved = from_draw[:T], from_report[:T, :T]
+    shift = np.linalg.lstsq(noise, moved)[0] if draws.asked else np.zeros((0, T))
+    if not np.allclose(noise @ shift, moved, rtol=0, atol=1e-6):
         return 1.0
     return gaussian_delta(1, float(np.linalg.norm(shift, axis=0).max()))
 
@@ -279,22 +288,25 @@ _LONGEST = 200
 _LARGE = 2.0**40
 
 
-def _responses(counter: Counter[Any], reports: FloatArray, draws: FloatArray, exact: bool) -> FloatArray:
-    """(n, T) reports and (n, draws) noise, in units of _LARGE -> (T, n) outputs in the same units."""
+def _responses(
+    counter: Counter[Any], reports: FloatArray, draws: FloatArray, exact: bool, scale: float = _LARGE
+) -> FloatArray:
+    """(n, 2 T) reports and (n, draws) noise, in units of `scale` -> (2 T, n) outputs in the same units."""
     columns = []
     for x, w in zip(reports, draws, strict=True):
-        noise = _Draws(w * _LARGE, exact)
-        columns.append(_outputs(counter, x * _LARGE, noise) / _LARGE)
+        noise = _Draws(w * scale, exact)
+        columns.append(_outputs(counter, x * scale, noise) / scale)
         _require(noise.asked == len(w), "how often the counter draws depends on reports or on noise")
-    return np.array(columns).reshape(len(reports), counter.horizon).T
+    return np.array(columns).reshape(len(reports), 2 * counter.horizon).T
 
 
 def _outputs(counter: Counter[Any], reports: FloatArray, noise: _Draws) -> FloatArray:
-    state, outputs = counter.init(1, 1), []
-    for count in reports.astype(np.int64):
-        noisy, state = counter.step(state, np.full((1, 1), count), noise)
-        outputs.append(float(noisy[0, 0]))
-    return np.array(outputs)
+    """(2 T,): the outputs of one target's run, then those of another's beside it."""
+    state, outputs = counter.init(1, 2), []
+    for counts in reports.astype(np.int64).reshape(2, -1).T:
+        noisy, state = counter.step(state, counts[None], noise)
+        outputs.append(noisy[0])
+    return np.array(outputs).T.ravel()
 
 
 def _require(holds: object, otherwise: str) -> None:

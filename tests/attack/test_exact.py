@@ -111,10 +111,10 @@ def test_weights_forecast_from_private_counts_are_caught() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("make", CLAIMS)
-@pytest.mark.parametrize(("n_targets", "rounds"), [(2, 6), (3, 4), (2, 8)])
+@pytest.mark.parametrize(("n_targets", "rounds"), [(2, 6), (3, 4)])
 def test_bounds_hold_on_many_random_streams(make: Any, n_targets: int, rounds: int) -> None:
     mechanism = make(n_targets, rounds)
-    assert_private(mechanism, worst(mechanism, random_pairs(n_targets, rounds, pairs=2000)))
+    assert_private(mechanism, worst(mechanism, random_pairs(n_targets, rounds, pairs=1000)))
 
 
 def test_race_comes_close_to_its_bounds() -> None:

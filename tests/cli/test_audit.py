@@ -33,7 +33,7 @@ BAD_OPTIONS = [
     (["--mechanism", "race", "--delta", "-0.1"], "delta must be in (0, 1), got -0.1"),
     (["--mechanism", "race", "--delta", "nan"], "delta must be in (0, 1), got nan"),
     (["--mechanism", "greedy", "--delta", "nan"], "delta must be in (0, 1), got nan"),
-    (["--mechanism", "race", "--delta", "low"], "'--delta'"),
+    (["--mechanism", "race", "--delta", "low"], "--delta must be a number"),
     *((["--mechanism", name], f"delta is missing: {name} needs") for name in NEEDS if "delta" in NEEDS[name]),
     (["--mechanism", "best", "--delta", "0.1"], "mechanism must be one of greedy, uniform"),
     (["--mechanism", "best"], "mechanism must be one of greedy, uniform"),
@@ -45,7 +45,7 @@ BAD_OPTIONS = [
         "horizon must cover every round of the stream, got 3 for 4",
     ),
     ([*RACE, "--horizon", "3"], "horizon must cover every round of the stream, got 3 for 4"),
-    ([*RACE, "--horizon", "1.5"], "'--horizon'"),
+    ([*RACE, "--horizon", "1.5"], "--horizon must be a whole number"),
     ([*RACE, "--rounds", "3"], "rounds must cover every round"),
     ([*RACE, "--period", "fortnight"], "period must be"),
     ([*RACE, "--seed", "1"], "--seed needs --simulation: "),
@@ -126,7 +126,7 @@ def test_existing_files_are_not_drawn_again(
     run: Run, reports: Path, public: list[str], tmp_path: Path, name: str
 ) -> None:
     (tmp_path / name).write_text("published", encoding="utf-8")
-    assert_refused(run("audit", reports, *RACE, *public, "--out", tmp_path), "drawn only once")
+    assert_refused(run("audit", reports, *RACE, *public, "--out", tmp_path), "publish that transcript")
     assert (tmp_path / name).read_text(encoding="utf-8") == "published"
 
 

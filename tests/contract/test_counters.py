@@ -273,3 +273,45 @@ class LosesALevel(TreeCounter):
 def test_counter_checks_catch_planted_bugs(bug: type[TreeCounter], says: str) -> None:
     with pytest.raises(AssertionError, match=says):
         testing.check_counter(bug(1000, dn.counters.tree(0.1, 1000).variance), ROUNDS)
+
+
+class SharedNoise(InputPerturbation):
+    """One draw for all targets of a run: it cancels out when their counts are compared."""
+
+    def fresh(self, noise: Noise, shape: tuple[int, ...]) -> Any:
+        return np.broadcast_to(super().fresh(noise, (shape[0], 1)), shape)
+
+
+class NoSmallNoise(InputPerturbation):
+    """Drops every draw that could matter, and keeps those that no real run will see."""
+
+    def fresh(self, noise: Noise, shape: tuple[int, ...]) -> Any:
+        drawn = super().fresh(noise, shape)
+        return np.where(np.abs(drawn) < 10**6 * ONE, 0, drawn)
+
+
+class LooksAtItsNeighbour(InputPerturbation):
+    def step(self, state: InputState, reports: IntArray, noise: Noise) -> tuple[FloatArray, InputState]:
+        return super().step(state, reports + np.roll(reports, 1, axis=1), noise)
+
+
+@pytest.mark.parametrize(
+    ("planted", "says"),
+    [
+        (SharedNoise, "share a noise draw"),
+        (NoSmallNoise, "not linear"),
+        (LooksAtItsNeighbour, "follow the reports of another"),
+    ],
+)
+def test_sensitivity_check_catches_what_one_target_and_large_values_hide(
+    planted: type[InputPerturbation], says: str
+) -> None:
+    honest = dn.counters.input_perturbation(0.1, 8)
+    with pytest.raises(AssertionError, match=says):
+        testing.check_counter_sensitivity(planted(8, honest.variance))
+
+
+@pytest.mark.parametrize("name", dn.counters.COUNTERS)
+def test_numbers_of_numpy_become_plain_ones(name: str) -> None:
+    factory = dn.counters.COUNTERS[name]
+    assert repr(factory(0.1, np.int64(100))) == repr(factory(0.1, 100))  # type: ignore[arg-type]

@@ -102,8 +102,8 @@ EYE = np.eye(2)
 @pytest.mark.parametrize(
     ("decoder", "encoder", "says"),
     [
-        ([1.0, 2.0], EYE, "decoder must be a matrix of finite numbers"),
-        (np.tri(2), [[1, np.inf], [0, 1]], "encoder must be a matrix of finite numbers"),
+        ([1.0, 2.0], EYE, "decoder must be a matrix of numbers below"),
+        (np.tri(2), [[1, np.inf], [0, 1]], "encoder must be a matrix of numbers below"),
         (np.tri(2), np.eye(3), "decoder must be T x m and encoder m x T with m >= T >= 1, got 2 x 2 and 3 x 3"),
         (np.ones((2, 1)), np.ones((1, 2)), "m >= T >= 1, got 2 x 1 and 1 x 2"),
         (np.zeros((0, 0)), np.zeros((0, 0)), "m >= T >= 1, got 0 x 0"),

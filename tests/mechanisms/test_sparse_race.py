@@ -4,7 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deniable as dn
+from deniable.arrays import BoolArray, IntArray
 from deniable.mechanisms.sparse_race import WeightTree
+from deniable.noise import Noise
 
 
 @given(st.lists(st.integers(0, 2**70), min_size=1, max_size=40), st.data())
@@ -39,3 +41,13 @@ def test_a_run_with_many_targets() -> None:
     run = dn.AuditRun(dn.Race.calibrate(100_000, 0.1), dn.ReplayNoise(bytes(32)))
     assert run.step({99_999: 3000}) == 99_999
     assert run.step({5: 3000, 7: 1}) == 5
+
+
+class AlwaysTheLast(dn.Race):
+    def draw(self, tallied: IntArray, eligible: BoolArray, history: dn.History, noise: Noise) -> IntArray:
+        return np.full(len(tallied), self.n_targets - 1)
+
+
+def test_a_subclass_runs_its_own_code() -> None:
+    run = dn.AuditRun(AlwaysTheLast(5, 1.5))
+    assert {run.step([9, 0, 0, 0, 0]) for _ in range(20)} == {4}

@@ -1,7 +1,8 @@
 """The strong adversary by enumeration: exact transcript laws, total variation and likelihood ratios.
 
 The laws come from the mechanisms' own `step`, run once for every outcome of its draws, with a noise object that
-follows a script. So what is checked is the code that runs for real, integer weight tables included.
+follows a script. So what is checked is the code that runs for real, integer weight tables included (`SparseRace`,
+which `AuditRun` uses for race without rules, is tested to make the same draws).
 """
 
 import json

@@ -280,7 +280,8 @@ def _check_folder(folder: Path, names: Sequence[str]) -> None:
     for name in names:
         if os.path.lexists(folder / name):
             raise DeniableError(
-                f"{folder / name} exists, and a transcript is drawn only once: choose another folder for --out"
+                f"{folder / name} exists: publish that transcript, since a second one of the same reports would add to "
+                "what it reveals; another folder is for other reports"
             )
 
 

@@ -111,7 +111,7 @@ def blt(delta: float, horizon: int, buffers: int = BUFFERS) -> BltCounter:
     >>> 1 < counter.max_error / toeplitz(delta=0.1, horizon=1000).max_error < 1.001
     True
     """
-    check_horizon(horizon)
+    horizon = check_horizon(horizon)
     check_whole("buffers", buffers, least=4)
     theta, omega = parameters(horizon, buffers)
     return BltCounter(horizon, calibrated_variance(delta, squared_sensitivity(horizon, theta, omega)), theta, omega)

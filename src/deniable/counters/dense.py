@@ -28,6 +28,8 @@ from deniable.errors import DeniableError
 from deniable.noise import Noise
 from deniable.state import Secret
 
+# Entries beyond this have no place in a sum of report counts.
+LARGEST = 1e12
 # Largest error in any entry of decoder @ encoder, and largest decoder entry that is taken for a rounded zero.
 TOLERANCE = 1e-9
 # Largest error that the truncation of the encoder may make before it is corrected.
@@ -207,8 +209,8 @@ def _squared_sensitivity(factorization: Factorization) -> int:
 
 def _matrix(name: str, values: ArrayLike) -> FloatArray:
     matrix = np.array(values, dtype=np.float64) + 0.0  # no negative zeros, which are equal but hash differently
-    if matrix.ndim != 2 or not np.isfinite(matrix).all():
-        raise DeniableError(f"{name} must be a matrix of finite numbers")
+    if matrix.ndim != 2 or not (np.abs(matrix) < LARGEST).all():
+        raise DeniableError(f"{name} must be a matrix of numbers below {LARGEST:g} in size")
     return _frozen(matrix)
 
 

@@ -45,19 +45,20 @@ class GaussianCounter(ABC):
     """A Gaussian matrix-mechanism counter (`eq:generic-counter`): a factorization, and a noise that fits it.
 
     `variance` is sigma**2 of the fresh noise in units of 4**-GRID_BITS. The noise drawn is a discrete Gaussian
-    of variance `variance + 1/12`, which over T draws is within T * 4.9e-4 / variance**2 in total
+    of variance `variance + 1/12`, which over n draws is within n * 4.9e-4 / variance**2 in total
     variation of a rounded Gaussian of variance `variance` (docs/explanation/exact-arithmetic.md proves it for
     every variance from LEAST_VARIANCE on); a rounded Gaussian is post-processing of the
     continuous one, so `prop:base-counter-privacy` applies to it exactly. Both worlds together add
-    2 T * 4.9e-4 / variance**2 < 1e-20 to delta, which SAFETY covers many times over.
+    2 n * 4.9e-4 / variance**2 < 1e-20 to delta for the n draws of a run, which SAFETY covers many times over.
     """
 
     horizon: int
     variance: int
 
     def __post_init__(self) -> None:
-        check_horizon(self.horizon)
-        check_whole("variance", self.variance, least=LEAST_VARIANCE)
+        # Plain numbers: those of NumPy could overflow, and have another repr.
+        object.__setattr__(self, "horizon", check_horizon(self.horizon))
+        object.__setattr__(self, "variance", check_whole("variance", self.variance, least=LEAST_VARIANCE))
 
     @property
     @abstractmethod
@@ -96,9 +97,10 @@ def calibrated_variance(delta: float, squared_sensitivity: int) -> int:
     return math.ceil(least * (1 + Fraction(SAFETY)))
 
 
-def check_horizon(horizon: int) -> None:
+def check_horizon(horizon: int) -> int:
     if check_whole("horizon", horizon, least=1) > MAX_HORIZON:
         raise DeniableError(f"horizon must be at most {MAX_HORIZON} rounds, got {horizon}")
+    return int(horizon)
 
 
 def next_age(age: IntArray, horizon: int) -> IntArray:

@@ -96,7 +96,7 @@ def input_perturbation(delta: float, horizon: int) -> InputPerturbation:
     >>> round(input_perturbation(delta=0.1, horizon=1000).max_error, 2)
     125.83
     """
-    check_horizon(horizon)
+    horizon = check_horizon(horizon)
     return InputPerturbation(horizon, calibrated_variance(delta, ONE**2))
 
 
@@ -106,5 +106,5 @@ def output_perturbation(delta: float, horizon: int) -> OutputPerturbation:
     >>> round(output_perturbation(delta=0.1, horizon=1000).max_error, 2)
     125.83
     """
-    check_horizon(horizon)
+    horizon = check_horizon(horizon)
     return OutputPerturbation(horizon, calibrated_variance(delta, horizon * ONE**2))

@@ -81,7 +81,7 @@ class ToeplitzCounter(GaussianCounter):
 
 def toeplitz(delta: float, horizon: int) -> ToeplitzCounter:
     """The Toeplitz counter calibrated to (0, delta)-DP on runs of at most `horizon` rounds (`eq:def_variance`)."""
-    check_horizon(horizon)
+    horizon = check_horizon(horizon)
     return ToeplitzCounter(horizon, calibrated_variance(delta, squared_sensitivity(horizon)))
 
 

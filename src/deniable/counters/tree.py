@@ -85,5 +85,5 @@ def tree(delta: float, horizon: int) -> TreeCounter:
     >>> round(tree(delta=0.1, horizon=1000).max_error, 2)
     37.75
     """
-    check_horizon(horizon)
+    horizon = check_horizon(horizon)
     return TreeCounter(horizon, calibrated_variance(delta, squared_sensitivity(horizon)))

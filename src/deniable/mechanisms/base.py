@@ -32,14 +32,14 @@ class Mechanism(ABC, Generic[P]):
 
     The fields of a mechanism are public. Its state and its noise are secret, and passed in and out: `step` never
     changes the state it is given, so a state can be stored, resumed and deleted. A mechanism of one's own
-    implements `guarantee`, `start`, `tally`, `draw` and `forget`, and gets public rules, several audits a round and
-    a changing list of targets with them.
+    implements `guarantee`, `start`, `tally`, `draw` and `forget`, and can then be run with public rules, several
+    audits a round and a changing list of targets; that its guarantee covers them needs a proof of its own.
     """
 
     n_targets: int
     rules: Rules = field(default=NO_RULES, kw_only=True)
 
-    several_audits: ClassVar[bool] = True
+    several_audits: ClassVar[bool] = False
     """Whether the guarantee covers more than one audit a round."""
 
     def __post_init__(self) -> None:
@@ -76,11 +76,14 @@ class Mechanism(ABC, Generic[P]):
         """Close a round: reports (B, C) in, audited targets (B, audits) in the order drawn and the new state out."""
         history = state.history
         self.check_round(history.rounds, int(history.present[0].sum()), audits)
-        tallied, private = self.tally(state.private, reports, noise)
         chosen = np.zeros_like(history.present)
+        eligible = self.rules.eligible(history, chosen, audits)  # refuses before anything is drawn
+        tallied, private = self.tally(state.private, reports, noise)
         drawn = np.empty((len(reports), audits), dtype=np.int64)
         for j in range(audits):
-            drawn[:, j] = self.draw(tallied, self.rules.eligible(history, chosen, audits), history, noise)
+            if j:
+                eligible = self.rules.eligible(history, chosen, audits)
+            drawn[:, j] = self.draw(tallied, eligible, history, noise)
             chosen |= one_hot(drawn[:, j], chosen.shape[1])
         # Removed targets are forgotten every round, so that no run of theirs goes on without an end.
         return drawn, State(history.after(chosen), self.forget(private, chosen | ~history.present))

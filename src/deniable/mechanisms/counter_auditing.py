@@ -1,7 +1,7 @@
 """Counter auditing (`alg:mechanism`): a private continual counter for every target, the largest is audited."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from deniable.arrays import BoolArray, FloatArray, IntArray
 from deniable.counters import COUNTERS, Counter
@@ -28,6 +28,8 @@ class CounterAuditing(Mechanism[P], Generic[P]):
     """
 
     counter: Counter[P]
+
+    several_audits: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

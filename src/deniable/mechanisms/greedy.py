@@ -1,6 +1,7 @@
 """Greedy auditing (`app:alg:greedy`): the most useful baseline, and no privacy at all."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from deniable.arrays import BoolArray, IntArray
 from deniable.guarantee import Guarantee, TotalVariation
@@ -16,6 +17,8 @@ class Greedy(CountMechanism):
     >>> Greedy(n_targets=3).guarantee().delta
     1.0
     """
+
+    several_audits: ClassVar[bool] = True
 
     def guarantee(self) -> Guarantee:
         """None: over many rounds one report can change the transcript almost surely (`app:prop:greedy_no_privacy`)."""

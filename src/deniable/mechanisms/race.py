@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,6 +30,11 @@ class GeometricGrowth:
     """phi(0) = 2**64, phi(n+1) = floor(rho * phi(n)): integers with phi(n) <= phi(n+1) <= rho * phi(n)."""
 
     rho: float
+
+    @property
+    def longest(self) -> int:
+        """The count from which on phi is held constant."""
+        return len(_growth_table(self.rho)[0]) - 1
 
     def exact(self, counts: IntArray) -> ExactArray:
         table, _ = _growth_table(self.rho)
@@ -69,6 +75,8 @@ class Race(CountMechanism):
 
     rho: float
     weights: tuple[float, ...] | WeightRule | None = None
+
+    several_audits: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 
@@ -29,15 +28,13 @@ class RandomizedResponse(CountMechanism):
     p_rand: float
     horizon: int | None = None
 
-    several_audits: ClassVar[bool] = False
-
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "p_rand", float(self.p_rand))
         if not 0 < self.p_rand <= 1:
             raise DeniableError(f"p_rand must be in (0, 1], got {self.p_rand}")
         if self.horizon is not None:
-            check_whole("horizon", self.horizon, least=1)
+            object.__setattr__(self, "horizon", check_whole("horizon", self.horizon, least=1))
 
     @classmethod
     def calibrate(

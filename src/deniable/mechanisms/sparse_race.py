@@ -53,8 +53,10 @@ class WeightTree:
 
 
 def sparse(mechanism: object) -> TypeGuard[Race]:
-    """Whether `SparseRace` serves: with rules, or weights that follow the transcript, every target may change."""
-    return isinstance(mechanism, Race) and mechanism.rules == NO_RULES and not callable(mechanism.weights)
+    """Whether `SparseRace` serves: not a subclass, which may draw otherwise; and with rules, or weights that follow the
+    transcript, every target may change in every round.
+    """
+    return type(mechanism) is Race and mechanism.rules == NO_RULES and not callable(mechanism.weights)
 
 
 class SparseRace:
@@ -79,21 +81,28 @@ class SparseRace:
 
     def select(self, reports: Mapping[int, int], audits: int) -> tuple[int, ...]:
         """Close a round with these reports, which must have been checked."""
-        for target, count in reports.items():
-            self._counts[0, target] += count
-            self._weigh(target)
+        active = {target: int(self._counts[0, target]) + count for target, count in reports.items()}
         drawn: list[int] = []
-        for _ in range(audits):
-            drawn.append(self._tree.find(self._noise.below(self._tree.total)))
-            self._tree.set(drawn[-1], 0)
+        try:
+            for target, count in active.items():
+                self._weigh(target, count)
+            for _ in range(audits):
+                drawn.append(self._tree.find(self._noise.below(self._tree.total)))
+                self._tree.set(drawn[-1], 0)
+        except BaseException:  # an interrupt, say: the round is not closed, and its reports will come again
+            for target in {*active, *drawn}:
+                self._weigh(target, int(self._counts[0, target]))
+            raise
         self.rounds += 1
+        for target, count in active.items():
+            self._counts[0, target] = count
         for target in drawn:
             self._counts[0, target] = 0
             self._last[0, target] = self.rounds
             self._audits[0, target] += 1
-            self._weigh(target)
+            self._weigh(target, 0)
         return tuple(drawn)
 
-    def _weigh(self, target: int) -> None:
-        phi = self._growth.exact(self._counts[0, target : target + 1])[0]
+    def _weigh(self, target: int, count: int) -> None:
+        phi = self._growth.exact(np.array([count]))[0]
         self._tree.set(target, self._weights[target] * phi)

@@ -1,6 +1,7 @@
 """Uniformly random auditing (`app:alg:uniformly_random`): perfect privacy, and no use of the reports."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from deniable.arrays import BoolArray, IntArray
 from deniable.guarantee import Guarantee, TotalVariation
@@ -16,6 +17,8 @@ class UniformRandom(CountMechanism):
     >>> UniformRandom(n_targets=3).guarantee().delta
     0.0
     """
+
+    several_audits: ClassVar[bool] = True
 
     def guarantee(self) -> Guarantee:
         """(0, 0)-DP: the transcript does not depend on the reports (`app:prop:uniform_privacy`)."""
