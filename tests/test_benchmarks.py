@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from benchmarks import counters, race
+from benchmarks import counters, engine, race
 
 
 def test_counters(capsys: pytest.CaptureFixture[str]) -> None:
@@ -24,3 +24,8 @@ def test_race(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [line for line in capsys.readouterr().out.splitlines() if re.match(r"\| (20|40) \|", line)]
     assert len(rows) == 2
     assert all(row.count("x |") == 2 for row in rows)
+
+
+def test_engine(capsys: pytest.CaptureFixture[str]) -> None:
+    engine.main(runs=3, rounds=20, n_targets=4)
+    assert re.search(r"the engine is \d+\.\d times as fast", capsys.readouterr().out)

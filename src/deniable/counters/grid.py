@@ -75,6 +75,11 @@ class GaussianCounter(ABC):
         return math.sqrt(self.variance) / ONE
 
     @property
+    def draw_variance(self) -> Fraction:
+        """The parameter of the discrete Gaussian that is drawn, on the grid."""
+        return Fraction(12 * self.variance + 1, 12)
+
+    @property
     def max_error(self) -> float:
         """The largest standard deviation of the output over the horizon, in reports."""
         return float(self.error_std().max())
@@ -86,7 +91,7 @@ class GaussianCounter(ABC):
 
     def fresh(self, noise: Noise, shape: tuple[int, ...]) -> ExactArray:
         """Integer noise on the grid; floats from a simulated source."""
-        return noise.gaussian(Fraction(12 * self.variance + 1, 12), shape)
+        return noise.gaussian(self.draw_variance, shape)
 
 
 def calibrated_variance(delta: float, squared_sensitivity: int) -> int:

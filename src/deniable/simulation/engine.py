@@ -1,19 +1,30 @@
 """Many runs of one mechanism at once."""
 
+import os
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from deniable.arrays import FloatArray, IntArray
+from deniable.calibration import toeplitz_coefficients
+from deniable.counters.grid import in_reports
+from deniable.counters.toeplitz import ToeplitzCounter, ToeplitzState
 from deniable.errors import DeniableError
-from deniable.mechanisms import Mechanism
+from deniable.mechanisms import CounterAuditing, Mechanism
+from deniable.rules import NO_RULES
 from deniable.simulation.noise import SimulationNoise
-from deniable.streams import check_counts, deficit, normalized_deficit, resolved
+from deniable.streams import check_counts
 
 # Bounds memory; part of the seeding, so changing it changes every simulated number.
 RUNS_AT_ONCE = 64
+# Bytes of noise that a compiled loop is given at once; changes no number.
+MEMORY = 2**28
+# Threads that run a compiled loop; worker processes, which share the machine, set it to 1. Changes no number.
+THREADS = os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
@@ -49,28 +60,57 @@ def simulate(mechanism: Mechanism[Any], streams: ArrayLike, seed: int = 0, audit
         )
     starts = range(0, len(counts), RUNS_AT_ONCE)
     seeds = np.random.SeedSequence(seed).spawn(len(starts))
-    parts = [
-        _run(mechanism, counts[start : start + RUNS_AT_ONCE], SimulationNoise(child), audits)
-        for start, child in zip(starts, seeds, strict=True)
-    ]
+    parts = []
+    for start, child in zip(starts, seeds, strict=True):
+        part = counts[start : start + RUNS_AT_ONCE]
+        parts.append(_measure(part, _draw(mechanism, part, SimulationNoise(child), audits)))
     return Transcripts(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
-def _run(
-    mechanism: Mechanism[Any], streams: IntArray, noise: SimulationNoise, per_round: int
-) -> tuple[IntArray, IntArray, FloatArray, IntArray]:
+def _draw(mechanism: Mechanism[Any], streams: IntArray, noise: SimulationNoise, audits: int) -> IntArray:
+    """(B, T, audits): the transcripts, round by round, or by a compiled loop with the same law."""
+    if audits == 1 and is_plain_toeplitz(mechanism):
+        return _draw_toeplitz(mechanism.counter, streams, noise)[..., None]
     runs, rounds, _ = streams.shape
-    audits = np.empty((runs, rounds, per_round), dtype=np.int64)
-    lost, gained = (np.empty((runs, rounds), dtype=np.int64) for _ in range(2))
-    lost_share = np.empty((runs, rounds))
+    drawn = np.empty((runs, rounds, audits), dtype=np.int64)
     state = mechanism.init(runs)
-    active = np.zeros_like(streams[:, 0])
     for t in range(rounds):
-        active = active + streams[:, t]
-        audited, state = mechanism.step(state, streams[:, t], noise, per_round)
-        audits[:, t] = audited
-        lost[:, t] = deficit(active, audited)
-        lost_share[:, t] = normalized_deficit(active, audited)
-        gained[:, t] = resolved(active, audited)
-        np.put_along_axis(active, audited, 0, axis=1)
-    return audits if per_round > 1 else audits[..., 0], lost, lost_share, gained
+        drawn[:, t], state = mechanism.step(state, streams[:, t], noise, audits)
+    return drawn
+
+
+def is_plain_toeplitz(mechanism: Mechanism[Any]) -> TypeGuard[CounterAuditing[ToeplitzState]]:
+    return (
+        type(mechanism) is CounterAuditing  # a subclass may draw otherwise
+        and type(mechanism.counter) is ToeplitzCounter
+        and mechanism.rules == NO_RULES
+    )
+
+
+def _draw_toeplitz(counter: Any, streams: IntArray, noise: SimulationNoise) -> IntArray:
+    from deniable.simulation.kernels import toeplitz_audits  # noqa: PLC0415  (Numba takes long to import)
+
+    runs, rounds, n_targets = streams.shape
+    at_once = max(1, min(8, MEMORY // (8 * rounds * n_targets)))
+    decoder = toeplitz_coefficients(rounds)
+    drawn: list[IntArray] = []
+    # Threads run the compiled loop while this one draws the noise of the next runs.
+    with ThreadPoolExecutor(THREADS) as pool:
+        under_way: deque[Future[IntArray]] = deque()
+        for start in range(0, runs, at_once):
+            part = streams[start : start + at_once]
+            fresh = in_reports(counter.fresh(noise, (len(part), rounds, n_targets)))
+            under_way.append(pool.submit(toeplitz_audits, part, fresh, decoder))
+            if len(under_way) > THREADS:
+                drawn.append(under_way.popleft().result())
+        drawn.extend(future.result() for future in under_way)
+    return np.concatenate(drawn)
+
+
+def _measure(streams: IntArray, audits: IntArray) -> tuple[IntArray, IntArray, FloatArray, IntArray]:
+    """The fields of `Transcripts`; the definitions are in `deniable.streams`."""
+    from deniable.simulation.kernels import best_and_audited  # noqa: PLC0415  (Numba takes long to import)
+
+    best, audited = best_and_audited(streams, audits)
+    lost = best - audited
+    return audits if audits.shape[2] > 1 else audits[..., 0], lost, lost / (best + 1), audited
