@@ -153,7 +153,7 @@ def _time(path: FilePath, line: int, header: _Header, cell: str, row: int) -> in
     return time
 
 
-def _period_days(period: str) -> int:
+def period_days(period: str) -> int:
     match = re.fullmatch(r"([1-9][0-9]{0,4})([DW])", str(period).upper())
     if not match:
         raise DeniableError(f"period must be a number of days or weeks such as 1D, 7D or 2W, got {period}")
@@ -187,7 +187,7 @@ def read_csv(
         date in the file.
     """
     listed = None if targets is None else check_targets(targets)
-    days = _period_days(period)
+    days = period_days(period)
     n_rounds = None if rounds is None else check_whole("rounds", rounds, least=1)
     first = None if start is None else _start_day(start)
     with _reading(path) as file:

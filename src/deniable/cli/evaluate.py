@@ -1,0 +1,208 @@
+"""`deniable evaluate`: all mechanisms at several deltas on a recorded report stream."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from deniable.cli import scores as shown
+from deniable.cli.evaluate_chart import draw_chart
+from deniable.errors import DeniableError, check_delta
+from deniable.mechanisms import NEEDS
+from deniable.planning import PLANNED
+from deniable.report_files import read_csv, read_targets
+from deniable.simulation.evaluation import Replay, Score, Study, read_outcomes, score, window, without_days
+from deniable.simulation.figures import check_chart
+from deniable.streams import ReportStream
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """The scores on one version of the stream."""
+
+    left_out: tuple[str, ...]
+    """Days whose reports do not count."""
+    scores: Sequence[Score]
+
+    @property
+    def title(self) -> str:
+        return f"without {', '.join(self.left_out)}" if self.left_out else "all reports"
+
+
+def evaluate(
+    stream: Annotated[
+        Path,
+        typer.Argument(
+            metavar="STREAM",
+            show_default=False,
+            help="CSV file with the columns date,target,reports or round,target,reports, or with one column a target.",
+        ),
+    ],
+    *,
+    outcomes: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="CSV file with the columns target,reports,assessed_gt0: how many of a target's reports were "
+            "substantiated.",
+        ),
+    ] = None,
+    target_list: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The public list of targets, one a line; by default the targets with a report in the period "
+            "evaluated.",
+        ),
+    ] = None,
+    period: Annotated[
+        str, typer.Option(metavar="PERIOD", help="Length of a round where STREAM has dates: 1D, 7D, 2W, ….")
+    ] = "1D",
+    first: Annotated[
+        str | None, typer.Option("--from", metavar="DATE", help="First day; by default the first in STREAM.")
+    ] = None,
+    last: Annotated[
+        str | None, typer.Option("--to", metavar="DATE", help="Last day; by default the last in STREAM.")
+    ] = None,
+    deltas: Annotated[
+        str, typer.Option(metavar="DELTA,…", help="Privacy levels of one report, each in (0, 1).")
+    ] = "0.05,0.1,0.2",
+    without: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATE,…",
+            help="Evaluate a second time without the reports of these days, such as those of mass filings.",
+        ),
+    ] = None,
+    runs: Annotated[int, typer.Option(metavar="N", help="Simulated runs of every mechanism.")] = 20,
+    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same figures.")] = 0,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes; as many as the machine has cores by default.")
+    ] = None,
+    figure: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the deficits as well, into a new .png or .svg file.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the table as CSV as well; never over an existing file.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")] = False,
+) -> None:
+    """Compare all mechanisms on a recorded report stream: one audit a round, with simulated noise.
+
+    A day without a row is a round without reports. Every target takes part from the first round on, even where its
+    first report comes later. Counter auditing is calibrated for as many rounds as there are.
+
+    All of the output is computed from the reports, and as confidential as they are.
+
+    \b
+    Example: weekly rounds, with and without the day of a mass filing
+      deniable evaluate reports.csv --period 7D --deltas 0.1,0.2 \\
+          --without 2020-05-22
+    """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
+    levels = [check_delta(delta) for delta in shown.floats("deltas", deltas)]
+    if len(set(levels)) < len(levels):
+        raise DeniableError(f"deltas must be different, got {deltas}")
+    if out is not None:
+        shown.check_new_file("--out", out)
+    if figure is not None:
+        check_chart(figure)
+        shown.check_new_file("--figure", figure)
+    targets = None if target_list is None else read_targets(target_list)
+    whole = read_csv(stream, targets)
+    left_out = () if without is None else tuple(without.split(","))
+    versions = [(), left_out] if left_out else [()]
+    rounds = {days: _rounds(whole, first, last, period, days, listed=targets is not None) for days in versions}
+    assessed = None if outcomes is None else read_outcomes(outcomes, rounds[()].targets)
+
+    wanted = [(name, delta) for name in PLANNED for delta in (levels if NEEDS[name] else [None])]
+    evaluated = []
+    with shown.progress() as done:
+        for number, (days, part) in enumerate(rounds.items()):
+            study = Study(Replay(part.counts), part.n_targets, part.n_rounds, assessed=assessed)
+
+            def tell(finished: int, total: int, before: int = number) -> None:
+                done(before * total + finished, len(rounds) * total)
+
+            evaluated.append(Evaluated(days, score(study, wanted, runs, seed, workers=workers, done=tell)))
+
+    if out is not None:
+        shown.write_csv(
+            out,
+            [({"left_out": " ".join(version.left_out)}, each) for version in evaluated for each in version.scores],
+            confidential=True,
+        )
+    if figure is not None:
+        draw_chart([(version.title, version.scores) for version in evaluated], figure)
+    about = _about(stream.name, rounds[()], period)
+    if as_json:
+        document = {
+            "notes": [shown.CONFIDENTIAL, shown.CHOICE],
+            **about,
+            "runs": runs,
+            "seed": seed,
+            "versions": [
+                {"left_out": version.left_out, "scores": [shown.as_json(each) for each in version.scores]}
+                for version in evaluated
+            ],
+        }
+        print(json.dumps(document, indent=1, allow_nan=False))
+    else:
+        _show(about, evaluated, runs)
+
+
+def _rounds(
+    whole: ReportStream,
+    first: str | None,
+    last: str | None,
+    period: str,
+    left_out: tuple[str, ...],
+    *,
+    listed: bool,
+) -> ReportStream:
+    if whole.rounds[0] == "1":
+        for option, given in (("--from", first), ("--to", last), ("--without", left_out)):
+            if given:
+                raise DeniableError(f"{option} is for files with dates, but the rounds of this one are numbered")
+        if period.upper() != "1D":
+            raise DeniableError("--period is for files with dates, but the rounds of this one are numbered")
+        return whole
+    days = window(whole, first, last, keep_targets=listed)
+    # The list of targets is that of all days, so that both evaluations have the same.
+    return window(without_days(days, left_out), period=period, keep_targets=True)
+
+
+def _about(name: str, stream: ReportStream, period: str) -> dict[str, Any]:
+    dated = stream.rounds[0] != "1"
+    return {
+        "stream": name,
+        "targets": stream.n_targets,
+        "rounds": stream.n_rounds,
+        "period": period.upper() if dated else None,
+        "first_round": stream.rounds[0],
+        "last_round": stream.rounds[-1],
+        "reports": int(stream.counts.sum()),
+    }
+
+
+def _show(about: dict[str, Any], evaluated: Sequence[Evaluated], runs: int) -> None:
+    console = Console(markup=False, emoji=False, highlight=False)
+    console.print(f"{shown.CONFIDENTIAL}\n", style="bold red")
+    console.print(f"{shown.CHOICE}\n", style="yellow")
+    dates = (
+        f" of {about['period']}, the first from {about['first_round']}, the last from {about['last_round']}"
+        if about["period"]
+        else ""
+    )
+    console.print(
+        f"{about['stream']}: {about['reports']:,} reports about {about['targets']:,} targets, all of them taking part "
+        f"from the first round; {about['rounds']:,} rounds{dates}, one audit each."
+    )
+    for version in evaluated:
+        console.print(f"\n{version.title[:1].upper()}{version.title[1:]}", style="bold")
+        shown.print_table(version.scores)
+    console.print(f"\n{shown.legend(evaluated[0].scores, runs)}")
+    console.print(f"\n{shown.CONFIDENTIAL}", style="bold red")

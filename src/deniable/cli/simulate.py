@@ -1,0 +1,193 @@
+"""`deniable simulate`: how well mechanisms follow the reports of generated or replayed streams."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from deniable.cli import scores as shown
+from deniable.errors import DeniableError, check_delta, check_whole
+from deniable.mechanisms import MECHANISM_IDS
+from deniable.report_files import read_csv, read_targets
+from deniable.rules import Rules
+from deniable.simulation import sources
+from deniable.simulation.evaluation import Replay, Score, Study, score
+
+
+class Scenario(StrEnum):
+    """How the generated reports come in."""
+
+    STEADY = "steady"
+    BURSTY = "bursty"
+    TRENDING = "trending"
+    TURNS_BAD = "turns-bad"
+
+
+def simulate(
+    *,
+    mechanism: Annotated[
+        list[str],
+        typer.Option(
+            metavar="ID",
+            help=f"How targets are chosen: {', '.join(MECHANISM_IDS)}. Several with commas, or repeat the option.",
+        ),
+    ],
+    delta: Annotated[
+        float | None,
+        typer.Option(metavar="DELTA", help="Privacy level of one report, in (0, 1); not for greedy and uniform."),
+    ] = None,
+    targets: Annotated[int | None, typer.Option(metavar="N", help="Number of targets of generated reports.")] = None,
+    horizon: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Number of rounds of generated reports, 1000 by default. With --stream, the rounds that the guarantee "
+            "must cover, by default those in FILE.",
+        ),
+    ] = None,
+    scenario: Annotated[
+        Scenario,
+        typer.Option(
+            help="Generated reports: steady rates; in bursts of ten on average; rates that triple for every second "
+            "target and fall to a third for the others; or one target that turns bad half-way.",
+        ),
+    ] = Scenario.STEADY,
+    rates: Annotated[
+        str,
+        typer.Option(
+            metavar="LEAD,OTHER",
+            help="Mean reports a round of the first target and of every other one. With turns-bad, the first target "
+            "has OTHER as well until it turns bad.",
+        ),
+    ] = "1.0,0.2",
+    stream: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Replay the report stream in this CSV file in every run, instead of generated reports.",
+        ),
+    ] = None,
+    target_list: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The public list of targets of --stream, one a line.")
+    ] = None,
+    period: Annotated[
+        str, typer.Option(metavar="PERIOD", help="Length of a round where --stream has dates: 1D, 7D, 2W, ….")
+    ] = "1D",
+    runs: Annotated[int, typer.Option(metavar="N", help="Simulated runs.")] = 100,
+    audits: Annotated[int, typer.Option(metavar="N", help="Audits a round.")] = 1,
+    max_gap: Annotated[
+        int | None, typer.Option(metavar="N", help="Every target is audited at least once in N rounds.")
+    ] = None,
+    cooldown: Annotated[
+        int, typer.Option(metavar="N", help="No target is audited again within N rounds, where that is possible.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same figures.")] = 0,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes; as many as the machine has cores by default.")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Compute on a Dask cluster, such as tcp://10.0.0.1:8786."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the table as CSV as well; never over an existing file.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")] = False,
+) -> None:
+    """Measure how well mechanisms follow the reports, on generated or replayed streams.
+
+    Every mechanism gets the same streams. The noise is simulated, so nothing here is a transcript to publish.
+
+    \b
+    Example: counter auditing and race on the setting of the paper
+      deniable simulate --mechanism tca,race --delta 0.1 \\
+          --targets 50 --horizon 1000 --runs 100
+    Example: how soon a target that turns bad is audited
+      deniable simulate --mechanism race --delta 0.1 --targets 50 \\
+          --scenario turns-bad
+    """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
+    if out is not None:
+        shown.check_new_file("--out", out)
+    if delta is not None:
+        check_delta(delta)
+    rules = Rules(max_gap, cooldown)
+    if stream is None:
+        if target_list is not None or period != "1D":
+            raise DeniableError("--target-list and --period are for --stream")
+        if targets is None:
+            raise DeniableError("give --targets, the number of targets, or --stream, a file with reports")
+        study, about = _generated(scenario, rates, targets, 1000 if horizon is None else horizon)
+    else:
+        if targets is not None or rates != "1.0,0.2" or scenario is not Scenario.STEADY:
+            raise DeniableError("--targets, --rates and --scenario are for generated reports, not for --stream")
+        if cluster is not None:
+            raise DeniableError("the reports of --stream do not leave this machine: use --workers, not --cluster")
+        study, about = _replayed(stream, target_list, period, horizon)
+    study = replace(study, rules=rules, audits=audits)
+    wanted = [(name, delta) for text in mechanism for name in text.split(",")]
+    with shown.progress() as done:
+        scores = score(study, wanted, runs, seed, cluster=cluster, workers=workers, done=done)
+
+    if out is not None:
+        shown.write_csv(out, [({}, each) for each in scores], confidential=stream is not None)
+    notes = [] if stream is None else [shown.CONFIDENTIAL, shown.CHOICE]
+    about |= {"horizon": study.horizon, "audits": audits, "rules": asdict(rules), "runs": runs, "seed": seed}
+    if as_json:
+        document = {**about, "notes": notes, "scores": [shown.as_json(each) for each in scores]}
+        print(json.dumps(document, indent=1, allow_nan=False))
+    else:
+        _show(about, notes, scores)
+
+
+def _generated(scenario: Scenario, rates: str, n_targets: int, rounds: int) -> tuple[Study, dict[str, Any]]:
+    pair = shown.floats("rates", rates)
+    if len(pair) != 2:
+        raise DeniableError(f"rates must be two numbers with a comma between them, LEAD,OTHER, got {rates}")
+    lead, other = pair
+    per_target = sources.lead_rates(n_targets, lead, other)
+    check_whole("horizon", rounds, least=1)
+    turned_bad = None
+    match scenario:
+        case Scenario.STEADY:
+            source = partial(sources.poisson, per_target, rounds)
+        case Scenario.BURSTY:
+            source = partial(sources.bursty, per_target, rounds)
+        case Scenario.TRENDING:
+            source = partial(sources.trending, per_target, rounds)
+        case Scenario.TURNS_BAD:
+            turned_bad = (0, rounds // 2)
+            source = partial(sources.turns_bad, np.full(n_targets, other), rounds, since=turned_bad[1], rate=lead)
+    about = {"scenario": str(scenario), "rates": pair, "targets": n_targets, "rounds": rounds}
+    return Study(source, n_targets, rounds, turned_bad=turned_bad), about
+
+
+def _replayed(path: Path, target_list: Path | None, period: str, horizon: int | None) -> tuple[Study, dict[str, Any]]:
+    stream = read_csv(path, None if target_list is None else read_targets(target_list), period)
+    if horizon is None:
+        horizon = stream.n_rounds
+    if check_whole("horizon", horizon, least=1) < stream.n_rounds:
+        raise DeniableError(f"horizon must cover every round of the stream, got {horizon} for {stream.n_rounds} rounds")
+    about = {"stream": path.name, "targets": stream.n_targets, "rounds": stream.n_rounds}
+    return Study(Replay(stream.counts), stream.n_targets, horizon), about
+
+
+def _show(about: dict[str, Any], notes: Sequence[str], scores: Sequence[Score]) -> None:
+    console = Console(markup=False, emoji=False, highlight=False)
+    for note in notes:
+        console.print(f"{note}\n", style="yellow")
+    if "stream" in about:
+        reports = f"the reports of {about['stream']}"
+    else:
+        lead, other = about["rates"]
+        reports = f"{about['scenario']} reports at {lead:g} and {other:g} a round"
+    audits = "1 audit" if about["audits"] == 1 else f"{about['audits']:,} audits"
+    console.print(f"{about['targets']:,} targets, {about['rounds']:,} rounds, {audits} a round, {reports}.\n")
+    shown.print_table(scores)
+    console.print(f"\n{shown.legend(scores, about['runs'])}")

@@ -1,0 +1,268 @@
+"""Scores of mechanisms on streams, and recorded streams cut to size."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import deniable as dn
+from deniable.arrays import IntArray
+from deniable.errors import DeniableError
+from deniable.simulation import evaluation, sources
+from deniable.simulation.evaluation import (
+    METRICS,
+    Replay,
+    Study,
+    estimate,
+    read_outcomes,
+    score,
+    window,
+    without_days,
+)
+from deniable.streams import ReportStream
+
+STEADY = Study(partial(sources.poisson, sources.lead_rates(4), 30), n_targets=4, horizon=30)
+
+
+# Scores
+
+
+def test_scores_do_not_depend_on_the_number_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluation, "RUNS_A_TASK", 4)
+    wanted = [("race", 0.1), ("tca", 0.1)]
+    assert score(STEADY, wanted, runs=10, workers=1) == score(STEADY, wanted, runs=10, workers=2)
+
+
+def test_scores_depend_on_the_seed_and_done_counts_the_tasks() -> None:
+    told: list[tuple[int, int]] = []
+    one, two = (
+        score(STEADY, [("race", 0.1), ("uniform", None)], 5, seed, workers=1, done=lambda *n: told.append(n))
+        for seed in (1, 2)
+    )
+    assert one != two
+    assert told == [(1, 2), (2, 2)] * 2
+
+
+def test_every_mechanism_gets_the_same_streams_and_the_parts_different_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluation, "RUNS_A_TASK", 2)
+    seeds = []
+
+    def source(*, runs: int, seed: int) -> IntArray:
+        seeds.append((runs, seed))
+        return sources.poisson([1, 1], 3, runs, seed)
+
+    monkeypatch.setattr(evaluation, "run_all", lambda function, tasks, **_: [function(task) for task in tasks])
+    score(Study(source, 2, 3), [("greedy", None), ("uniform", None)], runs=5)
+    assert [runs for runs, _ in seeds] == [2, 2, 1] * 2
+    assert seeds[:3] == seeds[3:]
+    assert len({seed for _, seed in seeds}) == 3
+
+
+def test_metrics_by_hand() -> None:
+    """Greedy on a stream without ties: audits 0, 1, 1, 0."""
+    counts = np.array([[3, 1], [1, 2], [0, 3], [1, 0]])
+    study = Study(Replay(counts), 2, 4, turned_bad=(0, 1), assessed=np.array([0.5, 0.1]))
+    (greedy,) = score(study, [("greedy", 0.1)], runs=3, workers=1)
+    means = {name: value.mean for name, value in greedy.metrics.items()}
+    assert greedy.delta is None
+    assert means == pytest.approx(
+        {
+            "deficit": 0,
+            "normalized_deficit": 0,
+            "resolved": 1,
+            "missed": 0,
+            "wait": (1 * 1 + 1 * 2) / 11,  # target 1's first report waits 1 round, target 0's in round 2 waits 2
+            "wait_p95": 2,  # nine reports wait 0 rounds, one waits 1, and ten are fewer than 95 of 100
+            "first_audit": 2,
+            "assessed_per_audit": (5 * 0.5 + 6 * 0.1) / 4,
+            "assessed_share": (5 * 0.5 + 6 * 0.1) / 11,
+        }
+    )
+    assert set(means) == set(METRICS)
+    assert all(value.standard_error == pytest.approx(0) for value in greedy.metrics.values())
+
+
+def test_a_stream_without_reports_has_no_waits() -> None:
+    (race,) = score(Study(Replay(np.zeros((3, 2), dtype=np.int64)), 2, 3), [("race", 0.1)], 2, workers=1)
+    assert race.metrics["deficit"].mean == 0
+    for name in ("resolved", "wait", "wait_p95"):
+        assert np.isnan(race.metrics[name].mean)
+
+
+def test_one_run_has_no_standard_error() -> None:
+    assert np.isnan(estimate(np.array([2.0])).standard_error)
+
+
+def test_every_mechanism_and_delta_has_its_own_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds = []
+
+    def spy(mechanism: Any, streams: IntArray, seed: int, audits: int) -> dn.Transcripts:
+        seeds.append(seed)
+        return dn.simulate(mechanism, streams, seed, audits)
+
+    monkeypatch.setattr(evaluation, "simulate", spy)
+    wanted = [("race", 0.1), ("race", 0.2), ("rr", 0.1), ("uniform", None)]
+    score(STEADY, wanted, 2, workers=1)
+    score(STEADY, wanted[:1], 2, workers=1)
+    assert len(set(seeds[:4])) == 4
+    assert seeds[4] == seeds[0]  # whoever else is studied
+
+
+# Confidentiality
+
+
+def test_recorded_reports_and_outcomes_are_not_shown() -> None:
+    secret = 987654
+    study = Study(Replay(np.full((2, 2), secret)), 2, 2, assessed=np.full(2, 0.987654))
+    task = evaluation._Task(study, dn.Greedy(2), 1, (0, 0), "greedy None")
+    assert str(secret) not in f"{study!r} {study} {task!r} {study.source!r}"
+
+
+@pytest.mark.parametrize(
+    "study",
+    [Study(Replay(np.ones((2, 2), dtype=np.int64)), 2, 2), Study(STEADY.source, 4, 30, assessed=np.ones(4))],
+)
+def test_recorded_reports_and_outcomes_are_not_sent_to_a_cluster(study: Study) -> None:
+    with pytest.raises(DeniableError, match="do not leave this machine"):
+        score(study, [("greedy", None)], 2, cluster="tcp://127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "runs", "words"),
+    [
+        ([("best", 0.1)], 2, "mechanism must be one of"),
+        ([("race", None)], 2, "delta is missing"),
+        ([("race", 2.0)], 2, r"delta must be in \(0, 1\), got 2.0"),
+        ([("race", 0.1)], 0, "runs must be a whole number of at least 1, got 0"),
+        ([("race", 0.1)], 10**6 + 1, "runs must be at most 1000000, got 1000001"),
+    ],
+)
+def test_bad_studies_are_refused(wanted: list[tuple[str, float | None]], runs: int, words: str) -> None:
+    with pytest.raises(DeniableError, match=words):
+        score(STEADY, wanted, runs)
+
+
+def test_more_audits_than_the_guarantee_covers_are_refused_before_the_runs() -> None:
+    with pytest.raises(DeniableError, match="covers one audit a round, got 2"):
+        score(Study(STEADY.source, 4, 30, audits=2), [("rr", 0.1)], 10**6)
+
+
+def test_studies_beyond_memory_are_refused() -> None:
+    with pytest.raises(DeniableError, match="targets times rounds must be at most 268435456"):
+        Study(STEADY.source, 10**6, 10**6)
+    one_day = ReportStream(np.ones((1, 100), dtype=np.int64), tuple(map(str, range(100))), ("2024-01-01",))
+    with pytest.raises(DeniableError, match="got 100 targets and 2913"):
+        window(one_day, last="9999-12-31")
+
+
+def test_a_stream_longer_than_the_horizon_is_refused() -> None:
+    study = Study(STEADY.source, 4, horizon=20)
+    with pytest.raises(DeniableError, match="the guarantee covers 20 rounds, the stream has 30"):
+        score(study, [("tca", 0.1)], 2, workers=1)
+
+
+# Recorded streams
+
+DAILY = ReportStream(
+    np.array([[1, 0, 0], [0, 0, 2], [0, 4, 0], [8, 0, 0]]),
+    ("acme", "bravo", "charlie"),
+    ("2024-02-27", "2024-02-28", "2024-02-29", "2024-03-01"),
+)
+
+
+def test_a_window_cuts_days_and_drops_targets_without_reports() -> None:
+    cut = window(DAILY, "2024-02-29", "2024-03-01")
+    assert cut == ReportStream(np.array([[0, 4], [8, 0]]), ("acme", "bravo"), ("2024-02-29", "2024-03-01"))
+    assert window(DAILY, "2024-02-29", keep_targets=True).targets == DAILY.targets
+
+
+def test_a_window_beyond_the_stream_is_rounds_without_reports() -> None:
+    cut = window(DAILY, "2024-02-25", "2024-03-03")
+    assert cut.n_rounds == 8
+    assert np.array_equal(cut.counts[2:6], DAILY.counts)
+    assert not cut.counts[:2].any()
+    assert not cut.counts[6:].any()
+
+
+def test_days_of_a_period_add_up_and_the_last_may_be_short() -> None:
+    assert window(DAILY, period="3d").counts.tolist() == [[1, 4, 2], [8, 0, 0]]
+    assert window(DAILY, "2024-02-26", period="1W").rounds == ("2024-02-26",)
+
+
+@given(st.integers(0, 8), st.integers(0, 8), st.integers(1, 9))
+def test_no_report_of_the_window_is_lost(first: int, length: int, days: int) -> None:
+    start, stop = np.datetime64("2024-02-24") + first, np.datetime64("2024-02-24") + first + length
+    cut = window(DAILY, str(start), str(stop), f"{days}D", keep_targets=True)
+    inside = (np.array(DAILY.rounds, dtype="M8[D]") >= start) & (np.array(DAILY.rounds, dtype="M8[D]") <= stop)
+    assert np.array_equal(cut.counts.sum(axis=0), DAILY.counts[inside].sum(axis=0))
+    assert cut.n_rounds == -(-(length + 1) // days)
+
+
+def test_days_left_out_stay_rounds() -> None:
+    less = without_days(DAILY, ["2024-02-28", "2024-03-01"])
+    assert less.counts.tolist() == [[1, 0, 0], [0, 0, 0], [0, 4, 0], [0, 0, 0]]
+    assert less.rounds == DAILY.rounds
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "period", "words"),
+    [
+        ("2024-03-01", "2024-02-27", "1D", "the first day must not be after the last, got 2024-03-01 and 2024-02-27"),
+        ("1 March", None, "1D", "a day must be written YYYY-MM-DD, got 1 March"),
+        (None, "2024-02-30", "1D", "a day must be written YYYY-MM-DD, got 2024-02-30"),
+        (None, None, "month", "period must be a number of days or weeks such as 1D, 7D or 2W, got month"),
+        ("2024-03-01", None, "1D", "at least two targets must have reports from 2024-03-01 to 2024-03-01"),
+        ("2025-03-01", "2025-03-04", "1D", "at least two targets must have reports"),
+    ],
+)
+def test_bad_windows_are_refused(first: str | None, last: str | None, period: str, words: str) -> None:
+    with pytest.raises(DeniableError, match=words):
+        window(DAILY, first, last, period)
+
+
+def test_a_day_outside_the_stream_cannot_be_left_out() -> None:
+    with pytest.raises(DeniableError, match="must be one of the stream's, got 2024-03-02"):
+        without_days(DAILY, ["2024-03-02"])
+
+
+# Outcomes
+
+
+def outcomes(folder: Path, text: str | bytes) -> Path:
+    path = folder / "outcomes.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_outcomes_are_shares_in_the_order_of_the_targets(tmp_path: Path) -> None:
+    path = outcomes(
+        tmp_path, "target,reports,assessed_gt0,paid_gt0\nbravo,4,1,0\nelse,9,9,9\nacme,2,1,1\ncharlie,0,0,0\n"
+    )
+    assert read_outcomes(path, ("acme", "bravo", "charlie")).tolist() == [0.5, 0.25, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("target,reports,assessed_gt0\nacme,2,1\n", "must have a row for the target 'bravo'"),
+        ("target,reports\nacme,2\n", "must have the columns target, reports and assessed_gt0"),
+        ("target,reports,assessed_gt0\nacme,2,-1\n", "line 2: reports and assessed_gt0 must be whole numbers"),
+        ("target,reports,assessed_gt0\nacme,2\n", "line 2: reports and assessed_gt0 must be whole numbers"),
+        ("target,reports,assessed_gt0\nacme,2,3\n", "line 2: assessed_gt0 must be at most reports"),
+        ('target,reports,assessed_gt0\n"acme,2,3\n', "a quote is out of place"),
+        ("target,reports,assessed_gt0\n\xe9,2,3\n".encode("latin-1"), "must be text in UTF-8"),
+        ("", "must have a row for the target 'acme'"),
+    ],
+)
+def test_bad_outcomes_are_refused(tmp_path: Path, text: str | bytes, words: str) -> None:
+    with pytest.raises(DeniableError, match=words):
+        read_outcomes(outcomes(tmp_path, text), ("acme", "bravo"))
+
+
+def test_missing_outcomes_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DeniableError, match="cannot read"):
+        read_outcomes(tmp_path / "none.csv", ("acme", "bravo"))
