@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.integrate import quad
 from scipy.stats import norm
 
 from deniable import utility
@@ -109,6 +110,41 @@ class TestCounterAuditing:
         assert whole == pytest.approx((sigma * sensitivity(run_length)) ** 2)
 
 
+@given(
+    st.floats(min_value=0, max_value=200),
+    st.integers(min_value=2, max_value=1000),
+    st.floats(min_value=0.5, max_value=50),
+)
+def test_static_error_is_below_its_union_bound_and_uniform(gap: float, n_targets: int, std: float) -> None:
+    error = utility.static_error(gap, n_targets, std)
+    assert error <= utility.operational_error_bound(gap, n_targets, std) * (1 + 1e-12)
+    assert 0 <= error <= utility.uniform_error(n_targets) + 1e-12
+
+
+@given(st.floats(min_value=1e-6, max_value=50))
+def test_static_error_of_two_targets_has_a_closed_form(gap: float) -> None:
+    """The difference of two noises is Gaussian; to 1e-12 relative, down to 1e-270."""
+    exact = float(utility.pairwise_error(gap, 1.0))
+    assert utility.static_error(gap, 2, 1.0) == pytest.approx(exact, rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize(("n_targets", "gap"), [(3, 1.0), (50, 2.0), (200, 5.0), (10**6, 6.0)])
+def test_static_error_by_another_quadrature(n_targets: int, gap: float) -> None:
+    def integrand(z: float) -> float:
+        return float(norm.pdf(z) * norm.cdf(z + gap) ** (n_targets - 1))
+
+    hit, _ = quad(integrand, -12, 12, epsabs=1e-12, limit=200, points=[0.0])
+    assert utility.static_error(gap, n_targets, 1.0) == pytest.approx(1 - hit, abs=1e-10)
+    wrong, _ = quad(lambda z: integrand(z) / norm.cdf(z + gap), -12, 12, epsabs=1e-12, limit=200, points=[0.0])
+    assert abs(utility.static_error(gap, n_targets, 1.0) - (1 - wrong)) > 1e-9  # one challenger short is seen
+
+
+@pytest.mark.parametrize("n_targets", [2, 5, 7, 200])
+def test_static_error_without_a_gap_is_uniform(n_targets: int) -> None:
+    assert utility.static_error(0, n_targets, 13.0) == (n_targets - 1) / n_targets
+    assert utility.static_error(1e-12, n_targets, 13.0) == pytest.approx((n_targets - 1) / n_targets)
+
+
 class TestRandomizedResponse:
     @given(st.floats(1e-6, 0.99), st.integers(2, 500), st.integers(1, 10**5))
     def test_error_lies_where_the_paper_says(self, delta: float, n_targets: int, horizon: int) -> None:
@@ -179,6 +215,10 @@ class TestRace:
     ("call", "message"),
     [
         (lambda: utility.pairwise_error(1.0, 0.0), "sigma must be a positive number, got 0.0"),
+        (lambda: utility.static_error(1.0, 5, 0.0), "noise_std must be a positive number, got 0.0"),
+        (lambda: utility.static_error(0.0, 5, -1.0), "noise_std must be a positive number, got -1.0"),
+        (lambda: utility.static_error(-1.0, 5, 1.0), "gap must be a finite number of at least 0"),
+        (lambda: utility.static_error(1.0, 1, 1.0), "n_targets must be a whole number of at least 2, got 1"),
         (lambda: utility.operational_gap_needed(0.0, 5, 1.0), "error must be in (0, 1), got 0.0"),
         (
             lambda: utility.operational_error_bound(1.0, 1, 1.0),

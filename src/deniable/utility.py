@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, ndtri
+from scipy.special import log_ndtr, ndtr, ndtri
 
 from deniable.arrays import FloatArray
 from deniable.calibration import kappa, toeplitz_coefficients
@@ -91,6 +91,31 @@ def operational_gap_needed(error: float, n_targets: int, sigma: float) -> float:
     challengers = check_whole("n_targets", n_targets, least=2) - 1
     quantile = float(ndtri(_check_error(error) / challengers))
     return max(0.0, -math.sqrt(2) * check_positive("sigma", sigma) * quantile)
+
+
+def static_error(gap: float, n_targets: int, noise_std: float) -> float:
+    """P[the leader's noisy count is not the largest], exactly, where it is ahead of everyone else by `gap` reports.
+
+    Every count carries independent Gaussian noise of standard deviation `noise_std`, in reports, as in the static
+    sweep of Experiment 1 (`app:subsec:experimenta`), where it is that of the whole noise of a run:
+    sqrt(sigma**2 + past_noise_variance(L, sigma)). With g = gap / noise_std this is
+    1 - E[Phi(z + g)**(C-1)] over a standard normal z: `operational_error_bound` without its union bound.
+
+    >>> round(static_error(32, n_targets=50, noise_std=12.99), 4), static_error(0, n_targets=50, noise_std=12.99)
+    (0.4173, 0.98)
+    """
+    challengers = check_whole("n_targets", n_targets, least=2) - 1
+    if not 0 <= gap < math.inf:
+        raise DeniableError("gap must be a finite number of at least 0")
+    if gap == 0:
+        check_positive("noise_std", noise_std)
+        return challengers / n_targets
+    g = min(gap / check_positive("noise_std", noise_std), 60.0)  # from there on it is below the smallest float
+    # The trapezoid rule is as good as exact for a smooth integrand that vanishes at both ends; this one peaks between
+    # -g / 2 and 0.
+    z = np.arange(-g / 2 - 12, 12, 0.01)
+    missed = -np.expm1(challengers * log_ndtr(z + g))  # 1 - Phi**(C-1), without cancellation where it is small
+    return float(0.01 * np.sum(np.exp(-(z**2) / 2) * missed) / math.sqrt(2 * math.pi))
 
 
 def past_noise_variance(run_length: int, sigma: float) -> float:

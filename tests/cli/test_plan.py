@@ -4,43 +4,16 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from tests.cli.running import Run
 
-from deniable.cli.main import main
 from deniable.planning import EXTRA_REPORTS, OTHER_COUNTERS, PLANNED
 from deniable.simulation.figures import MECHANISM_COLOURS
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "choose.md"
 SMALL = ["plan", "--targets", "6", "--delta", "0.1", "--horizon", "40", "--runs", "10"]
-
-
-class Result(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Result]
-
-
-@pytest.fixture(autouse=True)
-def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    for name in ("FORCE_COLOR", "NO_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*args: object) -> Result:
-        code = main([str(arg) for arg in args])
-        return Result(code, *capsys.readouterr())
-
-    return call
 
 
 def rows(out: str, mechanism_id: str) -> list[str]:

@@ -16,7 +16,10 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from deniable.cli.audit import audit
+from deniable.cli.evaluate import evaluate
 from deniable.cli.plan import plan
+from deniable.cli.reproduce import reproduce
+from deniable.cli.simulate import simulate
 from deniable.errors import DeniableError
 
 # Typer names only this subclass of Click's usage errors, and depending on its version brings Click along or not.
@@ -34,6 +37,9 @@ class Command(TyperCommand):
 
 app.command(cls=Command)(audit)
 app.command(cls=Command)(plan)
+app.command(cls=Command)(simulate)
+app.command(cls=Command)(evaluate)
+app.command(cls=Command)(reproduce)
 
 
 def _version(wanted: bool) -> None:

@@ -19,6 +19,7 @@ MECHANISM_COLOURS = {
     "race": "#009E73",
     "tca": "#0072B2",
     "rr": "#CC79A7",
+    "rr:paper": "#CC79A7",
     "uniform": "#707070",
     "counter:toeplitz": "#0072B2",
     "counter:blt": "#56B4E9",
@@ -48,9 +49,12 @@ def check_chart(path: Path) -> None:
 
 
 def save_figure(figure: "Figure", path: Path) -> None:
+    from matplotlib import rc_context  # noqa: PLC0415  (optional)
+
     try:
-        # Without the date, the same figure is the same file.
-        figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
+        # Without the date, and with a fixed salt for its ids, the same figure is the same file.
+        with rc_context({"svg.hashsalt": "deniable"}):
+            figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
     except OSError as error:
         raise DeniableError(f"cannot write {path}: {error.strerror or error}") from None
 
