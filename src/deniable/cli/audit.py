@@ -22,6 +22,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deniable.arrays import IntArray
+from deniable.cli.options import AsJson
 from deniable.counters import GaussianCounter
 from deniable.counters.grid import GRID_BITS
 from deniable.errors import DeniableError, check_whole
@@ -114,7 +115,7 @@ def audit(
             "no more than the file.",
         ),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")] = False,
+    as_json: AsJson = False,
     simulation: Annotated[
         bool, typer.Option("--simulation", help="Draw repeatable, simulated noise, for studies only.")
     ] = False,

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from deniable.cli import scores as shown
 from deniable.cli.evaluate_chart import draw_chart
+from deniable.cli.options import AsJson, Seed, Workers
 from deniable.errors import DeniableError, check_delta
 from deniable.mechanisms import NEEDS
 from deniable.planning import PLANNED
@@ -79,17 +80,15 @@ def evaluate(
         ),
     ] = None,
     runs: Annotated[int, typer.Option(metavar="N", help="Simulated runs of every mechanism.")] = 20,
-    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same figures.")] = 0,
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes; as many as the machine has cores by default.")
-    ] = None,
+    seed: Seed = 0,
+    workers: Workers = None,
     figure: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the deficits as well, into a new .png or .svg file.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the table as CSV as well; never over an existing file.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare all mechanisms on a recorded report stream: one audit a round, with simulated noise.
 

@@ -14,6 +14,7 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
+from deniable.cli.options import AsJson, Audits, Cooldown, MaxGap
 from deniable.cli.plan_chart import CHART_REPORTS, draw_chart
 from deniable.counters import GaussianCounter
 from deniable.errors import DeniableError
@@ -66,13 +67,9 @@ def plan(
             "given.",
         ),
     ] = None,
-    max_gap: Annotated[
-        int | None, typer.Option(metavar="N", help="Every target is audited at least once in N rounds.")
-    ] = None,
-    cooldown: Annotated[
-        int, typer.Option(metavar="N", help="No target is audited again within N rounds, where that is possible.")
-    ] = 0,
-    audits: Annotated[int, typer.Option(metavar="N", help="Audits a round.")] = 1,
+    max_gap: MaxGap = None,
+    cooldown: Cooldown = 0,
+    audits: Audits = 1,
     reports_per_round: Annotated[
         float | None,
         typer.Option(
@@ -87,7 +84,7 @@ def plan(
         int | None,
         typer.Option(metavar="N", show_default=False, help="Simulated runs: more take longer and are more exact."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")] = False,
+    as_json: AsJson = False,
     chart: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the comparison as well, into a .png or .svg file.")
     ] = None,

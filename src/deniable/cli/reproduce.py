@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from deniable.cli.options import AsJson
 from deniable.errors import check_whole
 from deniable.simulation.reproduction import Reproduction, Settings
 from deniable.simulation.reproduction import reproduce as run
@@ -31,7 +32,7 @@ def reproduce(
         int | None,
         typer.Option(metavar="N", show_default=False, help="Processes to simulate with; by default one a core."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Reproduce the paper's experiments, with its claims one by one and what was found.
 

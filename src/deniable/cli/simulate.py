@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from deniable.cli import scores as shown
+from deniable.cli.options import AsJson, Audits, Cooldown, MaxGap, Seed, Workers
 from deniable.errors import DeniableError, check_delta, check_whole
 from deniable.mechanisms import MECHANISM_IDS
 from deniable.report_files import read_csv, read_targets
@@ -81,17 +82,11 @@ def simulate(
         str, typer.Option(metavar="PERIOD", help="Length of a round where --stream has dates: 1D, 7D, 2W, ….")
     ] = "1D",
     runs: Annotated[int, typer.Option(metavar="N", help="Simulated runs.")] = 100,
-    audits: Annotated[int, typer.Option(metavar="N", help="Audits a round.")] = 1,
-    max_gap: Annotated[
-        int | None, typer.Option(metavar="N", help="Every target is audited at least once in N rounds.")
-    ] = None,
-    cooldown: Annotated[
-        int, typer.Option(metavar="N", help="No target is audited again within N rounds, where that is possible.")
-    ] = 0,
-    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same figures.")] = 0,
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes; as many as the machine has cores by default.")
-    ] = None,
+    audits: Audits = 1,
+    max_gap: MaxGap = None,
+    cooldown: Cooldown = 0,
+    seed: Seed = 0,
+    workers: Workers = None,
     cluster: Annotated[
         str | None,
         typer.Option(metavar="ADDRESS", help="Compute on a Dask cluster, such as tcp://10.0.0.1:8786."),
@@ -99,7 +94,7 @@ def simulate(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the table as CSV as well; never over an existing file.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure how well mechanisms follow the reports, on generated or replayed streams.
 
