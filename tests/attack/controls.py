@@ -1,12 +1,14 @@
-"""Mechanisms that look private and are not: the exact checker must catch each of them."""
+"""Mechanisms that look private and are not: the exact checker and the adversaries must catch each of them."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
-from deniable.arrays import BoolArray, IntArray
+from deniable.arrays import BoolArray, FloatArray, IntArray
+from deniable.counters.toeplitz import ToeplitzCounter, ToeplitzState, toeplitz
 from deniable.guarantee import Guarantee, TotalVariation
-from deniable.mechanisms import Mechanism, Race
+from deniable.mechanisms import CounterAuditing, Mechanism, Race, RandomizedResponse
 from deniable.mechanisms.base import largest, one_hot
 from deniable.noise import Noise
 from deniable.rules import History
@@ -38,8 +40,10 @@ class UniformOffset(Mechanism[Offsets]):
 
     def tally(self, private: Offsets, reports: IntArray, noise: Noise) -> tuple[IntArray, Offsets]:
         counts, offsets = private.counts + reports, private.offsets.copy()
-        for c in np.flatnonzero(offsets[0] == 0):
-            offsets[:, c] = 1 + noise.choose(np.ones((1, self.width), dtype=np.bool_))
+        for c in range(self.n_targets):
+            new = offsets[:, c] == 0
+            if new.any():
+                offsets[new, c] = 1 + noise.choose(np.ones((int(new.sum()), self.width), dtype=np.bool_))
         return counts + offsets, Offsets(counts, offsets)
 
     def draw(self, tallied: IntArray, eligible: BoolArray, history: History, noise: Noise) -> IntArray:
@@ -64,3 +68,26 @@ class RaceForecastingFromCounts(Race):
 
     def draw(self, tallied: IntArray, eligible: BoolArray, history: History, noise: Noise) -> IntArray:
         return noise.race(self.growth, tallied, np.where(eligible, 1 + 3 * tallied, 0))
+
+
+@dataclass(frozen=True)
+class EagerRandomizedResponse(RandomizedResponse):
+    """Randomized response that follows the reports ten times as often as it is certified for."""
+
+    def draw(self, tallied: IntArray, eligible: BoolArray, history: History, noise: Noise) -> IntArray:
+        explore = noise.bernoulli(1 - 10 * (1 - Fraction(self.p_rand)), len(tallied))
+        return noise.choose(np.where(explore[:, None], eligible, largest(tallied, eligible)))
+
+
+@dataclass(frozen=True)
+class QuietToeplitz(ToeplitzCounter):
+    """A Toeplitz counter that draws only a part of the sigma it is certified for."""
+
+    part: float
+
+    def step(self, state: ToeplitzState, reports: IntArray, noise: Noise) -> tuple[FloatArray, ToeplitzState]:
+        return ToeplitzCounter(self.horizon, int(self.variance * self.part**2)).step(state, reports, noise)
+
+
+def quiet_counter_auditing(n_targets: int, delta: float, horizon: int, part: float) -> CounterAuditing[ToeplitzState]:
+    return CounterAuditing(n_targets, QuietToeplitz(horizon, toeplitz(delta, horizon).variance, part))

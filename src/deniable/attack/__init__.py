@@ -1,5 +1,33 @@
-"""What a transcript really leaks: the distinguishing game, exact for small cases."""
+"""What a transcript really leaks: the distinguishing game, exact for small cases and played for others."""
 
+from deniable.attack.adversaries import Adversary, BlackBox, ClosedForm, Enumeration, Particles, Score, strongest
 from deniable.attack.exact import likelihood_ratio, total_variation, transcript_distribution
+from deniable.attack.game import Estimate, Result, find_worst, play, search
+from deniable.attack.pairs import Pair, hard_pairs, moved_pairs, moved_report, report_at
+from deniable.attack.views import EVERYTHING, OWN_TARGET, View
 
-__all__ = ["likelihood_ratio", "total_variation", "transcript_distribution"]
+__all__ = [
+    "EVERYTHING",
+    "OWN_TARGET",
+    "Adversary",
+    "BlackBox",
+    "ClosedForm",
+    "Enumeration",
+    "Estimate",
+    "Pair",
+    "Particles",
+    "Result",
+    "Score",
+    "View",
+    "find_worst",
+    "hard_pairs",
+    "likelihood_ratio",
+    "moved_pairs",
+    "moved_report",
+    "play",
+    "report_at",
+    "search",
+    "strongest",
+    "total_variation",
+    "transcript_distribution",
+]

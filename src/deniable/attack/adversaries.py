@@ -1,0 +1,142 @@
+"""The adversaries, and the choice of the strongest that applies."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from deniable.arrays import FloatArray, IntArray
+from deniable.attack import black_box, particles
+from deniable.attack.exact import Law, total_variation, transcript_distribution
+from deniable.attack.likelihood import has_closed_form, log_likelihood_ratio
+from deniable.attack.pairs import Pair
+from deniable.attack.views import EVERYTHING, View
+from deniable.errors import DeniableError
+from deniable.mechanisms import Mechanism
+
+# Transcripts that are enumerated without being asked: seconds, where exact fractions of more would take minutes.
+ENUMERATED = 1024
+
+
+@dataclass(frozen=True)
+class Score:
+    """What an adversary makes of transcripts, (B, T) as it sees them: (B,), larger where "filed" is likelier."""
+
+    of: Callable[[IntArray], FloatArray]
+    ratio: bool = False
+    """Whether it is log P[seen | filed] - log P[seen | not filed], exactly, and so tells the total variation."""
+    threshold: float | None = None
+    """Above which the best guess is "filed", such as 0 for the logarithm of odds; None lets games choose it."""
+    total_variation: float | None = None
+    """Of the pair, where the adversary knows it exactly."""
+
+
+class Adversary(Protocol):
+    """Knows the mechanism and both streams of the pair. `filed` and `not_filed`, (B, T) each, are what it saw in games
+    that do not count, to learn from if it `learns`; an adversary who computes likelihoods does not.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def learns(self) -> bool: ...
+    def train(
+        self, mechanism: Mechanism[Any], pair: Pair, filed: IntArray, not_filed: IntArray, seed: int
+    ) -> Score: ...
+
+
+@dataclass(frozen=True)
+class Enumeration:
+    """Adds up the exact probability of every transcript: for few rounds and targets, and draws that can be listed."""
+
+    view: View = EVERYTHING
+
+    name: ClassVar[str] = "exact"
+    learns: ClassVar[bool] = False
+
+    def train(self, mechanism: Mechanism[Any], pair: Pair, filed: IntArray, not_filed: IntArray, seed: int) -> Score:
+        laws = [self._seen(pair, transcript_distribution(mechanism, s)) for s in (pair.filed, pair.not_filed)]
+        ratios = {seen: _log_ratio(laws[0].get(seen, 0), laws[1].get(seen, 0)) for seen in {*laws[0], *laws[1]}}
+
+        def score(seen: IntArray) -> FloatArray:
+            return np.array([ratios[tuple(transcript)] for transcript in seen.tolist()])
+
+        return Score(score, ratio=True, threshold=0.0, total_variation=float(total_variation(*laws)))
+
+    def _seen(self, pair: Pair, law: Law) -> Law:
+        seen: Law = {}
+        for transcript, probability in law.items():
+            key = tuple(self.view.of_audits(pair, np.array([transcript]))[0].tolist())
+            seen[key] = seen.get(key, Fraction(0)) + probability
+        return seen
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """Computes the likelihood of a transcript from the mechanism's own draws, at any size; must see all audits."""
+
+    name: ClassVar[str] = "likelihood"
+    learns: ClassVar[bool] = False
+
+    def train(self, mechanism: Mechanism[Any], pair: Pair, filed: IntArray, not_filed: IntArray, seed: int) -> Score:
+        return Score(partial(log_likelihood_ratio, mechanism, pair.not_filed, pair.filed), ratio=True, threshold=0.0)
+
+
+@dataclass(frozen=True)
+class Particles:
+    """Follows the hidden noise of counter auditing by sequential Monte Carlo; must see all audits."""
+
+    particles: int = particles.PARTICLES
+
+    name: ClassVar[str] = "particles"
+    learns: ClassVar[bool] = False
+
+    def train(self, mechanism: Mechanism[Any], pair: Pair, filed: IntArray, not_filed: IntArray, seed: int) -> Score:
+        streams = pair.not_filed, pair.filed
+        ratio = partial(particles.log_likelihood_ratio, mechanism, *streams, particles=self.particles, seed=seed)
+        return Score(ratio, threshold=0.0)  # nearly the ratio, not exactly
+
+
+@dataclass(frozen=True)
+class BlackBox:
+    """Knows nothing of the mechanism's inside: a classifier learns from games. Needs scikit-learn."""
+
+    view: View = EVERYTHING
+
+    name: ClassVar[str] = "black box"
+    learns: ClassVar[bool] = True
+
+    def train(self, mechanism: Mechanism[Any], pair: Pair, filed: IntArray, not_filed: IntArray, seed: int) -> Score:
+        score = black_box.learn(pair, filed, not_filed, own_target=self.view.own_target, seed=seed)
+        return Score(score, threshold=0.0)
+
+
+def strongest(mechanism: Mechanism[Any], pair: Pair, view: View = EVERYTHING) -> Adversary:
+    """The strongest adversary we have for this mechanism, on these streams, with this view."""
+    if mechanism.n_targets**pair.rounds <= ENUMERATED and _can_be_enumerated(mechanism):
+        return Enumeration(view)
+    plain = type(mechanism).step is Mechanism.step  # with a round of its own, its draws may mean something else
+    if plain and not view.own_target:
+        if has_closed_form(mechanism):
+            return ClosedForm()
+        if particles.can_follow(mechanism):
+            return Particles()
+    return BlackBox(view)
+
+
+def _can_be_enumerated(mechanism: Mechanism[Any]) -> bool:
+    try:
+        transcript_distribution(mechanism, np.zeros((1, mechanism.n_targets), dtype=np.int64))
+    except DeniableError:
+        return False
+    return True
+
+
+def _log_ratio(filed: Any, not_filed: Any) -> float:
+    if not filed or not not_filed:
+        return math.inf if filed else -math.inf
+    return math.log(filed / not_filed)

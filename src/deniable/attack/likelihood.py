@@ -1,0 +1,187 @@
+"""How likely a transcript is, in closed form and at any size, from the mechanism's own draw.
+
+As in `deniable.attack.exact`, there are no formulas for single mechanisms: the mechanism's own code is run, with a
+noise object that makes every draw come out as the transcript says and notes how likely that was. It serves every
+mechanism whose state is a function of the stream and the transcript, and whose draw is one choice or one race, perhaps
+after one coin: greedy, uniform, randomized response and race, with rules and weights, and many a mechanism of one's
+own. Counter auditing keeps noise between the rounds and is refused (`deniable.attack.particles`).
+"""
+
+import math
+from fractions import Fraction
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from deniable.arrays import BoolArray, ExactArray, FloatArray, IntArray
+from deniable.errors import DeniableError
+from deniable.mechanisms import Mechanism
+from deniable.mechanisms.base import one_hot
+from deniable.noise import Growth
+from deniable.rules import History
+from deniable.streams import check_counts
+
+# Bounds memory; changes no number.
+RUNS_AT_ONCE = 4096
+
+_NO_CLOSED_FORM = "the likelihood of this mechanism's transcripts has no closed form; attack it as a black box"
+
+
+class _ForcedNoise:
+    """Noise for B runs whose last draw gives `audits`, (B,), whatever its law; `log_probability`, (B,), is that law's.
+
+    A coin shows `coin`.
+    """
+
+    def __init__(self, audits: IntArray, coin: bool) -> None:
+        self._audits = audits
+        self._coin = coin
+        self._drawn = False
+        self.coins = 0
+        self.log_probability = np.zeros(len(audits))
+
+    def bernoulli(self, probability: Fraction, runs: int) -> BoolArray:
+        self.coins += 1
+        if self._drawn or self.coins > 1:
+            _refuse()
+        chance = float(probability if self._coin else 1 - probability)
+        self.log_probability += math.log(chance) if chance else -math.inf
+        return np.full(runs, self._coin)
+
+    def choose(self, eligible: BoolArray) -> IntArray:
+        return self._take(np.where(eligible, 0.0, -np.inf))
+
+    def race(self, growth: Growth, counts: IntArray, weights: IntArray) -> IntArray:
+        with np.errstate(divide="ignore"):  # log 0 = -inf: not eligible
+            return self._take(np.log(weights) + growth.log(counts))
+
+    def gaussian(self, variance: Fraction, shape: tuple[int, ...]) -> ExactArray:
+        _refuse()
+
+    def _take(self, log_weights: FloatArray) -> IntArray:
+        """The audits, drawn with probability proportional to exp(log_weights), (B, C)."""
+        if self._drawn:
+            _refuse()
+        self._drawn = True
+        top = log_weights.max(axis=1)
+        total = top + np.log(np.exp(log_weights - top[:, None]).sum(axis=1))
+        self.log_probability += np.take_along_axis(log_weights, self._audits[:, None], axis=1)[:, 0] - total
+        return self._audits
+
+
+class _NoNoise:
+    """For `tally`: what is drawn there stays in the state, which is then no function of the transcript."""
+
+    def bernoulli(self, probability: Fraction, runs: int) -> BoolArray:
+        _refuse()
+
+    def choose(self, eligible: BoolArray) -> IntArray:
+        _refuse()
+
+    def race(self, growth: Growth, counts: IntArray, weights: IntArray) -> IntArray:
+        _refuse()
+
+    def gaussian(self, variance: Fraction, shape: tuple[int, ...]) -> ExactArray:
+        _refuse()
+
+
+def log_likelihood(mechanism: Mechanism[Any], stream: ArrayLike, audits: IntArray) -> FloatArray:
+    """(B,): the natural logarithm of the probability of each transcript, audits (B, T), on the stream (T, C).
+
+    -inf where the transcript is impossible. A transcript that is shorter than the stream is a prefix.
+
+    >>> import deniable as dn
+    >>> np.exp(log_likelihood(dn.Race(2, rho=3.0), [[1, 0], [0, 1]], np.array([[0, 0], [0, 1]])))
+    array([0.1875, 0.5625])
+    """
+    counts, drawn = check_transcripts(mechanism, stream, audits)
+    if not len(drawn):
+        return np.zeros(0)
+    starts = range(0, len(drawn), RUNS_AT_ONCE)
+    return np.concatenate([_log_likelihood(mechanism, counts, drawn[s : s + RUNS_AT_ONCE]) for s in starts])
+
+
+def log_likelihood_ratio(
+    mechanism: Mechanism[Any], not_filed: ArrayLike, filed: ArrayLike, audits: IntArray
+) -> FloatArray:
+    """(B,): log P[transcript | filed] - log P[transcript | not filed], exact up to rounding, for audits (B, T).
+
+    inf where only filing explains the transcript, -inf where only not filing does, NaN where neither does.
+
+    >>> import deniable as dn
+    >>> log_likelihood_ratio(dn.Greedy(2), [[0, 0]], [[1, 0]], np.array([[0], [1]]))  # log 2, -inf
+    array([0.693..., -inf])
+    """
+    with np.errstate(invalid="ignore"):
+        return log_likelihood(mechanism, filed, audits) - log_likelihood(mechanism, not_filed, audits)
+
+
+def has_closed_form(mechanism: Mechanism[Any]) -> bool:
+    """Whether `log_likelihood` serves the mechanism, which is found out by trying a round.
+
+    >>> import deniable as dn
+    >>> has_closed_form(dn.Race(2, 1.3)), has_closed_form(dn.CounterAuditing.calibrate(2, 0.1, horizon=9))
+    (True, False)
+    """
+    try:
+        log_likelihood(mechanism, np.zeros((1, mechanism.n_targets), dtype=np.int64), np.zeros((1, 1), dtype=np.int64))
+    except DeniableError:
+        return False
+    return True
+
+
+def check_transcripts(mechanism: Mechanism[Any], stream: ArrayLike, audits: IntArray) -> tuple[IntArray, IntArray]:
+    """The stream as counts (T, C), and the audits (B, T'), T' <= T; refused where they do not fit."""
+    counts = check_counts(stream, mechanism.n_targets)
+    drawn = np.asarray(audits)
+    if counts.ndim != 2:
+        raise DeniableError(f"a stream must have shape (rounds, targets), got shape {counts.shape}")
+    if drawn.ndim != 2 or drawn.dtype.kind not in "iu":
+        raise DeniableError(f"audits must be whole numbers of shape (runs, rounds), got shape {drawn.shape}")
+    if drawn.shape[1] > len(counts):
+        raise DeniableError(
+            f"transcripts must be no longer than the stream, {len(counts)} rounds, got {drawn.shape[1]}"
+        )
+    if drawn.size and not 0 <= drawn.min() <= drawn.max() < mechanism.n_targets:
+        raise DeniableError(f"audits must be targets in 0..{mechanism.n_targets - 1}")
+    return counts, drawn.astype(np.int64)
+
+
+def _log_likelihood(mechanism: Mechanism[Any], counts: IntArray, audits: IntArray) -> FloatArray:
+    runs, rounds = audits.shape
+    state = mechanism.init(runs)
+    history, private = state.history, state.private
+    total = np.zeros(runs)
+    for t in range(rounds):
+        mechanism.check_round(t, mechanism.n_targets, 1)
+        eligible = mechanism.rules.eligible(history, np.zeros_like(history.present), 1)
+        reports = np.broadcast_to(counts[t], eligible.shape)
+        tallied, private = mechanism.tally(private, reports, _NoNoise())
+        total += _log_draw(mechanism, tallied, eligible, history, audits[:, t])
+        audited = one_hot(audits[:, t], mechanism.n_targets)
+        history, private = history.after(audited), mechanism.forget(private, audited)
+    return total
+
+
+def _log_draw(
+    mechanism: Mechanism[Any], tallied: Any, eligible: BoolArray, history: History, audits: IntArray
+) -> FloatArray:
+    """(B,): log P[the round's draw gives these audits], over both sides of the coin where there is one."""
+    sides = []
+    for coin in (True, False):
+        noise = _ForcedNoise(audits, coin)
+        _check_forced(mechanism.draw(tallied, eligible, history, noise), audits)
+        sides.append(noise.log_probability)
+        if not noise.coins:
+            return sides[0]
+    return np.logaddexp(*sides)
+
+
+def _check_forced(drawn: IntArray, audits: IntArray) -> None:
+    if not np.array_equal(drawn, audits):  # drawn from something else, or changed afterwards
+        _refuse()
+
+
+def _refuse() -> NoReturn:
+    raise DeniableError(_NO_CLOSED_FORM)

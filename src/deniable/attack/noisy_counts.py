@@ -1,0 +1,222 @@
+"""The adversary who sees the noisy counts themselves, for counter auditing with a Gaussian counter.
+
+A Gaussian counter may publish its outputs (`prop:base-counter-privacy`), and its noise is calibrated for that: on a run
+that is never audited, the best test of the outputs has a TPR - FPR of exactly delta. The audits are a function of the
+outputs, so whoever sees the audits alone knows less.
+
+The law of the outputs comes from the counter's own `step`, run on impulses in place of noise. So what is attacked is
+the code that runs for real, with the noise that it really asks for.
+"""
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import solve_triangular
+
+from deniable.arrays import BoolArray, ExactArray, FloatArray, IntArray
+from deniable.attack.bounds import Event, best_threshold, check_failure_probability, measure
+from deniable.attack.likelihood import check_transcripts
+from deniable.calibration import gaussian_delta
+from deniable.counters import Counter
+from deniable.errors import DeniableError, check_whole
+from deniable.mechanisms import CounterAuditing, Mechanism
+from deniable.mechanisms.base import one_hot
+from deniable.noise import Growth
+from deniable.rules import no_history
+from deniable.simulation.noise import SimulationNoise
+
+# Impulses are this much larger than the noise, so that the rounding of the outputs does not show.
+IMPULSE = 2.0**24
+# Outputs of a simulated game that are held at once.
+CELLS = 2**22
+
+
+class _Impulses:
+    """In place of noise: in run b only draw number `draws[b]` is not zero, and has the size of a standard deviation."""
+
+    def __init__(self, draws: IntArray) -> None:
+        self._draws = draws
+        self.used = 0
+
+    def gaussian(self, variance: Fraction, shape: tuple[int, ...]) -> ExactArray:
+        count = math.prod(shape[1:])
+        drawn = self._draws[:, None] == np.arange(self.used, self.used + count)
+        self.used += count
+        return np.asarray(drawn * (IMPULSE * math.sqrt(variance))).reshape(shape)
+
+    def bernoulli(self, probability: Fraction, runs: int) -> BoolArray:
+        raise DeniableError(_NOT_GAUSSIAN)
+
+    def choose(self, eligible: BoolArray) -> IntArray:
+        raise DeniableError(_NOT_GAUSSIAN)
+
+    def race(self, growth: Growth, counts: IntArray, weights: IntArray) -> IntArray:
+        raise DeniableError(_NOT_GAUSSIAN)
+
+
+_NOT_GAUSSIAN = "the counter must draw Gaussian noise and nothing else to be attacked through its outputs"
+
+
+def noise_response(counter: Counter[Any], rounds: int, draws: tuple[int, ...] | None = None) -> FloatArray:
+    """(T, m): what each of the m draws of a run adds to the outputs of its rounds, in reports per standard deviation.
+
+    The outputs of a run with reports x are Gaussian with mean A x, the active counts, and covariance R R^T. All draws,
+    or only these.
+
+    >>> import deniable as dn
+    >>> counter = dn.counters.toeplitz(delta=0.1, horizon=3)
+    >>> noise_response(counter, 3) / counter.sigma
+    array([[1.   , 0.   , 0.   ],
+           [0.5  , 1.   , 0.   ],
+           [0.375, 0.5  , 1.   ]])
+    """
+    return _noise_response(counter, rounds, draws)  # type: ignore[arg-type]  # a frozen dataclass, so hashable
+
+
+@lru_cache(maxsize=8)
+def _noise_response(counter: Counter[Any], rounds: int, draws: tuple[int, ...] | None) -> FloatArray:
+    if rounds > counter.horizon:
+        raise DeniableError(f"rounds must be at most the counter's horizon, {counter.horizon}, got {rounds}")
+    once = _Impulses(np.zeros(1, dtype=np.int64))
+    counter.step(counter.init(1, 1), np.zeros((1, 1), dtype=np.int64), once)
+    of_all = np.arange(rounds * once.used) if draws is None else np.array(draws, dtype=np.int64)
+    noise, state = _Impulses(of_all), counter.init(len(of_all), 1)
+    silence = np.zeros((len(of_all), 1), dtype=np.int64)
+    response = np.empty((rounds, len(of_all)))
+    for t in range(rounds):
+        outputs, state = counter.step(state, silence, noise)
+        response[t] = outputs[:, 0]
+    if noise.used != rounds * once.used:
+        raise DeniableError("the counter must draw as often in every round to be attacked through its outputs")
+    response = np.where(np.abs(response) < 1, 0.0, response) / IMPULSE
+    response.flags.writeable = False
+    return response
+
+
+def whitener(counter: Counter[Any], rounds: int) -> FloatArray:
+    """(T, T), lower-triangular: W with W (outputs - active counts) standard normal on the rounds of a run.
+
+    The whitened noise of the first rounds of a run does not depend on how long the run will be.
+    """
+    response = noise_response(counter, rounds)
+    return np.asarray(solve_triangular(np.linalg.cholesky(response @ response.T), np.eye(rounds), lower=True))
+
+
+def total_variation(counter: Counter[Any], rounds: int | None = None) -> float:
+    """What the outputs of one run leak about a report in its first round: 2 Phi(mu / 2) - 1 (`app:lem:tv-shifted`).
+
+    Exact up to rounding. The run lasts `rounds` rounds, by default as long as the counter allows; then a Gaussian
+    counter with as many draws as rounds and its worst report in the first round, such as the Toeplitz counter, meets
+    its delta with equality.
+
+    >>> import deniable as dn
+    >>> round(total_variation(dn.counters.toeplitz(delta=0.1, horizon=100)), 9)
+    0.1
+    """
+    rounds = counter.horizon if rounds is None else check_whole("rounds", rounds, least=1)
+    mu = float(np.linalg.norm(whitener(counter, rounds).sum(axis=1)))  # the report adds 1 to every active count
+    return gaussian_delta(1.0, mu)
+
+
+def log_likelihood_ratio(
+    mechanism: Mechanism[Any], not_filed: ArrayLike, filed: ArrayLike, noisy: FloatArray, audits: IntArray
+) -> FloatArray:
+    """(B,): log of the density of the noisy counts (B, T, C) on the stream `filed` over that on `not_filed`, (T, C).
+
+    Exact. The audits (B, T) tell where the runs begin; they are a function of the noisy counts.
+    """
+    counter = counter_of(mechanism)
+    one, drawn = check_transcripts(mechanism, filed, audits)
+    other, _ = check_transcripts(mechanism, not_filed, audits)
+    rounds = drawn.shape[1]
+    if noisy.shape != (*drawn.shape, mechanism.n_targets):
+        raise DeniableError(
+            f"noisy counts must have shape {(*drawn.shape, mechanism.n_targets)}, one for each run, round and target, "
+            f"got {noisy.shape}"
+        )
+    white = whitener(counter, min(rounds, counter.horizon))
+    ratios = np.zeros(len(drawn))
+    for c in np.flatnonzero((one != other)[:rounds].any(axis=0)):
+        for b, audited in enumerate(drawn == c):
+            for start, end in runs_of(audited):
+                extra = np.cumsum(one[start:end, c] - other[start:end, c])
+                if not extra.any():
+                    continue
+                w = white[: end - start, : end - start]
+                e = w @ extra
+                noise = w @ (noisy[b, start:end, c] - np.cumsum(other[start:end, c]))
+                ratios[b] += e @ noise - e @ e / 2
+    return ratios
+
+
+def simulate_noisy_counts(
+    mechanism: Mechanism[Any], stream: ArrayLike, runs: int, seed: int | np.random.SeedSequence = 0
+) -> tuple[FloatArray, IntArray]:
+    """Noisy counts (B, T, C) and audits (B, T) of as many runs of counter auditing on one stream (T, C)."""
+    counter_of(mechanism)
+    counts, _ = check_transcripts(mechanism, stream, np.zeros((0, 0), dtype=np.int64))
+    rounds, n_targets = counts.shape
+    noise = SimulationNoise(seed)
+    history, private = no_history(runs, n_targets), mechanism.start(runs)
+    noisy = np.empty((runs, rounds, n_targets))
+    audits = np.empty((runs, rounds), dtype=np.int64)
+    for t in range(rounds):
+        mechanism.check_round(t, n_targets, 1)
+        eligible = mechanism.rules.eligible(history, np.zeros_like(history.present), 1)
+        noisy[:, t], private = mechanism.tally(private, np.broadcast_to(counts[t], (runs, n_targets)), noise)
+        audits[:, t] = mechanism.draw(noisy[:, t], eligible, history, noise)
+        audited = one_hot(audits[:, t], n_targets)
+        history, private = history.after(audited), mechanism.forget(private, audited)
+    return noisy, audits
+
+
+def play_on_noisy_counts(
+    mechanism: Mechanism[Any],
+    not_filed: ArrayLike,
+    filed: ArrayLike,
+    *,
+    games: int = 10_000,
+    failure_probability: float = 1e-3,
+    seed: int = 0,
+) -> Event:
+    """The game of `deniable.attack.play` when the adversary sees the noisy counts: the event with the largest
+    TPR - FPR, chosen on half of the games and measured on the other half.
+
+    `lower_bound` of what is returned is wrong with at most the failure probability.
+    """
+    each = -(-check_whole("games", games, least=4) // 4)
+    check_failure_probability(failure_probability)
+    at_once = max(1, CELLS // np.size(filed))
+    scores = []
+    for world, stream in enumerate((filed, not_filed)):
+        parts = []
+        for start in range(0, 2 * each, at_once):
+            child = np.random.SeedSequence([check_whole("seed", seed, least=0), world, start])
+            seen = simulate_noisy_counts(mechanism, stream, min(at_once, 2 * each - start), child)
+            parts.append(log_likelihood_ratio(mechanism, not_filed, filed, *seen))
+        scores.append(np.concatenate(parts))
+    (chose_filed, filed_rest), (chose_not, not_rest) = (np.split(world, 2) for world in scores)
+    return measure(filed_rest, not_rest, best_threshold(chose_filed, chose_not), failure_probability)
+
+
+def counter_of(mechanism: Mechanism[Any]) -> Counter[Any]:
+    """The counter of counter auditing; another mechanism has no noisy counts."""
+    if not isinstance(mechanism, CounterAuditing):
+        raise DeniableError(f"only counter auditing has noisy counts, got {type(mechanism).__name__}")
+    return mechanism.counter
+
+
+def runs_of(audited: BoolArray) -> list[tuple[int, int]]:
+    """The runs of one target, as (first round, round after the last), from the rounds (T,) in which it was audited.
+
+    >>> runs_of(np.array([False, True, True, False]))
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    ends = [int(t) + 1 for t in np.flatnonzero(audited)]
+    bounds = sorted({0, *ends, len(audited)})
+    return list(pairwise(bounds))

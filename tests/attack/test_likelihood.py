@@ -1,0 +1,132 @@
+"""Closed-form likelihoods are those of the exact enumeration, at any size."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.attack.controls import (
+    EagerRandomizedResponse,
+    RaceForecastingFromCounts,
+    RaceWithoutReset,
+    UniformOffset,
+    quiet_counter_auditing,
+)
+
+import deniable as dn
+from deniable.arrays import BoolArray, IntArray
+from deniable.attack import transcript_distribution
+from deniable.attack.likelihood import has_closed_form, log_likelihood, log_likelihood_ratio
+from deniable.mechanisms import Mechanism
+from deniable.noise import Noise
+from deniable.rules import History
+from deniable.streams import add_report
+
+MECHANISMS = [
+    dn.Greedy(3),
+    dn.Greedy(3, rules=dn.Rules(cooldown=1)),
+    dn.UniformRandom(3),
+    dn.UniformRandom(3, rules=dn.Rules(max_gap=3)),
+    dn.RandomizedResponse(3, 0.8),
+    dn.RandomizedResponse(3, 1.0),
+    dn.RandomizedResponse(3, 0.8, rules=dn.Rules(max_gap=4, cooldown=1)),
+    dn.Race(3, 2.0),
+    dn.Race(3, 2.0, (1.0, 3.0, 0.2)),
+    dn.Race(3, 2.0, dn.forecast, rules=dn.Rules(max_gap=4, cooldown=1)),
+    RaceWithoutReset(3, 2.0),
+    RaceForecastingFromCounts(3, 2.0),
+    EagerRandomizedResponse(3, 0.97),
+]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: f"{type(m).__name__}-{m.rules}")
+def test_likelihoods_are_those_of_the_enumeration(mechanism: Mechanism[Any]) -> None:
+    """Every transcript there is, impossible ones included."""
+    stream = np.random.default_rng(5).poisson(0.8, (4, 3))
+    law = transcript_distribution(mechanism, stream)
+    # With a max_gap, transcripts that break it are no outcome; the rules would refuse to go on after them.
+    possible = [t for t in np.ndindex(3, 3, 3, 3) if t in law or mechanism.rules.max_gap is None]
+    expected = [float(law.get(transcript, 0)) for transcript in possible]
+    found = np.exp(log_likelihood(mechanism, stream, np.array(possible)))
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-300)
+
+
+def test_a_shorter_transcript_is_a_prefix() -> None:
+    race, stream = dn.Race(2, 2.0), np.array([[1, 0], [0, 2], [1, 1]])
+    audits = np.array([[0, 1], [1, 1]])
+    both = [np.hstack([audits, np.full((2, 1), c)]) for c in range(2)]
+    whole = sum(np.exp(log_likelihood(race, stream, longer)) for longer in both)
+    np.testing.assert_allclose(np.exp(log_likelihood(race, stream, audits)), whole)
+
+
+def test_the_number_of_runs_at_once_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    race = dn.Race(3, 2.0, dn.forecast)
+    stream = np.random.default_rng(0).poisson(1, (9, 3))
+    audits = np.random.default_rng(1).integers(0, 3, (20, 9))
+    whole = log_likelihood(race, stream, audits)
+    monkeypatch.setattr("deniable.attack.likelihood.RUNS_AT_ONCE", 7)
+    assert np.array_equal(log_likelihood(race, stream, audits), whole)
+    assert log_likelihood(race, stream, audits[:0]).shape == (0,)
+
+
+def test_race_never_exceeds_its_cap_over_many_rounds() -> None:
+    """Any transcript will do, likely or not: the cap is for all of them."""
+    race = dn.Race.calibrate(50, 0.1)
+    stream = np.random.default_rng(0).poisson(0.2, (1000, 50))
+    audits = np.random.default_rng(1).integers(0, 50, (50, 1000))
+    for at in (0, 500, 990):
+        ratios = log_likelihood_ratio(race, stream, add_report(stream, at, 0), audits)
+        assert ratios.max() <= np.log(race.rho) + 1e-9
+        assert ratios.min() < 0 < ratios.max()
+    without_reset = RaceWithoutReset(50, race.rho)
+    ratios = log_likelihood_ratio(without_reset, stream, add_report(stream, 0, 0), audits)
+    assert ratios.max() > 2 * np.log(race.rho)
+
+
+def test_what_only_one_world_explains() -> None:
+    ratios = log_likelihood_ratio(dn.Greedy(2), [[0, 1]] * 2, [[0, 1], [1, 1]], np.array([[1, 0], [1, 1], [0, 1]]))
+    assert np.isposinf(ratios[0])
+    assert ratios[1] == pytest.approx(np.log(0.5))
+    assert np.isnan(ratios[2])  # in neither world
+
+
+class ChangesItsMind(dn.Race):
+    """Draws, and then audits the next target."""
+
+    def draw(self, tallied: IntArray, eligible: BoolArray, history: History, noise: Noise) -> IntArray:
+        return (super().draw(tallied, eligible, history, noise) + 1) % self.n_targets
+
+
+class DrawsTwice(dn.Race):
+    def draw(self, tallied: IntArray, eligible: BoolArray, history: History, noise: Noise) -> IntArray:
+        super().draw(tallied, eligible, history, noise)
+        return super().draw(tallied, eligible, history, noise)
+
+
+def test_mechanisms_without_a_closed_form_are_refused() -> None:
+    refused: list[Mechanism[Any]] = [
+        quiet_counter_auditing(2, 0.1, 4, 0.5),
+        UniformOffset(2, width=3, uniform_ties=True),
+        ChangesItsMind(2, 1.5),
+        DrawsTwice(2, 1.5),
+    ]
+    for mechanism in refused:
+        assert not has_closed_form(mechanism)
+        with pytest.raises(dn.DeniableError, match="black box"):
+            log_likelihood(mechanism, [[0, 0]], np.array([[0]]))
+    assert all(map(has_closed_form, MECHANISMS))
+
+
+@pytest.mark.parametrize(
+    ("stream", "audits", "message"),
+    [
+        ([[0, 0, 0]], [[0]], "a round has 2 counts"),
+        ([0, 0], [[0]], r"shape \(rounds, targets\)"),
+        ([[0, 0]], [0], r"shape \(runs, rounds\)"),
+        ([[0, 0]], [[0.5]], "whole numbers"),
+        ([[0, 0]], [[0, 1]], "no longer than the stream"),
+        ([[0, 0]], [[2]], r"targets in 0\.\.1"),
+    ],
+)
+def test_bad_input_gets_one_sentence(stream: Any, audits: Any, message: str) -> None:
+    with pytest.raises(dn.DeniableError, match=message):
+        log_likelihood(dn.Greedy(2), stream, np.array(audits))
