@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperCommand
 from typer.main import get_command
 
+from deniable.cli.attack import attack
 from deniable.cli.audit import audit
 from deniable.cli.evaluate import evaluate
 from deniable.cli.plan import plan
@@ -40,6 +41,7 @@ app.command(cls=Command)(plan)
 app.command(cls=Command)(simulate)
 app.command(cls=Command)(evaluate)
 app.command(cls=Command)(reproduce)
+app.command(cls=Command)(attack)
 
 
 def _version(wanted: bool) -> None:
