@@ -1,7 +1,9 @@
 """Mechanisms that look private and are not: the exact checker and the adversaries must catch each of them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -71,6 +73,60 @@ class RaceForecastingFromCounts(Race):
 
 
 @dataclass(frozen=True)
+class LooseRace(Race):
+    """Race that is calibrated for another delta than it claims."""
+
+    claim: float = 0.1
+
+    def guarantee(self) -> Guarantee:
+        return Race.calibrate(self.n_targets, self.claim).guarantee()
+
+
+@dataclass(frozen=True)
+class CappedRace(Race):
+    """Race that claims the right delta, and a smaller limit to the odds."""
+
+    cap: float = 1.1
+
+    def guarantee(self) -> Guarantee:
+        return Guarantee(TotalVariation(0.1, likelihood_cap=self.cap))
+
+
+@dataclass(frozen=True)
+class OverruledRace(Race):
+    """Race whose draw does not count where the second target has ten reports."""
+
+    def draw(self, tallied: IntArray, eligible: BoolArray, history: History, noise: Noise) -> IntArray:
+        drawn = super().draw(tallied, eligible, history, noise)
+        return np.asarray(np.where(tallied[:, 1] >= 10, 1, drawn), dtype=np.int64)
+
+
+_OWN = np.random.default_rng(0)
+
+
+@dataclass(frozen=True)
+class OwnRandomRace(Race):
+    """Race with random numbers that are not from its noise."""
+
+    def tally(self, private: IntArray, reports: IntArray, noise: Noise) -> tuple[IntArray, IntArray]:
+        active, after = super().tally(private, reports, noise)
+        return active + _OWN.integers(0, 30, active.shape), after
+
+
+@dataclass(frozen=True)
+class DrawsOnTiesAlone(Race):
+    """The leader, and a draw for those runs alone in which there is a tie."""
+
+    def draw(self, tallied: IntArray, eligible: BoolArray, history: History, noise: Noise) -> IntArray:
+        best = largest(tallied, eligible)
+        drawn: IntArray = best.argmax(axis=1).astype(np.int64)
+        tied = best.sum(axis=1) > 1
+        if tied.any():
+            drawn[tied] = noise.choose(best[tied])
+        return drawn
+
+
+@dataclass(frozen=True)
 class EagerRandomizedResponse(RandomizedResponse):
     """Randomized response that follows the reports ten times as often as it is certified for."""
 
@@ -87,6 +143,57 @@ class QuietToeplitz(ToeplitzCounter):
 
     def step(self, state: ToeplitzState, reports: IntArray, noise: Noise) -> tuple[FloatArray, ToeplitzState]:
         return ToeplitzCounter(self.horizon, int(self.variance * self.part**2)).step(state, reports, noise)
+
+
+@dataclass(frozen=True)
+class CountsTwice(ToeplitzCounter):
+    """Every report counts twice, or more often, with the noise for one."""
+
+    times: int = 2
+
+    def step(self, state: ToeplitzState, reports: IntArray, noise: Noise) -> tuple[FloatArray, ToeplitzState]:
+        return super().step(state, self.times * reports, noise)
+
+
+@dataclass(frozen=True)
+class NeverRestarts(ToeplitzCounter):
+    """An audit does not end a run: reports and noise stay."""
+
+    def restart(self, state: ToeplitzState, audited: BoolArray) -> ToeplitzState:
+        return state
+
+
+@dataclass(frozen=True)
+class SharesNoise(ToeplitzCounter):
+    """The same noise for all targets, so that who is ahead can be seen through it."""
+
+    def step(self, state: ToeplitzState, reports: IntArray, noise: Noise) -> tuple[FloatArray, ToeplitzState]:
+        class Shared:
+            def gaussian(self, variance: Fraction, shape: tuple[int, ...]) -> Any:
+                return np.broadcast_to(noise.gaussian(variance, shape)[:, :1], shape)
+
+        return super().step(state, reports, Shared())  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class NoiseOnReports(ToeplitzCounter):
+    """Noise that is a tenth as large in rounds with reports."""
+
+    def step(self, state: ToeplitzState, reports: IntArray, noise: Noise) -> tuple[FloatArray, ToeplitzState]:
+        class Scaled:
+            def gaussian(self, variance: Fraction, shape: tuple[int, ...]) -> Any:
+                return np.where(reports > 0, 0.1, 1.0) * noise.gaussian(variance, shape)
+
+        return super().step(state, reports, Scaled())  # type: ignore[arg-type]
+
+
+BROKEN_COUNTERS = (CountsTwice, NeverRestarts, SharesNoise, NoiseOnReports)
+
+
+def broken_counter_auditing(
+    counter: Callable[[int, int], ToeplitzCounter], n_targets: int, delta: float, horizon: int
+) -> CounterAuditing[ToeplitzState]:
+    return CounterAuditing(n_targets, counter(horizon, toeplitz(delta, horizon).variance))
 
 
 def quiet_counter_auditing(n_targets: int, delta: float, horizon: int, part: float) -> CounterAuditing[ToeplitzState]:

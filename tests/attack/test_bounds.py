@@ -1,13 +1,25 @@
 """Bounds from games: Clopper and Pearson's, and the choice of an event."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
+from scipy.stats import binom, binomtest
 
 import deniable as dn
-from deniable.attack.bounds import above, at_least, at_most, best_threshold, check_failure_probability, measure
+from deniable.arrays import FloatArray
+from deniable.attack.bounds import (
+    Event,
+    above,
+    at_least,
+    at_most,
+    best_threshold,
+    check_failure_probability,
+    mean_at_least,
+    measure,
+)
 
 
 @given(st.integers(1, 500), st.data(), st.sampled_from([0.2, 1e-3, 1e-6]))
@@ -16,6 +28,41 @@ def test_bounds_are_those_of_scipy(games: int, data: st.DataObject, risk: float)
     interval = binomtest(hits, games).proportion_ci(1 - 2 * risk, method="exact")
     assert float(at_least(hits, games, risk)) == pytest.approx(interval.low, abs=1e-9)
     assert float(at_most(hits, games, risk)) == pytest.approx(interval.high, abs=1e-9)
+
+
+def test_an_event_has_the_bounds_of_its_counts_each_at_half_the_risk() -> None:
+    filed, not_filed = np.arange(100.0), np.arange(100.0) - 20
+    event = measure(filed, not_filed, 49.0, 0.02)
+    low, high = (binomtest(hits, 100).proportion_ci(0.98, method="exact") for hits in (50, 30))
+    assert (event.tpr, event.fpr) == (0.5, 0.3)
+    assert event.tpr_at_least == pytest.approx(low.low)
+    assert event.fpr_at_most == pytest.approx(high.high)
+    assert Event(0.5, 0.1, 0.4, 0.2).odds_at_least == 2
+
+
+def too_high(bound: Callable[[FloatArray], float]) -> int:
+    """How often, of 2,000 times, a bound is above the mean of what is 1 with probability 0.02, and else 0."""
+    rng = np.random.default_rng(0)
+    return sum(bound((rng.random(400) < 0.02).astype(float)) > 0.02 for _ in range(2000))
+
+
+def test_the_bound_of_a_mean_is_too_high_at_most_as_often_as_stated() -> None:
+    """More than `binom.isf` of 2,000 has probability below 1e-6; the control, one standard error, has more."""
+    too_many = binom.isf(1e-6, 2000, 0.01)
+
+    def careless(values: FloatArray) -> float:
+        return float(values.mean() - values.std(ddof=1) / np.sqrt(len(values)))
+
+    assert too_high(lambda values: mean_at_least(values, 0.01)) <= too_many < too_high(careless)
+
+
+def test_the_bound_of_a_mean_comes_near_it() -> None:
+    values = np.random.default_rng(0).uniform(0.1, 0.2, 10_000)
+    log = np.log(2 / 1e-3)
+    expected = values.mean() - np.sqrt(2 * values.var(ddof=1) * log / 10_000) - 7 * log / (3 * 9999)
+    assert mean_at_least(values, 1e-3) == pytest.approx(expected)
+    assert 0.14 < expected < values.mean()
+    assert mean_at_least(np.zeros(40), 1e-3) == 0
 
 
 def test_ties_belong_to_one_side() -> None:
@@ -48,7 +95,7 @@ def test_many_scores_are_thinned_out() -> None:
     assert best_threshold(scores + 2000, scores) == pytest.approx(2000, abs=2020)
 
 
-@pytest.mark.parametrize("value", [0, 1, -0.1, float("nan")])
+@pytest.mark.parametrize("value", [0, 1, -0.1, 1e-101, float("nan")])
 def test_a_failure_probability_is_a_probability(value: float) -> None:
-    with pytest.raises(dn.DeniableError, match=r"failure_probability must be in \(0, 1\)"):
+    with pytest.raises(dn.DeniableError, match=r"failure_probability must be in \[1e-100, 1\)"):
         check_failure_probability(value)

@@ -1,16 +1,26 @@
 """The game: its bounds hold, broken mechanisms are flagged and right ones are not."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, binomtest, norm
 from tests.attack.controls import (
+    BROKEN_COUNTERS,
+    CappedRace,
+    CountsTwice,
+    DrawsOnTiesAlone,
     EagerRandomizedResponse,
+    LooseRace,
+    OverruledRace,
     RaceForecastingFromCounts,
     RaceWithoutReset,
+    SharesNoise,
     UniformOffset,
+    broken_counter_auditing,
 )
 
 import deniable as dn
@@ -20,8 +30,12 @@ from deniable.attack import (
     BlackBox,
     ClosedForm,
     Enumeration,
+    Estimate,
     Pair,
+    Particles,
+    Result,
     Score,
+    UnsuitableError,
     View,
     find_worst,
     game,
@@ -32,7 +46,9 @@ from deniable.attack import (
     report_at,
     search,
 )
+from deniable.attack.bounds import Event, measure
 from deniable.attack.likelihood import log_likelihood_ratio
+from deniable.attack.particles import leak
 from deniable.mechanisms import Mechanism
 
 RACE = dn.Race.calibrate(2, 0.1)
@@ -63,7 +79,7 @@ TOO_MANY = int(binom.isf(1e-6, REPETITIONS, RISK))
 
 def wrong_bounds(mechanism: Mechanism[Any], pair: Pair, adversary: Any) -> int:
     """How often, of 200 games, the lower bound is above the true total variation."""
-    exact = play(mechanism, pair, 4, adversary=Enumeration()).leak.value
+    exact = play(mechanism, pair, 40, adversary=Enumeration()).leak.value
     results = (
         play(mechanism, pair, 400, failure_probability=RISK, adversary=adversary, seed=seed)
         for seed in range(REPETITIONS)
@@ -115,7 +131,8 @@ def test_positive_controls_are_flagged(name: str) -> None:
     result = play(control, pair, 40_000, failure_probability=1e-3)
     assert claimed == pytest.approx(0.1)
     assert result.leak.value >= 1.5 * claimed  # exact
-    assert result.lower_bound > claimed  # by the games, not only by enumeration
+    assert result.event.lower_bound > claimed  # by counting, not only by enumeration or by ratios
+    assert result.ratio_bound > result.event.lower_bound
     assert result.flagged
 
 
@@ -137,19 +154,150 @@ def test_uniform_offset_is_flagged() -> None:
 
 def test_a_broken_cap_is_flagged_where_delta_is_kept() -> None:
     """A claim of the same delta, but with odds capped at 1.01: the curve catches what the total variation does not."""
-
-    @dataclass(frozen=True)
-    class Capped(dn.Race):
-        def guarantee(self) -> dn.Guarantee:
-            return dn.Guarantee(dn.guarantee.TotalVariation(0.1, likelihood_cap=1.01))
-
-    result = play(Capped(2, RACE.rho), PAIRS["quiet, early"], 40_000, adversary=BlackBox())
+    result = play(CappedRace(2, RACE.rho, cap=1.01), PAIRS["quiet, early"], 40_000, adversary=BlackBox())
     assert result.lower_bound <= 0.1
     assert result.flagged
     assert result.telling.odds_at_least > 1.01
 
 
+def test_a_ratio_above_the_cap_is_flagged() -> None:
+    """Where the ratio is known, one game is enough, and where the law is known none is needed."""
+    large = hard_pairs(5, 30)[0]
+    counted = play(CappedRace(5, RACE.rho), large, 400)
+    assert (counted.adversary, counted.above_curve, counted.flagged) == ("likelihood", False, True)
+    assert counted.lower_bound <= 0.1
+    exact = play(CappedRace(2, RACE.rho), PAIRS["quiet, early"], 40)
+    assert (exact.adversary, exact.above_curve, exact.flagged) == ("exact", True, True)
+    for right in (play(dn.Race.calibrate(5, 0.1), large, 400), play(RACE, PAIRS["quiet, early"], 40)):
+        assert not right.flagged
+
+
+def test_race_that_is_calibrated_for_a_little_more_than_it_claims_is_flagged() -> None:
+    """At the default number of games: 0.14 against 0.1, by the bound from likelihood ratios, not by counting.
+
+    The right race is above its delta in one of a million seeds.
+    """
+    pair = next(pair for pair in hard_pairs(5, 30) if pair.name == "busy rival, early")
+    loose = play(LooseRace(5, dn.Race.calibrate(5, 0.14).rho), pair)
+    assert loose.event.lower_bound < 0.1
+    assert 0.12 < loose.lower_bound < loose.leak.value
+    assert loose.flagged
+    right = play(dn.Race.calibrate(5, 0.1), pair, failure_probability=1e-6)
+    assert 0.08 < right.lower_bound <= 0.1
+    assert not right.flagged
+
+
+def test_each_reason_alone_is_enough_to_be_flagged() -> None:
+    right = play(RACE, PAIRS["quiet, early"], 40)
+    assert right.exact
+    below = replace(right, exact=False)
+    reasons: dict[str, Result] = {
+        "exact": replace(right, leak=Estimate(0.101, 0.0)),
+        "curve, exactly": replace(below, above_curve=True),
+        "cap": replace(below, largest_ratio=RACE.rho * (1 + 2e-9)),
+        "event": replace(below, event=Event(0.7, 0.3, 0.55, 0.44)),
+        "ratios": replace(below, ratio_bound=0.101),
+        "curve": replace(below, telling=Event(0.03, 0.01, 0.028, 0.02)),  # 0.02 * 1.31 is less
+    }
+    assert not right.flagged
+    assert not below.flagged
+    assert not replace(below, leak=Estimate(0.2, 0.1), largest_ratio=RACE.rho).flagged  # an estimate is no proof
+    assert not replace(below, largest_ratio=None).flagged
+    assert {name for name, result in reasons.items() if result.flagged} == set(reasons)
+
+
 # What a result says
+
+
+@pytest.mark.parametrize(("adversary", "shares"), [(ClosedForm(), 6), (Memory(), 4)], ids=["ratio", "no ratio"])
+def test_events_are_bounded_at_their_share_of_the_risk(adversary: Any, shares: int) -> None:
+    """Two bounds for each of two events, and where there are ratios as much again as an event for their mean."""
+    result = play(RACE, PAIRS["quiet, early"], 400, failure_probability=0.06, adversary=adversary)
+    for event in (result.event, result.telling):
+        hits, false_alarms = (
+            binomtest(round(100 * rate), 100).proportion_ci(1 - 2 * 0.06 / shares, method="exact")
+            for rate in (event.tpr, event.fpr)
+        )
+        assert event.tpr_at_least == pytest.approx(hits.low)
+        assert event.fpr_at_most == pytest.approx(false_alarms.high)
+
+
+def test_events_are_chosen_on_one_half_and_measured_on_the_other() -> None:
+    """The halves disagree: what separates the first says nothing about the second."""
+    filed, not_filed = (np.repeat([first, second], 50) for first, second in ((1.0, 3.0), (0.0, 2.0)))
+    score = Score(lambda _: np.zeros(0))
+    threshold, event, telling = game._events(score, (filed, not_filed), 50, 0.1, RACE.guarantee())
+    assert (threshold, event.tpr, event.fpr) == (0, 1, 1)
+    assert (telling.tpr, telling.fpr) == (1, 1)
+
+
+SEEDS = 200
+
+
+def variance_of_z(estimate: Callable[[int], Estimate], truth: float) -> float:
+    """Of (estimate - truth) / standard error over seeds: 1 where the error is right, 4 where it is half of that."""
+    found = [estimate(seed) for seed in range(SEEDS)]
+    return float(np.var([(one.value - truth) / one.standard_error for one in found]))
+
+
+def normal_scores(seed: int, mu: float, games: int) -> tuple[FloatArray, FloatArray]:
+    """Of normals mu apart: the log likelihood ratio is itself normal, and the total variation 2 Phi(mu / 2) - 1."""
+    rng = np.random.default_rng(seed)
+    filed, not_filed = (rng.normal(sign * mu**2 / 2, mu, games) for sign in (1, -1))
+    return filed, not_filed
+
+
+def by_ratios(seed: int) -> Estimate:
+    found = game._leak(Score(lambda _: np.zeros(0), ratio=True), normal_scores(seed, 1.0, 200))
+    assert found is not None
+    return found
+
+
+def by_counting(seed: int) -> Estimate:
+    return game._difference(measure(*normal_scores(seed, 1.0, 200), 0.0, 0.1), 200)
+
+
+def own_audited(audits: IntArray) -> FloatArray:
+    return np.where(audits[:, 0] == 0, 1.0, -1.0)
+
+
+def test_standard_errors_are_right() -> None:
+    """The variance of 200 z-scores is in [0.6, 1.6] but for once in a million; half or twice the error is far outside.
+
+    By ratios, by counting, and by the referee, in one round of two targets, where the leak is known.
+    """
+    truth = 2 * norm.cdf(0.5) - 1
+    assert 0.6 < variance_of_z(by_ratios, truth) < 1.6
+    assert 0.6 < variance_of_z(by_counting, truth) < 1.6
+    tca = dn.CounterAuditing.calibrate(2, 0.5, 1)
+    referee = variance_of_z(
+        lambda seed: Estimate(*leak(tca, [[0, 0]], [[1, 0]], score=own_audited, games=80, seed=seed)),
+        norm.cdf(1 / (np.sqrt(2) * tca.counter.sigma)) - 0.5,  # type: ignore[attr-defined]
+    )
+    assert 0.6 < referee < 1.6
+
+
+def test_scores_that_are_no_ratios_are_not_taken_for_them() -> None:
+    """Twice the logarithm says twice the leak; that the means of the tangents add up to 0 still holds by symmetry for
+    quiet streams, and fails elsewhere. A shifted one fails everywhere.
+    """
+    honest = normal_scores(0, 0.5, 5000)
+    assert game._is_ratio(honest)
+    assert not game._is_ratio((honest[0] + 0.2, honest[1] + 0.2))
+    atoms = np.full(20, np.inf), np.full(20, -5.0)  # what was never seen may make up for the difference
+    assert game._is_ratio(atoms)
+
+    @dataclass(frozen=True)
+    class Boastful(Memory):
+        learns = False
+
+        def train(self, mechanism: Mechanism[Any], pair: Pair, *rest: Any) -> Score:
+            return Score(lambda audits: np.where(audits[:, 0] == 0, 3.0, 4.0), ratio=True, total_variation=0.9)
+
+    result = play(RACE, PAIRS["quiet, early"], 2000, adversary=Boastful())
+    assert (result.exact, result.largest_ratio, result.ratio_bound) == (False, None, 0)
+    assert result.leak.value == result.event.tpr - result.event.fpr
+    assert not result.flagged
 
 
 def test_greedy_is_caught_near_one() -> None:
@@ -179,6 +327,24 @@ def test_the_roc_lies_under_the_proven_curve_and_peaks_at_the_leak() -> None:
     assert result.advantage == result.leak.value / 2
 
 
+def test_no_games_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between seeds, pairs and stages: play, search, and the worst anew. Nor with the seed after."""
+    seeds: list[tuple[int, ...]] = []
+    honest = game._transcripts
+
+    def noted(mechanism: Any, stream: IntArray, runs: int, seed: np.random.SeedSequence) -> IntArray:
+        seeds.append(tuple(seed.generate_state(4).tolist()))
+        return honest(mechanism, stream, runs, seed)
+
+    monkeypatch.setattr(game, "_transcripts", noted)
+    some = list(PAIRS.values())[:3]
+    for seed in (0, 1, 2, 2**32):
+        play(RACE, some[0], 40, adversary=ClosedForm(), seed=seed)
+        find_worst(RACE, some, 40, adversary=ClosedForm(), seed=seed)
+    assert len(seeds) == 4 * (1 + 3 + 1) * 2
+    assert len(set(seeds)) == len(seeds)
+
+
 def test_the_seed_decides() -> None:
     same, again, other = (play(RACE, PAIRS["rival, late"], 400, seed=seed) for seed in (1, 1, 2))
     assert same.event == again.event
@@ -199,7 +365,7 @@ def test_the_worst_is_played_on_anew() -> None:
     worst, tried = find_worst(RACE, some, 400, failure_probability=0.01)
     assert (worst.pair.name, tried[0].pair.name) == ("busy rival, early", "busy rival, early")
     assert (worst.games, tried[0].games) == (400, 40)
-    assert (worst.failure_probability, tried[0].failure_probability) == (0.01, 0.01 / len(some))
+    assert (worst.failure_probability, tried[0].failure_probability) == (0.005, 0.005 / len(some))
 
 
 def test_race_uses_its_delta_and_keeps_it() -> None:
@@ -296,14 +462,75 @@ def test_a_counter_that_has_no_gaussian_law_is_judged_by_its_games() -> None:
     assert result.leak.value == result.event.tpr - result.event.fpr
 
 
+# Of these, the referee would say what a right counter leaks
+
+
+@pytest.mark.parametrize("counter", BROKEN_COUNTERS, ids=lambda counter: counter.__name__)
+def test_a_broken_counter_is_judged_by_its_games_alone(counter: Any) -> None:
+    broken = broken_counter_auditing(counter, 2, 0.1, 8)
+    result = play(broken, PAIRS["rival, early"], 400)
+    assert result.adversary == "black box"
+    assert result.leak.value == result.event.tpr - result.event.fpr
+    with pytest.raises(UnsuitableError, match="black box"):
+        play(broken, PAIRS["quiet, early"], 40, adversary=Particles())
+
+
+GROSS = [SharesNoise, partial(CountsTwice, times=10)]
+
+
+@pytest.mark.parametrize("counter", GROSS, ids=["shares noise", "counts ten times"])
+def test_grossly_broken_counters_are_flagged(counter: Any) -> None:
+    result = play(broken_counter_auditing(counter, 2, 0.1, 8), PAIRS["quiet, early"], 2000)
+    assert result.leak.value > 0.3
+    assert result.lower_bound > result.guarantee.delta == pytest.approx(0.1)
+    assert result.flagged
+
+
+@pytest.mark.parametrize("counter", GROSS, ids=["shares noise", "counts ten times"])
+def test_a_referee_who_contradicts_the_games_is_not_believed(counter: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the probes the referee would go on, and be overruled where the games say something else."""
+    for module in ("noisy_counts", "particles"):
+        monkeypatch.setattr(f"deniable.attack.{module}.check_counter", lambda *_: None)
+    pair = PAIRS["quiet, early"]
+    result = play(broken_counter_auditing(counter, 2, 0.1, 8), pair, 2000, adversary=BlackBox())
+    assert result.leak.value == result.event.tpr - result.event.fpr
+    value, _ = leak(broken_counter_auditing(counter, 2, 0.1, 8), pair.not_filed, pair.filed, games=400)
+    assert value < 0.15 < result.lower_bound
+    right = play(dn.CounterAuditing.calibrate(2, 0.1, 8), pair, 2000, adversary=BlackBox())
+    assert right.leak.value != right.event.tpr - right.event.fpr
+
+
+def test_a_referee_agrees_within_five_errors_and_not_below_the_bound() -> None:
+    event = measure(np.repeat([1.0, 0.0], [600, 400]), np.repeat([1.0, 0.0], [400, 600]), 0.5, 0.5)
+    for value, agrees in ((0.2, True), (0.29, True), (0.35, False), (event.lower_bound - 1e-3, False)):
+        assert game._agrees(Estimate(value, 0.001), event, 1000) == agrees
+
+
+@pytest.mark.parametrize("mechanism", [OverruledRace(3, 1.31), DrawsOnTiesAlone(3, 1.31)])
+def test_where_the_likelihood_fails_the_black_box_plays(mechanism: Mechanism[Any]) -> None:
+    pair = next(pair for pair in hard_pairs(3, 40) if pair.name == "busy rival, early")
+    result = play(mechanism, pair, 400)
+    assert (result.adversary, result.largest_ratio) == ("black box", None)
+    assert not result.exact
+    with pytest.raises(UnsuitableError, match="black box"):
+        play(mechanism, pair, 400, adversary=ClosedForm())
+
+
 # Refusals
+
+
+@pytest.mark.parametrize("adversary", [ClosedForm(), Particles(), BlackBox(), Enumeration()], ids=lambda a: a.name)
+def test_an_adversary_plays_with_its_own_view_alone(adversary: Any) -> None:
+    with pytest.raises(dn.DeniableError, match="made for the view 'everything', the game shows 'own target'"):
+        play(RACE, PAIRS["quiet, early"], 40, adversary=adversary, view=OWN_TARGET)
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"games": 0}, "games must be a whole number of at least 4, got 0"),
-        ({"failure_probability": 1.0}, r"failure_probability must be in \(0, 1\), got 1.0"),
+        ({"games": 39}, "games must be a whole number of at least 40, got 39"),
+        ({"failure_probability": 1.0}, r"failure_probability must be in \[1e-100, 1\), got 1.0"),
+        ({"failure_probability": 1e-101}, r"failure_probability must be in \[1e-100, 1\), got 1e-101"),
         ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
         ({"view": View(rounds=99)}, r"a prefix must have 1\.\.8 rounds"),
     ],

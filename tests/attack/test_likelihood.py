@@ -5,7 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.attack.controls import (
+    DrawsOnTiesAlone,
     EagerRandomizedResponse,
+    OverruledRace,
+    OwnRandomRace,
     RaceForecastingFromCounts,
     RaceWithoutReset,
     UniformOffset,
@@ -14,7 +17,7 @@ from tests.attack.controls import (
 
 import deniable as dn
 from deniable.arrays import BoolArray, IntArray
-from deniable.attack import transcript_distribution
+from deniable.attack import UnsuitableError, transcript_distribution
 from deniable.attack.likelihood import has_closed_form, log_likelihood, log_likelihood_ratio
 from deniable.mechanisms import Mechanism
 from deniable.noise import Noise
@@ -102,12 +105,39 @@ class DrawsTwice(dn.Race):
         return super().draw(tallied, eligible, history, noise)
 
 
+class Deterministic(dn.Race):
+    def draw(self, tallied: IntArray, eligible: BoolArray, history: History, noise: Noise) -> IntArray:
+        return np.zeros(len(tallied), dtype=np.int64)
+
+
+class AsksForMore(dn.Race):
+    """Asks its noise for what there is not: a bug of its own, not an error of ours."""
+
+    def draw(self, tallied: IntArray, eligible: BoolArray, history: History, noise: Noise) -> IntArray:
+        return noise.shuffle(tallied)  # type: ignore[attr-defined,no-any-return]
+
+
+def test_a_draw_that_does_not_decide_is_refused() -> None:
+    """What comes out is what was forced, as long as nothing else is: only a second target shows it."""
+    overruled, busy = OverruledRace(2, 1.5), np.array([[0, 10]])
+    assert log_likelihood(overruled, [[0, 0]], np.array([[1]])) == pytest.approx(np.log(0.5))
+    with pytest.raises(UnsuitableError):
+        log_likelihood(overruled, busy, np.array([[1]]))
+
+
+@pytest.mark.parametrize("mechanism", [OwnRandomRace(3, 1.5), DrawsOnTiesAlone(3, 1.5)])
+def test_what_shows_in_several_runs_alone_is_refused(mechanism: Mechanism[Any]) -> None:
+    assert not has_closed_form(mechanism)
+
+
 def test_mechanisms_without_a_closed_form_are_refused() -> None:
     refused: list[Mechanism[Any]] = [
         quiet_counter_auditing(2, 0.1, 4, 0.5),
         UniformOffset(2, width=3, uniform_ties=True),
         ChangesItsMind(2, 1.5),
         DrawsTwice(2, 1.5),
+        Deterministic(2, 1.5),
+        AsksForMore(2, 1.5),
     ]
     for mechanism in refused:
         assert not has_closed_form(mechanism)

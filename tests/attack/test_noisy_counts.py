@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 from scipy.stats import multivariate_normal
-from tests.attack.controls import quiet_counter_auditing
+from tests.attack.controls import BROKEN_COUNTERS, broken_counter_auditing, quiet_counter_auditing
 
 import deniable as dn
+from deniable.attack import UnsuitableError
 from deniable.attack.noisy_counts import (
+    check_counter,
     log_likelihood_ratio,
     noise_response,
     play_on_noisy_counts,
@@ -95,6 +97,25 @@ def test_simulated_outputs_are_those_the_mechanism_draws_from() -> None:
     assert np.array_equal(noisy.argmax(axis=2), audits)
 
 
+@pytest.mark.parametrize("name", COUNTERS)
+def test_our_own_counters_pass_the_probes(name: str) -> None:
+    for horizon in (1, 2, 3, 40):
+        check_counter(COUNTERS[name](0.1, horizon), horizon)
+
+
+@pytest.mark.parametrize("counter", BROKEN_COUNTERS, ids=lambda counter: counter.__name__)
+def test_counters_that_do_not_add_up_are_refused(counter: Any) -> None:
+    broken = broken_counter_auditing(counter, 2, 0.1, 8)
+    seen = simulate_noisy_counts(broken, [[0, 0]] * 8, 3)
+    for refused in (
+        lambda: check_counter(broken.counter, 8),
+        lambda: total_variation(broken.counter),
+        lambda: log_likelihood_ratio(broken, [[0, 0]] * 8, [[1, 0]] + [[0, 0]] * 7, *seen),
+    ):
+        with pytest.raises(UnsuitableError, match="black box"):
+            refused()
+
+
 class Coins:
     """A counter whose noise is not Gaussian."""
 
@@ -116,7 +137,7 @@ class Coins:
 
 def test_what_has_no_gaussian_outputs_is_refused() -> None:
     counter: Counter[Any] = Coins()
-    with pytest.raises(dn.DeniableError, match="Gaussian noise"):
+    with pytest.raises(UnsuitableError, match="Gaussian noise"):
         total_variation(counter)
     with pytest.raises(dn.DeniableError, match="only counter auditing"):
         simulate_noisy_counts(dn.Race(2, 1.5), [[0, 0]], 3)

@@ -4,6 +4,7 @@ from deniable.attack.adversaries import Adversary, BlackBox, ClosedForm, Enumera
 from deniable.attack.exact import likelihood_ratio, total_variation, transcript_distribution
 from deniable.attack.game import Estimate, Result, find_worst, play, search
 from deniable.attack.pairs import Pair, hard_pairs, moved_pairs, moved_report, report_at
+from deniable.attack.refusal import UnsuitableError
 from deniable.attack.views import EVERYTHING, OWN_TARGET, View
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Particles",
     "Result",
     "Score",
+    "UnsuitableError",
     "View",
     "find_worst",
     "hard_pairs",

@@ -14,8 +14,8 @@ from deniable.attack import black_box, particles
 from deniable.attack.exact import Law, total_variation, transcript_distribution
 from deniable.attack.likelihood import has_closed_form, log_likelihood_ratio
 from deniable.attack.pairs import Pair
+from deniable.attack.refusal import FOREIGN_ERRORS, UnsuitableError
 from deniable.attack.views import EVERYTHING, View
-from deniable.errors import DeniableError
 from deniable.mechanisms import Mechanism
 
 # Transcripts that are enumerated without being asked: seconds, where exact fractions of more would take minutes.
@@ -33,11 +33,16 @@ class Score:
     """Above which the best guess is "filed", such as 0 for the logarithm of odds; None lets games choose it."""
     total_variation: float | None = None
     """Of the pair, where the adversary knows it exactly."""
+    roc: tuple[FloatArray, FloatArray] | None = None
+    """FPR and TPR of every threshold, from the smallest FPR on, where the adversary knows them exactly."""
+    largest_log_ratio: float | None = None
+    """Over all that can be seen, where the adversary knows it exactly."""
 
 
 class Adversary(Protocol):
     """Knows the mechanism and both streams of the pair. `filed` and `not_filed`, (B, T) each, are what it saw in games
-    that do not count, to learn from if it `learns`; an adversary who computes likelihoods does not.
+    that do not count, to learn from if it `learns`; an adversary who computes likelihoods does not. One that is made
+    for a certain view has it as `view`, and is refused in a game with another.
     """
 
     @property
@@ -63,9 +68,19 @@ class Enumeration:
         ratios = {seen: _log_ratio(laws[0].get(seen, 0), laws[1].get(seen, 0)) for seen in {*laws[0], *laws[1]}}
 
         def score(seen: IntArray) -> FloatArray:
-            return np.array([ratios[tuple(transcript)] for transcript in seen.tolist()])
+            keys = list(map(tuple, seen.tolist()))
+            if not ratios.keys() >= set(keys):
+                raise UnsuitableError("games had transcripts that are impossible by enumeration")
+            return np.array([ratios[key] for key in keys])
 
-        return Score(score, ratio=True, threshold=0.0, total_variation=float(total_variation(*laws)))
+        return Score(
+            score,
+            ratio=True,
+            threshold=0.0,
+            total_variation=float(total_variation(*laws)),
+            roc=_roc(ratios, *laws),
+            largest_log_ratio=max(ratios.values()),
+        )
 
     def _seen(self, pair: Pair, law: Law) -> Law:
         seen: Law = {}
@@ -79,6 +94,7 @@ class Enumeration:
 class ClosedForm:
     """Computes the likelihood of a transcript from the mechanism's own draws, at any size; must see all audits."""
 
+    view: ClassVar[View] = EVERYTHING
     name: ClassVar[str] = "likelihood"
     learns: ClassVar[bool] = False
 
@@ -92,6 +108,7 @@ class Particles:
 
     particles: int = particles.PARTICLES
 
+    view: ClassVar[View] = EVERYTHING
     name: ClassVar[str] = "particles"
     learns: ClassVar[bool] = False
 
@@ -130,8 +147,8 @@ def strongest(mechanism: Mechanism[Any], pair: Pair, view: View = EVERYTHING) ->
 
 def _can_be_enumerated(mechanism: Mechanism[Any]) -> bool:
     try:
-        transcript_distribution(mechanism, np.zeros((1, mechanism.n_targets), dtype=np.int64))
-    except DeniableError:
+        transcript_distribution(mechanism, 1 + np.arange(mechanism.n_targets)[None] % 2)
+    except FOREIGN_ERRORS:  # refusals among them
         return False
     return True
 
@@ -139,4 +156,11 @@ def _can_be_enumerated(mechanism: Mechanism[Any]) -> bool:
 def _log_ratio(filed: Any, not_filed: Any) -> float:
     if not filed or not not_filed:
         return math.inf if filed else -math.inf
-    return math.log(filed / not_filed)
+    ratio = filed / not_filed
+    return math.log(ratio.numerator) - math.log(ratio.denominator)
+
+
+def _roc(ratios: dict[Any, float], filed: Law, not_filed: Law) -> tuple[FloatArray, FloatArray]:
+    order = sorted(ratios, key=lambda seen: -ratios[seen])
+    fpr, tpr = (np.cumsum([0.0, *(float(law.get(seen, 0)) for seen in order)]) for law in (not_filed, filed))
+    return np.minimum(1.0, fpr), np.minimum(1.0, tpr)

@@ -1,5 +1,6 @@
 """What games prove: confidence bounds that hold whatever the score, because other games chose the event."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -7,8 +8,12 @@ import numpy as np
 from scipy.special import betaincinv
 
 from deniable.arrays import FloatArray
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, check_whole
 
+# Fewer games would prove nothing at all.
+LEAST_GAMES = 40
+# Below it, the bounds would be up to the rounding of tiny numbers.
+LEAST_FAILURE_PROBABILITY = 1e-100
 # Candidates for a threshold; more would only fit it to the games that choose it.
 THRESHOLDS = 1000
 
@@ -16,16 +21,21 @@ Merit = Callable[[FloatArray, FloatArray], FloatArray]
 """How good events are to the adversary, from their TPRs and FPRs."""
 
 
+def check_games(games: int) -> int:
+    """A number of games that can prove something: at least 40."""
+    return check_whole("games", games, least=LEAST_GAMES)
+
+
 def check_failure_probability(value: float) -> float:
-    """How often a bound may be wrong, in (0, 1).
+    """How often a bound may be wrong, in [1e-100, 1).
 
     >>> check_failure_probability(1)
     Traceback (most recent call last):
-    deniable.errors.DeniableError: failure_probability must be in (0, 1), got 1; 0.001, say, is wrong once in 1000 times
+    deniable.errors.DeniableError: failure_probability must be in [1e-100, 1), got 1; 0.001, say, is once in 1000 times
     """
-    if not 0 < value < 1:  # also false for NaN
+    if not LEAST_FAILURE_PROBABILITY <= value < 1:  # also false for NaN
         raise DeniableError(
-            f"failure_probability must be in (0, 1), got {value}; 0.001, say, is wrong once in 1000 times"
+            f"failure_probability must be in [1e-100, 1), got {value}; 0.001, say, is once in 1000 times"
         )
     return float(value)
 
@@ -43,6 +53,19 @@ def at_least(hits: int | FloatArray, games: int, failure_probability: float) -> 
 def at_most(hits: int | FloatArray, games: int, failure_probability: float) -> FloatArray:
     """The same, from above."""
     return 1 - at_least(games - np.asarray(hits, dtype=np.float64), games, failure_probability)
+
+
+def mean_at_least(values: FloatArray, failure_probability: float) -> float:
+    """A lower bound of the mean of independent values in [0, 1], (B,), all of one law; wrong at most so often.
+
+    The empirical Bernstein bound (Maurer and Pontil 2009, Theorem 4): the less the values vary, the closer it is.
+
+    >>> round(mean_at_least(np.full(1000, 0.1), 0.001), 4)
+    0.0822
+    """
+    log, games = math.log(2 / failure_probability), len(values)
+    slack = math.sqrt(2 * float(values.var(ddof=1)) * log / games) + 7 * log / (3 * (games - 1))
+    return max(0.0, float(values.mean()) - slack)
 
 
 @dataclass(frozen=True)

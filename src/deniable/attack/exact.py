@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from deniable.arrays import BoolArray, ExactArray, IntArray
+from deniable.attack.refusal import UnsuitableError
 from deniable.errors import DeniableError, check_whole
 from deniable.mechanisms import Mechanism, State
 from deniable.noise import Growth, race_weights, require_eligible
@@ -71,7 +72,7 @@ class ScriptedNoise:
         return np.array([self.draw(race_weights(growth, counts, weights)[0])])
 
     def gaussian(self, variance: Fraction, shape: tuple[int, ...]) -> ExactArray:
-        raise DeniableError("Gaussian noise has no finite list of outcomes, so this mechanism cannot be enumerated")
+        raise UnsuitableError("Gaussian noise has no finite list of outcomes, so this mechanism cannot be enumerated")
 
 
 def branches(
@@ -83,8 +84,11 @@ def branches(
         noise, again = ScriptedNoise(script), ScriptedNoise(script)
         drawn, after = mechanism.step(state, reports[None], noise, audits)
         same, same_after = mechanism.step(state, reports[None], again, audits)
-        if (same.tolist(), noise.widths, _key(after)) != (drawn.tolist(), again.widths, _key(same_after)):
-            raise DeniableError("the mechanism must draw from its noise alone, but the same draws gave another outcome")
+        course = drawn.tolist(), noise.widths, noise.probability, _key(after)
+        if course != (same.tolist(), again.widths, again.probability, _key(same_after)):
+            raise UnsuitableError(
+                "the mechanism must draw from its noise alone, but the same draws gave another outcome"
+            )
         yield noise.probability, tuple(drawn[0].tolist()), after
         script = script + [0] * (len(noise.widths) - len(script))
         while script and script[-1] + 1 == noise.widths[len(script) - 1]:
@@ -145,4 +149,4 @@ def _key(state: State[Any]) -> str:
 
 def _one_run(runs: int) -> None:
     if runs != 1:
-        raise DeniableError(f"only one run at a time can be enumerated, got {runs}")
+        raise UnsuitableError(f"only one run at a time can be enumerated, got {runs}")

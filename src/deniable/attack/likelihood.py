@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from deniable.arrays import BoolArray, ExactArray, FloatArray, IntArray
+from deniable.attack.refusal import FOREIGN_ERRORS, UnsuitableError
 from deniable.errors import DeniableError
 from deniable.mechanisms import Mechanism
 from deniable.mechanisms.base import one_hot
@@ -24,6 +25,8 @@ from deniable.streams import check_counts
 
 # Bounds memory; changes no number.
 RUNS_AT_ONCE = 4096
+# So many transcripts are computed a second time, to see whether the mechanism draws from its noise alone.
+AGAIN = 64
 
 _NO_CLOSED_FORM = "the likelihood of this mechanism's transcripts has no closed form; attack it as a black box"
 
@@ -31,19 +34,20 @@ _NO_CLOSED_FORM = "the likelihood of this mechanism's transcripts has no closed 
 class _ForcedNoise:
     """Noise for B runs whose last draw gives `audits`, (B,), whatever its law; `log_probability`, (B,), is that law's.
 
-    A coin shows `coin`.
+    A coin shows `coin`. With `other`, the draw gives other targets than these, where others are possible.
     """
 
-    def __init__(self, audits: IntArray, coin: bool) -> None:
+    def __init__(self, audits: IntArray, coin: bool, other: bool = False) -> None:
         self._audits = audits
         self._coin = coin
-        self._drawn = False
+        self._other = other
         self.coins = 0
+        self.taken: IntArray | None = None
         self.log_probability = np.zeros(len(audits))
 
     def bernoulli(self, probability: Fraction, runs: int) -> BoolArray:
         self.coins += 1
-        if self._drawn or self.coins > 1:
+        if self.taken is not None or self.coins > 1 or runs != len(self._audits):
             _refuse()
         chance = float(probability if self._coin else 1 - probability)
         self.log_probability += math.log(chance) if chance else -math.inf
@@ -61,13 +65,16 @@ class _ForcedNoise:
 
     def _take(self, log_weights: FloatArray) -> IntArray:
         """The audits, drawn with probability proportional to exp(log_weights), (B, C)."""
-        if self._drawn:
+        if self.taken is not None or len(log_weights) != len(self._audits):
             _refuse()
-        self._drawn = True
         top = log_weights.max(axis=1)
         total = top + np.log(np.exp(log_weights - top[:, None]).sum(axis=1))
         self.log_probability += np.take_along_axis(log_weights, self._audits[:, None], axis=1)[:, 0] - total
-        return self._audits
+        self.taken = self._audits
+        if self._other:
+            others = np.where(one_hot(self._audits, log_weights.shape[1]), -np.inf, log_weights)
+            self.taken = np.where(others.max(axis=1) > -np.inf, others.argmax(axis=1), self._audits)
+        return self.taken
 
 
 class _NoNoise:
@@ -99,7 +106,16 @@ def log_likelihood(mechanism: Mechanism[Any], stream: ArrayLike, audits: IntArra
     if not len(drawn):
         return np.zeros(0)
     starts = range(0, len(drawn), RUNS_AT_ONCE)
-    return np.concatenate([_log_likelihood(mechanism, counts, drawn[s : s + RUNS_AT_ONCE]) for s in starts])
+    try:
+        found = np.concatenate([_log_likelihood(mechanism, counts, drawn[s : s + RUNS_AT_ONCE]) for s in starts])
+        again = _log_likelihood(mechanism, counts, drawn[:AGAIN], others=True)
+    except DeniableError:
+        raise
+    except FOREIGN_ERRORS as error:  # of a mechanism that does not expect forced draws
+        raise UnsuitableError(_NO_CLOSED_FORM) from error
+    if not np.allclose(again, found[:AGAIN], rtol=1e-9, atol=1e-9):  # it has random numbers of its own
+        _refuse()
+    return found
 
 
 def log_likelihood_ratio(
@@ -118,14 +134,19 @@ def log_likelihood_ratio(
 
 
 def has_closed_form(mechanism: Mechanism[Any]) -> bool:
-    """Whether `log_likelihood` serves the mechanism, which is found out by trying a round.
+    """Whether `log_likelihood` serves the mechanism, which is found out by trying an audit of every target.
 
     >>> import deniable as dn
     >>> has_closed_form(dn.Race(2, 1.3)), has_closed_form(dn.CounterAuditing.calibrate(2, 0.1, horizon=9))
     (True, False)
     """
+    # Ties everywhere, and in the second round ties in some runs alone.
+    counts = np.ones((2, mechanism.n_targets), dtype=np.int64)
+    counts[1, 1:] = 0
+    first = np.arange(mechanism.n_targets)
+    audits = np.column_stack([first, np.roll(first, 1)])
     try:
-        log_likelihood(mechanism, np.zeros((1, mechanism.n_targets), dtype=np.int64), np.zeros((1, 1), dtype=np.int64))
+        log_likelihood(mechanism, counts, audits[:, : mechanism.guarantee().horizon])
     except DeniableError:
         return False
     return True
@@ -148,7 +169,9 @@ def check_transcripts(mechanism: Mechanism[Any], stream: ArrayLike, audits: IntA
     return counts, drawn.astype(np.int64)
 
 
-def _log_likelihood(mechanism: Mechanism[Any], counts: IntArray, audits: IntArray) -> FloatArray:
+def _log_likelihood(
+    mechanism: Mechanism[Any], counts: IntArray, audits: IntArray, *, others: bool = False
+) -> FloatArray:
     runs, rounds = audits.shape
     state = mechanism.init(runs)
     history, private = state.history, state.private
@@ -158,30 +181,36 @@ def _log_likelihood(mechanism: Mechanism[Any], counts: IntArray, audits: IntArra
         eligible = mechanism.rules.eligible(history, np.zeros_like(history.present), 1)
         reports = np.broadcast_to(counts[t], eligible.shape)
         tallied, private = mechanism.tally(private, reports, _NoNoise())
-        total += _log_draw(mechanism, tallied, eligible, history, audits[:, t])
+        total += _log_draw(mechanism, tallied, eligible, history, audits[:, t], others=others)
         audited = one_hot(audits[:, t], mechanism.n_targets)
         history, private = history.after(audited), mechanism.forget(private, audited)
     return total
 
 
 def _log_draw(
-    mechanism: Mechanism[Any], tallied: Any, eligible: BoolArray, history: History, audits: IntArray
+    mechanism: Mechanism[Any], tallied: Any, eligible: BoolArray, history: History, audits: IntArray, *, others: bool
 ) -> FloatArray:
-    """(B,): log P[the round's draw gives these audits], over both sides of the coin where there is one."""
+    """(B,): log P[the round's draw gives these audits], over both sides of the coin where there is one.
+
+    With `others`, the draw is forced to other targets as well, to see that it is the draw that decides.
+    """
     sides = []
     for coin in (True, False):
+        if others:
+            _force(mechanism, tallied, eligible, history, _ForcedNoise(audits, coin, other=True))
         noise = _ForcedNoise(audits, coin)
-        _check_forced(mechanism.draw(tallied, eligible, history, noise), audits)
+        _force(mechanism, tallied, eligible, history, noise)
         sides.append(noise.log_probability)
         if not noise.coins:
             return sides[0]
     return np.logaddexp(*sides)
 
 
-def _check_forced(drawn: IntArray, audits: IntArray) -> None:
-    if not np.array_equal(drawn, audits):  # drawn from something else, or changed afterwards
+def _force(mechanism: Mechanism[Any], tallied: Any, eligible: BoolArray, history: History, noise: _ForcedNoise) -> None:
+    drawn = mechanism.draw(tallied, eligible, history, noise)
+    if noise.taken is None or not np.array_equal(drawn, noise.taken):  # drawn from elsewhere, or changed afterwards
         _refuse()
 
 
 def _refuse() -> NoReturn:
-    raise DeniableError(_NO_CLOSED_FORM)
+    raise UnsuitableError(_NO_CLOSED_FORM)

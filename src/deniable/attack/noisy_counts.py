@@ -4,8 +4,10 @@ A Gaussian counter may publish its outputs (`prop:base-counter-privacy`), and it
 that is never audited, the best test of the outputs has a TPR - FPR of exactly delta. The audits are a function of the
 outputs, so whoever sees the audits alone knows less.
 
-The law of the outputs comes from the counter's own `step`, run on impulses in place of noise. So what is attacked is
-the code that runs for real, with the noise that it really asks for.
+The law of the noise comes from the counter's own `step`, run on impulses in place of noise. So what is attacked is
+the code that runs for real, with the noise that it really asks for. That the outputs are the active counts plus that
+noise, afresh after every restart and apart for every target, is not taken for granted either: `check_counter` probes
+for it, and refuses a counter of which it is not true.
 """
 
 import math
@@ -16,11 +18,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import solve_triangular
+from scipy.linalg import block_diag, solve_triangular
 
 from deniable.arrays import BoolArray, ExactArray, FloatArray, IntArray
-from deniable.attack.bounds import Event, best_threshold, check_failure_probability, measure
+from deniable.attack.bounds import Event, best_threshold, check_failure_probability, check_games, measure
 from deniable.attack.likelihood import check_transcripts
+from deniable.attack.refusal import FOREIGN_ERRORS, UnsuitableError
 from deniable.calibration import gaussian_delta
 from deniable.counters import Counter
 from deniable.errors import DeniableError, check_whole
@@ -34,9 +37,24 @@ from deniable.simulation.noise import SimulationNoise
 IMPULSE = 2.0**24
 # Outputs of a simulated game that are held at once.
 CELLS = 2**22
+# Runs and targets of a counter that is probed, and the rounds whose noise is probed draw by draw.
+PROBED_RUNS, PROBED_TARGETS, PROBED_ROUNDS = 4, 3, 12
 
 
-class _Impulses:
+class _GaussianOnly:
+    """Noise that refuses every draw but Gaussian ones."""
+
+    def bernoulli(self, probability: Fraction, runs: int) -> BoolArray:
+        raise UnsuitableError(_NOT_GAUSSIAN)
+
+    def choose(self, eligible: BoolArray) -> IntArray:
+        raise UnsuitableError(_NOT_GAUSSIAN)
+
+    def race(self, growth: Growth, counts: IntArray, weights: IntArray) -> IntArray:
+        raise UnsuitableError(_NOT_GAUSSIAN)
+
+
+class _Impulses(_GaussianOnly):
     """In place of noise: in run b only draw number `draws[b]` is not zero, and has the size of a standard deviation."""
 
     def __init__(self, draws: IntArray) -> None:
@@ -49,16 +67,23 @@ class _Impulses:
         self.used += count
         return np.asarray(drawn * (IMPULSE * math.sqrt(variance))).reshape(shape)
 
-    def bernoulli(self, probability: Fraction, runs: int) -> BoolArray:
-        raise DeniableError(_NOT_GAUSSIAN)
 
-    def choose(self, eligible: BoolArray) -> IntArray:
-        raise DeniableError(_NOT_GAUSSIAN)
+class _Mixture(_GaussianOnly):
+    """Always the same two sequences of standard normal draws, so much of the one and so much of the other."""
 
-    def race(self, growth: Growth, counts: IntArray, weights: IntArray) -> IntArray:
-        raise DeniableError(_NOT_GAUSSIAN)
+    def __init__(self, one: float, other: float) -> None:
+        self._shares = np.array([one, other])
+        self._rng = np.random.default_rng(0)
+
+    def gaussian(self, variance: Fraction, shape: tuple[int, ...]) -> ExactArray:
+        draws = self._rng.normal(size=(2, *shape))
+        return np.asarray(math.sqrt(variance) * np.tensordot(self._shares, draws, axes=1))
 
 
+_NOT_ADDITIVE = (
+    "the outputs of the counter are not the active counts plus Gaussian noise, afresh after every restart and apart "
+    "for every target, so it cannot be attacked through its outputs; attack it as a black box"
+)
 _NOT_GAUSSIAN = "the counter must draw Gaussian noise and nothing else to be attacked through its outputs"
 
 
@@ -92,10 +117,87 @@ def _noise_response(counter: Counter[Any], rounds: int, draws: tuple[int, ...] |
         outputs, state = counter.step(state, silence, noise)
         response[t] = outputs[:, 0]
     if noise.used != rounds * once.used:
-        raise DeniableError("the counter must draw as often in every round to be attacked through its outputs")
+        raise UnsuitableError("the counter must draw as often in every round to be attacked through its outputs")
     response = np.where(np.abs(response) < 1, 0.0, response) / IMPULSE
     response.flags.writeable = False
     return response
+
+
+def check_counter(counter: Counter[Any], rounds: int) -> None:
+    """Refuse a counter whose outputs are not what the referee and the particles take them for, in so many rounds.
+
+    That is, the active counts plus Gaussian noise that depends on nothing, starts afresh after a restart, and is
+    independent between targets. The counter is run on reports, restarts and noise of our own, so this is no proof: what
+    shows neither there nor in `PROBED_ROUNDS` rounds draw by draw goes unnoticed.
+    """
+    try:
+        _check_counter(counter, rounds)  # type: ignore[arg-type]  # a frozen dataclass, so hashable
+    except DeniableError:
+        raise
+    except FOREIGN_ERRORS as error:
+        raise UnsuitableError(_NOT_ADDITIVE) from error
+
+
+@lru_cache(maxsize=8)
+def _check_counter(counter: Counter[Any], rounds: int) -> None:
+    rng = np.random.default_rng(0)
+    shape = rounds, PROBED_RUNS, PROBED_TARGETS
+    reports = rng.integers(0, 4, shape)
+    audited = one_hot(rng.integers(0, PROBED_TARGETS, rounds * PROBED_RUNS), PROBED_TARGETS).reshape(shape)
+    audited[:, ::2] = False  # every other run lasts
+    counts = _active(reports, audited)
+    silence = np.zeros_like(reports)
+    alone, noisy, noise, other, mixed = (
+        _outputs(counter, stream, audited, _Mixture(*shares))
+        for stream, shares in (
+            (reports, (0, 0)),
+            (reports, (1, 0)),
+            (silence, (1, 0)),
+            (silence, (0, 1)),
+            (silence, (1, -2)),
+        )
+    )
+    tolerance = 1e-5 + 1e-9 * float(np.abs(noise).max())  # outputs are rounded, to 2**-20
+    for found, expected in ((alone, counts), (noisy - noise, counts), (mixed, noise - 2 * other)):
+        if not np.allclose(found, expected, rtol=0, atol=tolerance):
+            raise UnsuitableError(_NOT_ADDITIVE)
+    _check_noise(counter, min(rounds, PROBED_ROUNDS))
+
+
+def _check_noise(counter: Counter[Any], rounds: int) -> None:
+    """The covariance of the outputs of several targets, the first of which is restarted half-way, draw by draw."""
+    half = rounds // 2
+    audited = np.zeros((rounds, 1, PROBED_TARGETS), dtype=np.bool_)
+    audited[half - 1, :, 0] = half > 0
+    once = _Impulses(np.zeros(1, dtype=np.int64))
+    _outputs(counter, np.zeros(audited.shape, dtype=np.int64), audited, once)
+    shape = rounds, once.used, PROBED_TARGETS
+    impulses = _Impulses(np.arange(once.used))
+    outputs = _outputs(counter, np.zeros(shape, dtype=np.int64), np.broadcast_to(audited, shape), impulses) / IMPULSE
+    moves = outputs.transpose(2, 0, 1).reshape(PROBED_TARGETS * rounds, -1)
+    response = noise_response(counter, rounds)
+    law = response @ response.T
+    lasting = [law] * (PROBED_TARGETS - 1)
+    expected = block_diag(law[:half, :half], law[: rounds - half, : rounds - half], *lasting)
+    if not np.allclose(moves @ moves.T, expected, rtol=0, atol=1e-6 * law.max()):
+        raise UnsuitableError(_NOT_ADDITIVE)
+
+
+def _outputs(counter: Counter[Any], reports: IntArray, audited: BoolArray, noise: Any) -> FloatArray:
+    """(T, B, C): what the counter shows of reports (T, B, C), each round followed by the restarts (T, B, C)."""
+    state, outputs = counter.init(*reports.shape[1:]), np.empty(reports.shape)
+    for t, now in enumerate(reports):
+        outputs[t], state = counter.step(state, now, noise)
+        state = counter.restart(state, audited[t])
+    return outputs
+
+
+def _active(reports: IntArray, audited: BoolArray) -> IntArray:
+    counts, active = np.empty_like(reports), np.zeros_like(reports[0])
+    for t, now in enumerate(reports):
+        counts[t] = active + now
+        active = np.where(audited[t], 0, counts[t])
+    return counts
 
 
 def whitener(counter: Counter[Any], rounds: int) -> FloatArray:
@@ -103,6 +205,9 @@ def whitener(counter: Counter[Any], rounds: int) -> FloatArray:
 
     The whitened noise of the first rounds of a run does not depend on how long the run will be.
     """
+    if rounds > counter.horizon:
+        raise DeniableError(f"rounds must be at most the counter's horizon, {counter.horizon}, got {rounds}")
+    check_counter(counter, rounds)
     response = noise_response(counter, rounds)
     return np.asarray(solve_triangular(np.linalg.cholesky(response @ response.T), np.eye(rounds), lower=True))
 
@@ -189,7 +294,7 @@ def play_on_noisy_counts(
 
     `lower_bound` of what is returned is wrong with at most the failure probability.
     """
-    each = -(-check_whole("games", games, least=4) // 4)
+    each = -(-check_games(games) // 4)
     check_failure_probability(failure_probability)
     at_once = max(1, CELLS // np.size(filed))
     scores = []
@@ -207,7 +312,7 @@ def play_on_noisy_counts(
 def counter_of(mechanism: Mechanism[Any]) -> Counter[Any]:
     """The counter of counter auditing; another mechanism has no noisy counts."""
     if not isinstance(mechanism, CounterAuditing):
-        raise DeniableError(f"only counter auditing has noisy counts, got {type(mechanism).__name__}")
+        raise UnsuitableError(f"only counter auditing has noisy counts, got {type(mechanism).__name__}")
     return mechanism.counter
 
 

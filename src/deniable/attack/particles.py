@@ -30,9 +30,10 @@ from numpy.typing import ArrayLike
 from deniable.arrays import BoolArray, FloatArray, IntArray
 from deniable.attack import noisy_counts
 from deniable.attack.likelihood import check_transcripts
-from deniable.attack.noisy_counts import counter_of, noise_response, runs_of, simulate_noisy_counts
+from deniable.attack.noisy_counts import check_counter, counter_of, noise_response, runs_of, simulate_noisy_counts
+from deniable.attack.refusal import FOREIGN_ERRORS, UnsuitableError
 from deniable.counters import Counter
-from deniable.errors import DeniableError, check_whole
+from deniable.errors import check_whole
 from deniable.mechanisms import CounterAuditing, Mechanism
 from deniable.mechanisms.base import one_hot
 from deniable.rules import NO_RULES, no_history
@@ -106,7 +107,7 @@ def can_follow(mechanism: Mechanism[Any]) -> bool:
     """
     try:
         _decoder(_check(mechanism), min(mechanism.counter.horizon, 64))  # type: ignore[attr-defined]
-    except DeniableError:
+    except FOREIGN_ERRORS:  # refusals among them
         return False
     return True
 
@@ -125,7 +126,7 @@ def leak(
     The score, by default the log likelihood ratio by particles, sees the audits (B, T) and nothing else. The referee
     sees the noisy counts and weighs every game with its exact odds instead of the truth: the same mean, from about a
     hundred times fewer games at delta = 0.1. Unbiased, so never above the total variation but by chance, however good
-    or bad the score is. For every Gaussian counter.
+    or bad the score is. For every Gaussian counter that passes `check_counter`.
     """
     each = -(-check_whole("games", games, least=4) // 2)
     sees = score or partial(log_likelihood_ratio, mechanism, not_filed, filed, seed=seed)
@@ -192,21 +193,22 @@ def _map(
 def _check(mechanism: Mechanism[Any]) -> Counter[Any]:
     own = type(mechanism)
     plain = isinstance(mechanism, CounterAuditing) and all(
-        getattr(own, name) is getattr(CounterAuditing, name) for name in ("tally", "draw", "forget")
+        getattr(own, name) is getattr(CounterAuditing, name) for name in ("start", "tally", "draw", "forget")
     )
     if not plain:
-        raise DeniableError(_NO_PARTICLES)
+        raise UnsuitableError(_NO_PARTICLES)
     return counter_of(mechanism)
 
 
 def _decoder(counter: Counter[Any], rounds: int) -> tuple[float, FloatArray]:
     """Sigma, in reports, and the first column (T,) of a Toeplitz decoder whose first entry is 1."""
+    check_counter(counter, rounds)
     later = tuple(sorted({0, 1, rounds // 2, rounds - 1} & set(range(rounds))))
     response = noise_response(counter, rounds, later)
     column = response[:, 0]
     for at, seen in zip(later, response.T, strict=True):
         if column[0] <= 0 or not np.allclose(seen[at:], column[: rounds - at], rtol=0, atol=1e-6 * column[0]):
-            raise DeniableError(_NO_PARTICLES)
+            raise UnsuitableError(_NO_PARTICLES)
     return float(column[0]), column / column[0]
 
 
@@ -222,7 +224,7 @@ def _exponentials(decoder: FloatArray) -> tuple[FloatArray, FloatArray]:
     powers = theta ** np.arange(rounds - 1)[:, None]
     omega = np.linalg.lstsq(powers, decoder[1:], rcond=1e-14)[0]
     if np.abs(powers @ omega - decoder[1:]).max() > COARSEST:
-        raise DeniableError(_NO_PARTICLES)
+        raise UnsuitableError(_NO_PARTICLES)
     return theta, np.asarray(omega, dtype=np.float64)
 
 

@@ -5,17 +5,19 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
 from deniable.attack import OWN_TARGET, Pair, Result, View, find_worst, hard_pairs, moved_pairs, play, strongest
-from deniable.attack.bounds import check_failure_probability
+from deniable.attack.bounds import check_failure_probability, check_games
 from deniable.attack.pairs import STREAMS, moments, moved_report, report_at
 from deniable.cli.attack_chart import draw_chart
 from deniable.cli.options import AsJson, Seed
@@ -39,6 +41,18 @@ class Attack:
     """The same pair, watched only half-way from the report to the end."""
     moved: Result
     """Exactly one of two people filed: the worst such pair."""
+    moved_tried: Sequence[Result]
+
+    @property
+    def broken(self) -> bool:
+        """Whether any of these games refutes what is proven."""
+        own = () if self.own_target is None else (self.own_target,)
+        every = (self.worst, *self.tried, *own, self.prefix, self.moved, *self.moved_tried)
+        return any(result.flagged for result in every)
+
+
+# Statements about a mechanism that share the failure probability: worst stream, own target, half-way, moved.
+STATEMENTS = 4
 
 
 def attack(
@@ -70,7 +84,7 @@ def attack(
     ] = "all",
     games: Annotated[int, typer.Option(metavar="N", help="Games that are played on the worst streams.")] = 10_000,
     failure_probability: Annotated[
-        float, typer.Option(metavar="P", help="How often the column 'at least' may be wrong, in (0, 1).")
+        float, typer.Option(metavar="P", help="How often anything in the table's bounds may be wrong, below 1.")
     ] = 1e-3,
     seed: Seed = 0,
     out: Annotated[
@@ -93,7 +107,7 @@ def attack(
         check_chart(out)
     if delta is not None:
         check_delta(delta)
-    check_whole("games", games, least=4)
+    check_games(games)
     check_whole("seed", seed, least=0)
     check_failure_probability(failure_probability)
     pairs, moved, confidential = _pairs(stream, targets, horizon, seed)
@@ -101,9 +115,9 @@ def attack(
         check_new_file("--out", out)
     names = [name for text in mechanism for name in text.split(",")]
     mechanisms = {name: calibrate(name, pairs[0].n_targets, delta, pairs[0].rounds) for name in names}
-    how = {"games": games, "failure_probability": failure_probability, "seed": seed}
+    how = {"games": games, "failure_probability": failure_probability / (STATEMENTS * len(mechanisms))}
     with _progress(len(names) * (len(pairs) + len(moved) + 4)) as step:
-        found = [_attack(name, one, pairs, moved, how, step=step) for name, one in mechanisms.items()]
+        found = [_attack(name, one, pairs, moved, how, seed=seed, step=step) for name, one in mechanisms.items()]
 
     if out is not None:
         if confidential:
@@ -160,21 +174,24 @@ def _attack(
     moved: Sequence[Pair],
     how: dict[str, Any],
     *,
+    seed: int,
     step: Callable[[], None],
 ) -> Attack:
-    worst, tried = find_worst(mechanism, pairs, **how, done=lambda _: step())
+    # Games of their own for every statement.
+    own_seed, prefix_seed, moved_seed = np.random.SeedSequence(seed).generate_state(3, np.uint64).tolist()
+    worst, tried = find_worst(mechanism, pairs, **how, seed=seed, done=lambda _: step())
     step()
     pair = worst.pair
     half = View(rounds=pair.round + 1 + (pair.rounds - pair.round - 1) // 2)
     own = None
     if strongest(mechanism, pair, OWN_TARGET).name != "black box" or find_spec("sklearn"):
-        own = play(mechanism, pair, view=OWN_TARGET, **how)
+        own = play(mechanism, pair, view=OWN_TARGET, **how, seed=own_seed)
     step()
-    prefix = play(mechanism, pair, view=half, **how)
+    prefix = play(mechanism, pair, view=half, **how, seed=prefix_seed)
     step()
-    worst_moved, _ = find_worst(mechanism, moved, **how, done=lambda _: step())
+    worst_moved, moved_tried = find_worst(mechanism, moved, **how, seed=moved_seed, done=lambda _: step())
     step()
-    return Attack(name, worst, tried, own, prefix, worst_moved)
+    return Attack(name, worst, tried, own, prefix, worst_moved, moved_tried)
 
 
 @contextmanager
@@ -188,11 +205,13 @@ def _progress(total: int) -> Iterator[Callable[[], None]]:
 def _as_json(found: Attack) -> dict[str, Any]:
     return {
         "mechanism": found.mechanism_id,
+        "broken": found.broken,
         "worst": _result(found.worst),
         "tried": [_result(result, roc=False) for result in found.tried],
         "own_target": _result(found.own_target, roc=False) if found.own_target else None,
         "prefix": _result(found.prefix, roc=False),
         "moved_report": _result(found.moved, roc=False),
+        "moved_reports_tried": [_result(result, roc=False) for result in found.moved_tried],
     }
 
 
@@ -205,10 +224,10 @@ def _result(result: Result, *, roc: bool = True) -> dict[str, Any]:
         "sees": result.view.name,
         "games": result.games,
         "failure_probability": result.failure_probability,
-        "leak": result.leak.value,
+        "leak": max(0.0, result.leak.value),
         "standard_error": result.leak.standard_error,
         "exact": result.exact,
-        "advantage": result.advantage,
+        "advantage": max(0.0, result.advantage),
         "tpr": result.event.tpr,
         "fpr": result.event.fpr,
         "lower_bound": result.lower_bound,
@@ -239,9 +258,9 @@ def _show(about: dict[str, Any], found: Sequence[Attack]) -> None:
             one.worst.pair.name,
             one.worst.adversary,
             _measured(one.worst),
-            f"{one.worst.lower_bound:.3f}",
-            f"{one.worst.guarantee.delta:.3f}",
-            _verdict(one.worst),
+            _down(one.worst.lower_bound, 3),
+            _up(one.worst.guarantee.delta, 3),
+            _verdict(one),
         )
         for one in found
     ]
@@ -251,11 +270,11 @@ def _show(about: dict[str, Any], found: Sequence[Attack]) -> None:
         (
             one.mechanism_id,
             _odds(one.worst),
-            _limit(one.worst.guarantee.likelihood_cap),
+            _factor(one.worst.guarantee.likelihood_cap, _up),
             "-" if one.own_target is None else _measured(one.own_target),
             _measured(one.prefix),
             _measured(one.moved),
-            f"{one.moved.guarantee.delta:.3f}",
+            _up(one.moved.guarantee.delta, 3),
         )
         for one in found
     ]
@@ -263,10 +282,10 @@ def _show(about: dict[str, Any], found: Sequence[Attack]) -> None:
     console.print(f"\n{_legend(about['failure_probability'])}")
 
 
-def _verdict(result: Result) -> str:
-    if result.flagged:
+def _verdict(found: Attack) -> str:
+    if found.broken:
         return "BROKEN"
-    return "promises nothing" if result.guarantee.delta == 1 else "as promised"
+    return "promises nothing" if found.worst.guarantee.delta == 1 else "not refuted"
 
 
 def _measured(result: Result) -> str:
@@ -277,27 +296,41 @@ def _measured(result: Result) -> str:
 
 def _odds(result: Result) -> str:
     if result.largest_ratio is None:
-        return f"≥ {max(1.0, result.telling.odds_at_least):.2f}"
-    return _limit(result.largest_ratio)
+        return f"≥ {_factor(max(1.0, result.telling.odds_at_least), _down)}"
+    return _factor(result.largest_ratio, _down)
 
 
-def _limit(odds: float) -> str:
-    if odds > 1e6:
+def _factor(odds: float, rounded: Callable[[float, int], str]) -> str:
+    if math.isinf(odds):
         return "no limit"
-    return f"{odds:,.0f}" if odds >= 100 else f"{odds:.2f}"
+    if odds >= 1e6:
+        return f"{odds:.0e}"
+    return rounded(odds, 0 if odds >= 100 else 2)
+
+
+def _down(value: float, digits: int) -> str:
+    """What is at least so much, rounded down."""
+    return f"{Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_FLOOR):,}"
+
+
+def _up(value: float, digits: int) -> str:
+    """What is at most so much, rounded up; but a delta of 0.1 + 1e-15 is 0.1 to a reader."""
+    return f"{Decimal(f'{value:.9f}').quantize(Decimal(1).scaleb(-digits), ROUND_CEILING):,}"
 
 
 def _legend(failure_probability: float) -> str:
     return (
-        "leak: TPR - FPR of the best test, ± one standard error; without ± it is exact. Half of it is what watching "
-        "adds to the chance of a right guess. at least: a lower bound of it that is wrong with probability "
-        f"{failure_probability:g} at most, from games that had no part in choosing the test. proven: the limit that "
-        "the mechanism promises; BROKEN where the games refute it. odds ×: by how much the most telling course of "
-        "the audits multiplied the odds that the report was filed, in any game; ≥: of a test, with the same "
-        "confidence. own target: the leak where the adversary sees only the audits of its own target; half-way: "
-        "where it stops watching half-way from the report to the end; moved: where it knows that exactly one of two "
-        "people filed, about different targets, and the limit is twice as high. These are the worst streams that were "
-        "found: others may leak more, but never more than is proven."
+        "leak: TPR - FPR of the adversary's test, ± one standard error; without ± it is exact. Half of it is what "
+        "watching adds to the chance of a right guess. at least: the best test has a leak of at least this. proven: "
+        "the limit that the mechanism promises. BROKEN: the games refute it, on any of the streams that were tried or "
+        "in any column. All that stands here as a bound or as BROKEN is wrong with probability "
+        f"{failure_probability:g} at most, taken together. odds ×: by how much the most telling course of the audits "
+        "multiplied the odds that the report was filed, in any game; ≥: of a test. own target: the leak where the "
+        "adversary sees only the audits of its own target, and has mostly to learn from games what they mean, so that "
+        "a better one may gain more; half-way: where it stops watching half-way from the report to the end; moved: "
+        "where it knows that exactly one of two people filed, about different targets, and the limit is twice as "
+        "high. These are the worst streams that were found: others may leak more, but never more than is proven, if "
+        "the proof holds."
     )
 
 
