@@ -8,6 +8,7 @@ import pytest
 
 import deniable as dn
 from deniable.run import FORMAT, identity
+from deniable.state import pack
 
 BAD_ROUNDS: list[tuple[Any, str]] = [
     ([1, 2], "a round has 3 counts"),
@@ -221,3 +222,130 @@ def test_an_interrupted_round_counts_nothing(mechanism: Any) -> None:
     fresh = dn.AuditRun(mechanism, dn.ReplayNoise(bytes(32)))
     assert run.step([1, 1, 0]) == fresh.step([1, 1, 0])
     assert run.save() == fresh.save()
+
+
+COUNTING = [dn.Race(3, 1.5), dn.Race(3, 1.5, rules=dn.Rules(cooldown=1)), dn.Greedy(3)]
+FOLLOWED = [*COUNTING, dn.CounterAuditing.calibrate(3, 0.1, horizon=9)]
+
+
+def named(mechanism: Any) -> str:
+    return f"{type(mechanism).__name__} with {mechanism.rules.cooldown} rounds of rest"
+
+
+@pytest.mark.parametrize("mechanism", FOLLOWED, ids=named)
+def test_active_counts_are_the_reports_since_the_last_audit(mechanism: Any) -> None:
+    run, expected = dn.AuditRun(mechanism, dn.ReplayNoise(bytes(32))), np.zeros(3, dtype=np.int64)
+    for reports in ([2, 1, 0], [0, 0, 0], [0, 3, 1], [1, 1, 1]):
+        audited = run.step(reports)
+        expected += reports
+        expected[audited] = 0
+        assert run.active_counts() == tuple(expected.tolist())
+        assert all(type(count) is int for count in run.active_counts())
+
+
+def test_active_counts_where_the_state_does_not_have_them() -> None:
+    run = dn.AuditRun(dn.CounterAuditing.calibrate(3, 0.1, horizon=9, counter="tree"))
+    with pytest.raises(dn.DeniableError, match="the active counts of CounterAuditing cannot be read off its state"):
+        run.active_counts()
+
+
+@pytest.mark.parametrize("mechanism", FOLLOWED, ids=named)
+def test_the_history_is_that_of_the_audits(mechanism: Any) -> None:
+    run = dn.AuditRun(mechanism, dn.ReplayNoise(bytes(32)))
+    audits = [run.step([1, 0, 2]) for _ in range(5)]
+    history = run.history
+    assert history.rounds == 5
+    assert history.audits[0].tolist() == [audits.count(target) for target in range(3)]
+    last = [
+        max((number for number, audited in enumerate(audits, 1) if audited == target), default=0)
+        for target in (0, 1, 2)
+    ]
+    assert history.last[0].tolist() == last
+    assert history.present[0].all()
+
+
+def test_the_history_cannot_be_changed_from_outside() -> None:
+    run = dn.AuditRun(RACE, dn.ReplayNoise(bytes(32)))
+    run.step([1, 0, 0])
+    run.history.audits[0, 0] += 7
+    assert run.history.audits.sum() == 1
+
+
+@pytest.mark.parametrize("mechanism", FOLLOWED, ids=named)
+def test_an_order_ends_runs_and_closes_no_round(mechanism: Any) -> None:
+    run = dn.AuditRun(mechanism, dn.ReplayNoise(bytes(32)))
+    for _ in range(3):
+        run.step([2, 2, 2])
+    before, counts = run.history, run.active_counts()
+    run.order([2, 0])
+    assert run.rounds == 3
+    assert run.active_counts() == (0, counts[1], 0)
+    assert run.history.audits[0].tolist() == (before.audits[0] + [1, 0, 1]).tolist()
+    assert run.history.since[0].tolist() == [0, before.since[0, 1], 0]
+    run.order([])
+    assert run.active_counts() == (0, counts[1], 0)
+    assert dn.AuditRun.restore(mechanism, run.save()).active_counts() == (0, counts[1], 0)
+
+
+@pytest.mark.parametrize("mechanism", FOLLOWED, ids=named)
+def test_nothing_remains_of_what_was_reported_before_an_order(mechanism: Any) -> None:
+    """`cond:reset`, for audits that were ordered by hand."""
+    run = dn.AuditRun(mechanism, dn.ReplayNoise(bytes(32)))
+    for _ in range(3):
+        run.step([2, 5, 1])
+    run.order([0, 1, 2])
+    assert pack(run._state.private) == pack(mechanism.init().private)
+
+
+def test_an_order_counts_for_the_rules() -> None:
+    run = dn.AuditRun(dn.Race(3, 1.5, rules=dn.Rules(cooldown=2)), dn.ReplayNoise(bytes(32)))
+    run.order([0, 1])
+    assert run.step([50, 50, 0]) == 2  # the others were audited just now
+    late = dn.AuditRun(dn.Race(3, 1.5, rules=dn.Rules(max_gap=3)), dn.ReplayNoise(bytes(32)))
+    late.order([0])
+    assert {late.step([0, 0, 0]), late.step([0, 0, 0]), late.step([0, 0, 0])} == {0, 1, 2}
+
+
+@pytest.mark.parametrize("mechanism", COUNTING, ids=named)
+def test_adopting_a_lost_round_forgets_the_audited(mechanism: Any) -> None:
+    run = dn.AuditRun(mechanism, dn.ReplayNoise(bytes(32)))
+    run.step([2, 2, 2])
+    counts = run.active_counts()
+    assert run.adopt([1]) == [1]
+    assert run.rounds == 2
+    assert run.active_counts() == (counts[0], 0, counts[2])
+    assert run.history.last[0, 1] == 2
+    run.step([0, 0, 0])
+
+
+def test_adopting_a_lost_round_forgets_everything_where_noise_was_lost() -> None:
+    tca = dn.CounterAuditing.calibrate(3, 0.1, horizon=9)
+    run = dn.AuditRun(tca, dn.ReplayNoise(bytes(32)))
+    run.step([2, 2, 2])
+    assert run.adopt([1]) == [0, 1, 2]
+    assert run.active_counts() == (0, 0, 0)
+    assert run.history.audits[0].sum() == 2
+    assert run.history.audits[0, 1] >= 1
+    fresh = dn.AuditRun(tca, dn.ReplayNoise(bytes(32)))
+    again = dn.AuditRun.restore(tca, run.save(), dn.ReplayNoise(bytes(32)))
+    assert [again.step([1, 2, 0]) for _ in range(5)] == [fresh.step([1, 2, 0]) for _ in range(5)]
+
+
+@pytest.mark.parametrize("mechanism", FOLLOWED, ids=named)
+def test_adopting_what_was_drawn_gives_the_same_history(mechanism: Any) -> None:
+    drawn = dn.AuditRun(mechanism, dn.ReplayNoise(bytes(32)))
+    adopting = dn.AuditRun(mechanism)
+    for _ in range(4):
+        adopting.adopt([drawn.step([0, 0, 0])])
+    assert pack(adopting.history) == pack(drawn.history)
+
+
+@pytest.mark.parametrize("deed", [dn.AuditRun.order, dn.AuditRun.adopt])
+def test_targets_that_cannot_be_ordered_or_adopted(deed: Any) -> None:
+    run = dn.AuditRun(dn.Greedy(4))
+    run.remove_targets([3])
+    before = run.save()
+    for target, says in ((4, "target must be in 0..3, got 4"), (-1, "target must be in"), (3, "3 was removed before")):
+        with pytest.raises(dn.DeniableError, match=says):
+            deed(run, [0, target])
+    assert run.save() == before

@@ -10,10 +10,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from deniable.arrays import BoolArray
+from deniable.counters.toeplitz import ToeplitzState
 from deniable.errors import DeniableError, check_whole
 from deniable.mechanisms import Mechanism, State
+from deniable.mechanisms.base import CountMechanism
 from deniable.mechanisms.sparse_race import SparseRace, sparse
 from deniable.noise import ExactNoise, Noise, SystemNoise
+from deniable.rules import History
 from deniable.state import DAMAGED, most_bytes, pack, unpack, with_more_targets
 from deniable.streams import check_round, sparse_round
 
@@ -65,6 +69,20 @@ class AuditRun:
         """The numbers of the targets that take part."""
         return tuple(np.flatnonzero(self._present).tolist())
 
+    @property
+    def history(self) -> History:
+        """What the transcript so far says about the targets. Public."""
+        return self._state.history
+
+    def active_counts(self) -> tuple[int, ...]:
+        """The reports of every target's run, up to the last round closed. Secret."""
+        private = self._state.private
+        if isinstance(private, ToeplitzState):
+            return tuple(int(total) for total in private.reports.sum(axis=0)[0])
+        if isinstance(self.mechanism, CountMechanism):
+            return tuple(private[0].tolist())
+        raise DeniableError(f"the active counts of {type(self.mechanism).__name__} cannot be read off its state")
+
     def step(self, reports: ArrayLike | Mapping[int, int]) -> int:
         """Close a round with one audit; returns the audited target. See `select`."""
         return self.select(reports)[0]
@@ -105,20 +123,51 @@ class AuditRun:
 
         As with `add_targets`, the time must not depend on reports.
         """
-        removed = dict.fromkeys(targets, 1)
-        check_round(removed, len(self._present))
-        for target in removed:
+        gone = self._mask(targets)
+        if self._n_present - gone.sum() < 2:
+            raise DeniableError(
+                f"at least two targets must be left, but {self._n_present} take part and {gone.sum()} would go"
+            )
+        state = self._state
+        history = dataclasses.replace(state.history, present=state.history.present & ~gone)
+        self._state = State(history, self.mechanism.forget(state.private, gone))
+
+    def order(self, targets: Iterable[int]) -> None:
+        """Audit these targets by hand, outside the draw: their runs end here, and no round is closed.
+
+        For the rules they were audited just now. The guarantee covers the order where it does not depend on reports.
+        """
+        ordered = self._mask(targets)
+        state, history = self._state, self._state.history
+        last = np.where(ordered, history.rounds, history.last)
+        history = dataclasses.replace(history, last=last, audits=history.audits + ordered)
+        self._state = State(history, self.mechanism.forget(state.private, ordered))
+
+    def adopt(self, audits: Iterable[int]) -> list[int]:
+        """Close a round with audits that were published, but whose draw was lost together with the state after it.
+
+        Returns the targets whose runs ended.
+
+        No reports are taken in. Noise that is stored between rounds was lost too, and with it the protection of the
+        reports under it, so everything is forgotten then; a mechanism that keeps nothing but counts forgets
+        the audited ones.
+        """
+        audited = self._mask(audits)
+        state = self._state
+        forgotten = audited if isinstance(self.mechanism, CountMechanism) else np.ones_like(audited)
+        self._state = State(state.history.after(audited), self.mechanism.forget(state.private, forgotten))
+        return np.flatnonzero(forgotten).tolist()
+
+    def _mask(self, targets: Iterable[int]) -> BoolArray:
+        """(1, C): these targets, which must take part."""
+        named = dict.fromkeys(targets, 1)
+        check_round(named, len(self._present))
+        for target in named:
             if not self._present[target]:
                 raise DeniableError(f"target {target} was removed before")
-        if self._n_present - len(removed) < 2:
-            raise DeniableError(
-                f"at least two targets must be left, but {self._n_present} take part and {len(removed)} would go"
-            )
         mask = np.zeros((1, len(self._present)), dtype=np.bool_)
-        mask[0, list(removed)] = True
-        state = self._state
-        history = dataclasses.replace(state.history, present=state.history.present & ~mask)
-        self._state = State(history, self.mechanism.forget(state.private, mask))
+        mask[0, list(named)] = True
+        return mask
 
     def save(self) -> bytes:
         """Everything needed to go on later, except the noise. Secret: it holds active counts; encrypt it.
