@@ -1,9 +1,10 @@
 """The benchmarks run, at tiny sizes; nothing is said about time."""
 
 import re
+from contextlib import nullcontext
 
 import pytest
-from benchmarks import counters, engine, race
+from benchmarks import counters, engine, programme, race
 
 
 def test_counters(capsys: pytest.CaptureFixture[str]) -> None:
@@ -29,3 +30,11 @@ def test_race(capsys: pytest.CaptureFixture[str]) -> None:
 def test_engine(capsys: pytest.CaptureFixture[str]) -> None:
     engine.main(runs=3, rounds=20, n_targets=4)
     assert re.search(r"the engine is \d+\.\d times as fast", capsys.readouterr().out)
+
+
+def test_programme(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programme, "postgres", lambda _: nullcontext())
+    programme.main(["--targets", "5", "--rounds", "4", "--reports", "2", "--ends", "2"])
+    out = capsys.readouterr().out
+    assert re.search(r"^\| SQLite \| [\d,]+ \| \d+\.\d \| \d+\.\d \| \d+\.\d\d x \| \d+\.\d \|$", out, re.MULTILINE)
+    assert "PostgreSQL is not installed here" in out

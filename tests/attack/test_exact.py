@@ -80,7 +80,7 @@ def test_bounds_hold_on_all_small_streams(make: Any) -> None:
 @pytest.mark.parametrize(("n_targets", "rounds"), [(2, 6), (3, 4)])
 def test_bounds_hold_on_random_streams(make: Any, n_targets: int, rounds: int) -> None:
     mechanism = make(n_targets, rounds)
-    assert_private(mechanism, worst(mechanism, random_pairs(n_targets, rounds, pairs=200)))
+    assert_private(mechanism, worst(mechanism, random_pairs(n_targets, rounds, pairs=80)))
 
 
 BEYOND = [

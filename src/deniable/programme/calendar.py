@@ -1,0 +1,162 @@
+"""When each round of a programme opens and is due: a public timetable, fixed at the start.
+
+A round is closed at its due time whatever came in, so that nothing can be read from when an audit takes place.
+"""
+
+import datetime
+import re
+from bisect import bisect_left
+from calendar import monthrange
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Self
+from zoneinfo import ZoneInfo, available_timezones
+
+from deniable.errors import DeniableError, check_whole
+
+_LAST_YEAR = 9998  # one year before Python's last, so that no zone's offset leads out of its range
+_FIELDS = {"start", "period", "zone", "time"}
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """Round r is due at `time`, by the clocks of `zone`, on the day `start` + r * `period`.
+
+    `period` is a number of days, weeks or months: 1D, 2W, 1M. Months are counted from `start`, not from the round
+    before: rounds of one month from 31 January on are due on 28 February and 31 March. Where the clocks skip the
+    time, the round is due at the first instant after the gap; where they show it twice, at the first.
+
+    >>> weekly = Calendar(datetime.date(2026, 1, 5), "1W", "Europe/Berlin", datetime.time(9))
+    >>> weekly.due(1).isoformat(), weekly.due(26).isoformat()
+    ('2026-01-12T08:00:00+00:00', '2026-07-06T07:00:00+00:00')
+    """
+
+    start: datetime.date
+    period: str
+    zone: str
+    time: datetime.time = datetime.time()
+
+    def __post_init__(self) -> None:
+        if type(self.start) is not datetime.date or self.start.year >= _LAST_YEAR:
+            raise DeniableError(f"start must be a calendar day before the year {_LAST_YEAR}, got {self.start}")
+        if not isinstance(self.period, str) or not re.fullmatch("[1-9][0-9]{0,3}[DWM]", self.period):
+            raise DeniableError(
+                f"period must be a number of days, weeks or months such as 1D, 2W or 1M, got {self.period}"
+            )
+        if not isinstance(self.zone, str) or self.zone not in _zones():
+            raise DeniableError(f"zone must be the name of a time zone such as Europe/Berlin, got {self.zone}")
+        if not isinstance(self.time, datetime.time) or self.time != _whole_minute(self.time) or self.time.fold:
+            raise DeniableError(f"time must be a plain time of day in hours and minutes, got {self.time}")
+
+    def day(self, round_: int) -> datetime.date:
+        """The day on which the round is due, in the programme's zone. It needs no knowledge of the zone's clocks."""
+        return self._day(check_whole("round", round_, least=1))
+
+    def due(self, round_: int) -> datetime.datetime:
+        """The instant at which the round is due, in UTC."""
+        return self._instant(check_whole("round", round_, least=1))
+
+    def opens(self, round_: int) -> datetime.datetime:
+        """The instant from which on reports belong to the round, in UTC: the due time of the round before.
+
+        The first round opens on the start day, at the same time of day as the others.
+        """
+        return self._instant(check_whole("round", round_, least=1) - 1)
+
+    def rounds_due(self, now: datetime.datetime) -> int:
+        """How many rounds are due at this instant.
+
+        >>> daily = Calendar(datetime.date(2026, 1, 5), "1D", "UTC")
+        >>> daily.rounds_due(datetime.datetime(2026, 1, 8, tzinfo=datetime.UTC))
+        3
+        """
+        # Offsets are below a day, so no round that is due by now belongs to a later day than this.
+        latest = _utc(now).date() + datetime.timedelta(days=1)
+        if self.period.endswith("M"):
+            elapsed = 12 * (latest.year - self.start.year) + latest.month - self.start.month
+        else:
+            elapsed = (latest - self.start).days
+        rounds = max(0, elapsed // self._step)
+        while rounds and self._instant(rounds) > now:
+            rounds -= 1
+        return rounds
+
+    def days_late(self, round_: int, now: datetime.datetime) -> int:
+        """Whole days of 24 hours since the round was due; 0 before."""
+        return max(0, (_utc(now) - self.due(round_)) // datetime.timedelta(days=1))
+
+    def to_dict(self) -> dict[str, str]:
+        """Plain strings, ready for JSON."""
+        return {
+            "start": self.start.isoformat(),
+            "period": self.period,
+            "zone": self.zone,
+            "time": self.time.isoformat("minutes"),
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Any) -> Self:
+        """The calendar that `to_dict` wrote; anything that it would not write is refused."""
+        if not isinstance(stored, dict) or set(stored) != _FIELDS:
+            raise DeniableError("calendar must have the fields start, period, zone and time, and no others")
+        try:
+            start = datetime.date.fromisoformat(stored["start"])
+            time = datetime.time.fromisoformat(stored["time"])
+        except (TypeError, ValueError):
+            raise DeniableError("calendar must have a start written YYYY-MM-DD and a time written HH:MM") from None
+        calendar = cls(start, stored["period"], stored["zone"], time)
+        if calendar.to_dict() != stored:
+            raise DeniableError("calendar must have a start written YYYY-MM-DD and a time written HH:MM")
+        return calendar
+
+    @property
+    def _step(self) -> int:
+        """The period in days or months."""
+        return int(self.period[:-1]) * (7 if self.period.endswith("W") else 1)
+
+    def _day(self, round_: int) -> datetime.date:
+        try:
+            if self.period.endswith("M"):
+                years, month = divmod(self.start.month - 1 + round_ * self._step, 12)
+                year = self.start.year + years
+                day = datetime.date(year, month + 1, min(self.start.day, monthrange(year, month + 1)[1]))
+            else:
+                day = self.start + datetime.timedelta(days=round_ * self._step)
+        except (ValueError, OverflowError):
+            day = datetime.date.max
+        if day.year > _LAST_YEAR:
+            raise DeniableError(f"round must be due by the year {_LAST_YEAR}, but round {round_} is not")
+        return day
+
+    def _instant(self, round_: int) -> datetime.datetime:
+        zone = ZoneInfo(self.zone)
+        wall = datetime.datetime.combine(self._day(round_), self.time, zone)  # fold = 0: the first of two
+        instant = wall.astimezone(datetime.UTC)
+        if instant.astimezone(zone).replace(tzinfo=None) == wall.replace(tzinfo=None):
+            return instant
+        # In a gap: read with the offset after it, the time is before the change; with the one before it, after.
+        before = wall.replace(fold=1).astimezone(datetime.UTC)
+        seconds = range(int((instant - before).total_seconds()))
+        old = before.astimezone(zone).utcoffset()
+        changed = bisect_left(
+            seconds,
+            True,
+            key=lambda second: (before + datetime.timedelta(seconds=second)).astimezone(zone).utcoffset() != old,
+        )
+        return before + datetime.timedelta(seconds=changed)
+
+
+@cache
+def _zones() -> frozenset[str]:
+    """The zones by name; what "localtime" means depends on the machine."""
+    return frozenset(available_timezones() - {"localtime"})
+
+
+def _whole_minute(time: datetime.time) -> datetime.time:
+    return datetime.time(time.hour, time.minute)
+
+
+def _utc(now: datetime.datetime) -> datetime.datetime:
+    if not isinstance(now, datetime.datetime) or now.utcoffset() is None:
+        raise DeniableError(f"now must be a date and time with a time zone, got {now}")
+    return now.astimezone(datetime.UTC)

@@ -1,0 +1,48 @@
+"""What an entry of the transcript does to the targets' runs: the same for the office and for whoever replays it."""
+
+from collections.abc import Collection, Sequence
+
+from deniable.errors import DeniableError
+from deniable.programme.public_state import PublicState
+from deniable.programme.transcript import Entry
+from deniable.run import AuditRun
+
+
+def follow(run: AuditRun, tally: Sequence[int], state: PublicState, entry: Entry) -> tuple[list[int], list[int]]:
+    """Apply an entry that draws nothing; returns the open round's reports after it, and the targets whose runs it
+    ended. `state` is that before the entry.
+    """
+    match entry.kind:
+        case "override":
+            ended = [number_of(state, target) for target in entry.fields["audits"]]
+            run.order(ended)
+        case "targets":
+            ended = [number_of(state, target) for target in entry.fields["removed"]]
+            if entry.fields["added"]:
+                run.add_targets(len(entry.fields["added"]))
+            run.remove_targets(ended)  # after the others joined: how many are left counts at the end
+            tally = [*tally, *(0 for _ in entry.fields["added"])]
+        case _:
+            ended = []
+    return _without(tally, ended), ended
+
+
+def adopt(run: AuditRun, tally: Sequence[int], state: PublicState, entry: Entry) -> tuple[list[int], list[int]]:
+    """Like `follow`, also for an entry whose draw was lost (`AuditRun.adopt`)."""
+    if entry.kind != "round":
+        return follow(run, tally, state, entry)
+    ended = run.adopt(number_of(state, target) for target in entry.fields["audits"])
+    return _without(tally, ended), ended
+
+
+def number_of(state: PublicState, target: str) -> int:
+    """The number of a target that takes part."""
+    number = state.numbers.get(target)
+    if number is None or not state.history.present[0, number]:
+        raise DeniableError(f"no target named {target} takes part; `deniable programme targets list` names them all")
+    return number
+
+
+def _without(tally: Sequence[int], targets: Collection[int]) -> list[int]:
+    gone = set(targets)
+    return [0 if number in gone else count for number, count in enumerate(tally)]

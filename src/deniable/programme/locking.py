@@ -1,0 +1,37 @@
+"""A locked database: it has an id and a key, and perhaps no programme yet."""
+
+import sqlalchemy as sa
+
+from deniable.errors import DeniableError
+from deniable.programme import tables
+from deniable.programme.keys import Key
+from deniable.programme.store import Store
+from deniable.programme.vault import Vault
+
+CHECK = "check"
+
+
+def lock(connection: sa.Connection, programme: str, key: Key) -> Vault:
+    """Bind an empty database to a programme's id and a new key."""
+    master, kdf = key.new()
+    try:
+        vault = Vault(master, programme)
+        connection.execute(sa.insert(tables.lock), {"id": 1, "programme": programme, "kdf": kdf})
+        connection.execute(sa.insert(tables.secrets), {"name": CHECK, "blob": vault.check()})
+    except BaseException:
+        key.discard()
+        raise
+    return vault
+
+
+def unlock(store: Store, key: Key) -> Vault:
+    """The database's secrets can be read with what this returns; refuses another key."""
+    with store.reading() as connection:
+        row = connection.execute(sa.select(tables.lock)).one_or_none()
+        check = connection.execute(sa.select(tables.secrets.c.blob).where(tables.secrets.c.name == CHECK)).scalar()
+    if row is None or check is None:
+        raise DeniableError(f"{store} is damaged: its lock is missing; restore the last backup")
+    vault = Vault(key.master(row.kdf), row.programme)
+    if not vault.matches(bytes(check)):
+        raise DeniableError(f"this is not the key of the programme in {store}")
+    return vault

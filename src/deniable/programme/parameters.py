@@ -1,0 +1,331 @@
+"""Everything public that was fixed when a programme was set up: the content of programme.json."""
+
+import dataclasses
+import hashlib
+import json
+import re
+import unicodedata
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from functools import cached_property
+from numbers import Real
+from typing import Any, Self
+
+from deniable.calibration import gaussian_delta_for_person, race_delta_for_person
+from deniable.counters.toeplitz import ToeplitzCounter
+from deniable.errors import MAX_REPORTS, DeniableError, check_delta, check_whole
+from deniable.guarantee import Guarantee
+from deniable.mechanisms import CounterAuditing, Mechanism, Race, forecast
+from deniable.programme.calendar import Calendar
+from deniable.rules import Rules
+
+FORMAT = "deniable-programme/1"
+LONGEST_NAME = 200
+_TOLERANCE = 1e-9
+
+# Characters that Python calls printable and that show as nothing: fillers, blanks, variation selectors and the like.
+_UNSEEN = re.compile(
+    r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    r"\U00013441\U00013442\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
+)
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "programme": (str,),
+    "name": (str,),
+    "targets": (list,),
+    "mechanism": (str,),
+    "delta": (float,),
+    "horizon": (int, type(None)),
+    "reports_per_person": (int,),
+    "audits": (int,),
+    "max_gap": (int, type(None)),
+    "cooldown": (int,),
+    "weights": (list, str, type(None)),
+    "calendar": (dict,),
+    "public_key": (str,),
+    "commitment": (str,),
+    "oversight": (str, type(None)),
+    "calibrated": (float, int),
+    "format": (str,),
+    "guarantee": (dict,),
+}
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The public parameters of a programme, all of them checked; they never change."""
+
+    programme: str
+    """Its id: 32 random hex characters."""
+    name: str
+    """What the office calls it."""
+    targets: tuple[str, ...]
+    """The names of the targets it starts with, in the order of their numbers."""
+    mechanism: str
+    """`race` or `tca`."""
+    delta: float
+    """Of one report: what the mechanism is calibrated to."""
+    calendar: Calendar
+    public_key: str
+    """Ed25519, 64 hex characters."""
+    commitment: str
+    """Of round 1's seed, 64 hex characters."""
+    horizon: int | None = None
+    """In rounds, for `tca` only, which needs either it or a max_gap."""
+    reports_per_person: int = 1
+    """The guarantee speaks of this many reports of one person."""
+    audits: int = 1
+    """A round."""
+    max_gap: int | None = None
+    cooldown: int = 0
+    weights: tuple[float, ...] | str | None = None
+    """For `race` only: one positive number a target, or `forecast`."""
+    oversight: str | None = None
+    """The age recipient of the oversight body."""
+    calibrated: float | int | None = None
+    """What `delta` comes to: rho for `race`, the variance of the noise for `tca`. It is worked out once, since another
+    computer may differ in the last bits, and all who replay a draw must use the same number.
+    """
+
+    def __post_init__(self) -> None:
+        _check_hex("programme", self.programme, 32)
+        check_name("name", self.name)
+        object.__setattr__(self, "targets", _check_targets(self.targets))
+        if self.mechanism not in ("race", "tca"):
+            raise DeniableError(f"mechanism must be race or tca, got {self.mechanism}")
+        object.__setattr__(self, "delta", check_delta(self.delta))
+        # Plain numbers: those of NumPy have no place in JSON.
+        for field, least in (("reports_per_person", 1), ("audits", 1), ("cooldown", 0)):
+            object.__setattr__(self, field, check_whole(field, getattr(self, field), least))
+        for field in ("horizon", "max_gap"):
+            if getattr(self, field) is not None:
+                object.__setattr__(self, field, check_whole(field, getattr(self, field), least=1))
+        self._check_horizon()
+        if self.reports_per_person > MAX_REPORTS:
+            raise DeniableError(f"reports_per_person must be at most {MAX_REPORTS}, got {self.reports_per_person}")
+        if self.audits > len(self.targets):
+            raise DeniableError(f"audits must be at most the number of targets, {len(self.targets)}, got {self.audits}")
+        if self.max_gap is not None and len(self.targets) > self.audits * self.max_gap:
+            raise DeniableError(
+                f"max_gap = {self.max_gap} cannot be met: {self.audits} audits a round reach at most "
+                f"{self.audits * self.max_gap} targets in that time, got {len(self.targets)}"
+            )
+        object.__setattr__(self, "weights", self._checked_weights())
+        if not isinstance(self.calendar, Calendar):
+            raise DeniableError(f"calendar must be a Calendar, got {type(self.calendar).__name__}")
+        _check_hex("public_key", self.public_key, 64)
+        _check_hex("commitment", self.commitment, 64)
+        if self.oversight is not None and not _matches("age1[02-9ac-hj-np-z]{58}", self.oversight):
+            raise DeniableError("oversight must be an age recipient, age1 and 58 more characters")
+        own = self._worked_out()  # the mechanism has checks of its own
+        if self.calibrated is None:
+            object.__setattr__(self, "calibrated", own)
+        elif type(self.calibrated) is not type(own) or not abs(self.calibrated - own) <= _TOLERANCE * own:
+            raise DeniableError(f"calibrated must be what delta comes to, {own}, got {self.calibrated}")
+
+    def _check_horizon(self) -> None:
+        if self.horizon is not None and self.mechanism == "race":
+            raise DeniableError("horizon is for tca; race holds however long the programme runs")
+        if self.horizon is not None and self.max_gap is not None:
+            raise DeniableError(
+                "give either a horizon or a max_gap for tca, got both; with a max_gap the guarantee has no horizon"
+            )
+
+    @property
+    def rules(self) -> Rules:
+        return Rules(self.max_gap, self.cooldown)
+
+    def built(self) -> Mechanism[Any]:
+        """The mechanism, calibrated, with its rules and weights."""
+        return self._mechanism
+
+    def guarantee(self) -> Guarantee:
+        """What the programme promises a person who files up to `reports_per_person` reports."""
+        return self._mechanism.guarantee().for_reports(self.reports_per_person)
+
+    def to_bytes(self) -> bytes:
+        """programme.json, byte for byte."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        stored = fields | {
+            "format": FORMAT,
+            "calendar": self.calendar.to_dict(),
+            "guarantee": _portable(self.guarantee().to_dict()),
+        }
+        return json.dumps(stored, indent=2, sort_keys=True, ensure_ascii=True).encode("ascii") + b"\n"
+
+    @classmethod
+    def from_bytes(cls, raw: bytes) -> Self:
+        """The parameters that `to_bytes` wrote; anything that it would not write is refused."""
+        stored = _loaded(raw)
+        try:
+            parameters = cls(
+                **{field.name: stored[field.name] for field in dataclasses.fields(cls)}
+                | {"calendar": Calendar.from_dict(stored["calendar"])}
+            )
+        except DeniableError as error:
+            raise DeniableError(f"programme.json cannot be used: {error}") from None
+        if stored["guarantee"] != _portable(parameters.guarantee().to_dict()):
+            raise DeniableError("programme.json states another guarantee than its parameters give")
+        if parameters.to_bytes() != raw:
+            raise DeniableError("programme.json is not written as deniable writes it; it was changed")
+        return parameters
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of programme.json, in hex: what the transcript's chain starts from."""
+        return hashlib.sha256(self.to_bytes()).hexdigest()
+
+    @cached_property
+    def _mechanism(self) -> Mechanism[Any]:
+        if self.mechanism == "tca":
+            horizon = self.max_gap if self.horizon is None else self.horizon
+            assert horizon is not None
+            counter = ToeplitzCounter(horizon, self.calibrated)  # type: ignore[arg-type]
+            return CounterAuditing(len(self.targets), counter, rules=self.rules)
+        weights = forecast if isinstance(self.weights, str) else self.weights
+        return Race(len(self.targets), self.calibrated, weights, rules=self.rules)  # type: ignore[arg-type]
+
+    def _worked_out(self) -> float | int:
+        if self.mechanism == "tca":
+            built = CounterAuditing.calibrate(len(self.targets), self.delta, self.horizon, rules=self.rules)
+            assert isinstance(built.counter, ToeplitzCounter)
+            return built.counter.variance
+        weights = forecast if isinstance(self.weights, str) else self.weights
+        return Race.calibrate(len(self.targets), self.delta, weights=weights, rules=self.rules).rho
+
+    def _checked_weights(self) -> tuple[float, ...] | str | None:
+        if self.weights is None:
+            return None
+        if self.mechanism != "race":
+            raise DeniableError("weights are for race; tca has none")
+        if isinstance(self.weights, str):
+            if self.weights != "forecast":
+                raise DeniableError(f"weights must be numbers or forecast, got {self.weights}")
+            return self.weights
+        if not all(isinstance(weight, Real) and not isinstance(weight, bool) for weight in self.weights):
+            raise DeniableError("weights must be numbers, one for each target, or forecast")
+        try:
+            return tuple(float(weight) for weight in self.weights)
+        except OverflowError:
+            raise DeniableError("weights must be positive numbers, and at least one of them is too large") from None
+
+
+def delta_for(advantage: float, reports_per_person: int, mechanism: str, horizon: int | None = None) -> float:
+    """The largest delta of one report, to nine digits, with which all reports of one person taken together give at
+    most this advantage (`rem:per-whistleblower`).
+
+    `horizon` is for tca: its horizon, or its max_gap. That the mechanism's own guarantee keeps the advantage holds
+    in floating point as well.
+
+    >>> delta_for(0.05, 1, "race"), round(delta_for(0.05, 3, "race"), 4)
+    (0.1, 0.0334)
+    """
+    if mechanism not in ("race", "tca"):
+        raise DeniableError(f"mechanism must be race or tca, got {mechanism}")
+    of_person = race_delta_for_person if mechanism == "race" else gaussian_delta_for_person
+    delta = _nine_digits(of_person(advantage, reports_per_person), ROUND_FLOOR)
+    if reports_per_person == 1:
+        delta = 2.0 * advantage  # exact, and a number that people recognise
+
+    def reached(delta: float) -> float:
+        built = Race.calibrate(2, delta) if mechanism == "race" else CounterAuditing.calibrate(2, delta, horizon)
+        return built.guarantee().for_reports(reports_per_person).advantage
+
+    while reached(delta) > advantage:
+        delta *= 1 - 1e-12
+    return delta
+
+
+def check_name(what: str, name: object) -> str:
+    """The name of a target or of the programme: 1 to 200 printable characters, no space at either end.
+
+    In Unicode's composed form (NFC), and without characters that show as nothing: two names that look the same are
+    the same.
+
+    >>> check_name("target", "Acme ")
+    Traceback (most recent call last):
+    deniable.errors.DeniableError: target must be a name of 1 to 200 printable characters without spaces at the ends,
+    got 'Acme '
+    """
+    if (
+        not isinstance(name, str)
+        or not 1 <= len(name) <= LONGEST_NAME
+        or not name.isprintable()
+        or name != name.strip()
+        or _UNSEEN.search(name)
+    ):
+        came = ascii(name[: LONGEST_NAME + 1]) if isinstance(name, str) else type(name).__name__
+        raise DeniableError(
+            f"{what} must be a name of 1 to {LONGEST_NAME} printable characters without spaces at the ends, got {came}"
+        )
+    if not unicodedata.is_normalized("NFC", name):
+        raise DeniableError(
+            f"{what} must be a name in Unicode NFC, with accents composed: {unicodedata.normalize('NFC', name)!a}, "
+            f"got {name!a}"
+        )
+    return name
+
+
+def caseless(name: str) -> str:
+    """What two names have in common that differ in nothing but case.
+
+    >>> caseless("ASH MILL") == caseless("Ash Mill")
+    True
+    """
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
+
+
+def _check_targets(targets: object) -> tuple[str, ...]:
+    if not isinstance(targets, list | tuple) or len(targets) < 2:
+        raise DeniableError("targets must be a list of at least two names")
+    names = tuple(check_name("target", name) for name in targets)
+    seen: dict[str, str] = {}
+    for name in names:
+        if (other := seen.get(caseless(name))) is not None:
+            came = f"{name} twice" if other == name else f"{other} and {name}, which differ in case alone"
+            raise DeniableError(f"targets must have names of their own, got {came}")
+        seen[caseless(name)] = name
+    return names
+
+
+def _check_hex(what: str, value: object, length: int) -> None:
+    if not _matches(f"[0-9a-f]{{{length}}}", value):
+        raise DeniableError(f"{what} must be {length} lower-case hex characters")
+
+
+def _matches(pattern: str, value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch(pattern, value) is not None
+
+
+def _loaded(raw: bytes) -> dict[str, Any]:
+    """The fields of programme.json, with the types they must have."""
+    try:
+        stored = json.loads(raw.decode("ascii"))
+    except (ValueError, RecursionError):
+        raise DeniableError("programme.json is not JSON as deniable writes it") from None
+    if not isinstance(stored, dict) or stored.get("format") != FORMAT:
+        raise DeniableError(f"programme.json must have format {FORMAT}; it was written by another version")
+    if stored.keys() != _TYPES.keys():
+        missing, unknown = sorted(_TYPES.keys() - stored.keys()), sorted(stored.keys() - _TYPES.keys())
+        wrong = [f"lacks {name}" for name in missing] + [f"has an unknown field {name!a}" for name in unknown]
+        raise DeniableError(f"programme.json {wrong[0]}")
+    for name, types in _TYPES.items():
+        if type(stored[name]) not in types:
+            raise DeniableError(f"programme.json has a value of the wrong type for {name}")
+    return stored
+
+
+def _portable(figures: Any) -> Any:
+    """The figures with every number rounded up to nine digits.
+
+    Two computers may differ in the last bits of a logarithm; programme.json must come out the same on both.
+    """
+    if isinstance(figures, dict):
+        return {name: _portable(value) for name, value in figures.items()}
+    if isinstance(figures, float):
+        return _nine_digits(figures, ROUND_CEILING)
+    return figures
+
+
+def _nine_digits(value: float, rounding: str) -> float:
+    return float(Context(prec=9, rounding=rounding).create_decimal(repr(value)))

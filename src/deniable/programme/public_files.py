@@ -1,0 +1,30 @@
+"""Reading what lies in a public folder. Others may have put it there: it must be an ordinary file of bounded size."""
+
+import os
+import stat
+from pathlib import Path
+
+from deniable.errors import DeniableError
+
+MOST_BYTES = 2**28
+"""Far more than a transcript of a century of daily rounds."""
+
+
+def read_public(path: Path, last: int | None = None) -> bytes:
+    """The file's bytes, or its `last` ones."""
+    descriptor = None
+    try:
+        # Neither a link to another file nor a pipe, which would make us wait, is followed.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise DeniableError(f"{path} must be an ordinary file")
+        if status.st_size > MOST_BYTES:
+            raise DeniableError(f"{path} must have at most {MOST_BYTES} bytes, got {status.st_size}")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            if last is not None:
+                file.seek(max(0, status.st_size - last))
+            return file.read(MOST_BYTES)
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)

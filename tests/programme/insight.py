@@ -1,0 +1,56 @@
+"""A look into a programme's database, past its ledger."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import pyrage
+import sqlalchemy as sa
+
+from deniable.programme import tables
+from deniable.programme.seals import Inputs
+from deniable.programme.store import Store
+
+
+@contextmanager
+def connected(database: str) -> Iterator[sa.Connection]:
+    store = Store(database)
+    try:
+        with store.writing() as connection:
+            yield connection
+    finally:
+        store.dispose()
+
+
+def rows(database: str, table: sa.Table) -> list[dict[str, Any]]:
+    with connected(database) as connection:
+        ordered = sa.select(table).order_by(*table.primary_key.columns)
+        return [dict(row) for row in connection.execute(ordered).mappings()]
+
+
+def everything(database: str) -> dict[str, list[dict[str, Any]]]:
+    """Every row of every table."""
+    return {table.name: rows(database, table) for table in tables.metadata.sorted_tables}
+
+
+def lines_of(database: str) -> list[str]:
+    return [row["line"] for row in rows(database, tables.entries)]
+
+
+def blobs_of(database: str) -> dict[str, bytes]:
+    """Every secret, as it is stored."""
+    return {row["name"]: bytes(row["blob"]) for row in rows(database, tables.secrets)}
+
+
+def put(database: str, blobs: Mapping[str, bytes]) -> None:
+    """Exchange stored secrets."""
+    with connected(database) as connection:
+        for name, blob in blobs.items():
+            connection.execute(sa.update(tables.secrets).where(tables.secrets.c.name == name), {"blob": blob})
+
+
+def unsealed(database: str, identity: pyrage.x25519.Identity, after: int = 0) -> dict[int, Inputs]:
+    """Entry number -> what the round was drawn from, for entries after this one."""
+    with connected(database) as connection:
+        found = connection.execute(sa.select(tables.seals).where(tables.seals.c.entry > after)).all()
+    return {row.entry: Inputs.unsealed(bytes(row.blob), identity) for row in found}

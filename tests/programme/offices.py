@@ -1,0 +1,57 @@
+"""Programmes for tests: an office with a clock of its own."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from deniable.programme.calendar import Calendar
+from deniable.programme.keys import KeyFile
+from deniable.programme.ledger import Programme
+
+TARGETS = ("Ash Mill", "Birch Works", "Cedar Bank", "Dogwood Clinic")
+DAILY = Calendar(date(2026, 1, 5), "1D", "UTC")
+
+
+@dataclass
+class Clock:
+    now: datetime = field(default_factory=lambda: datetime(2026, 1, 5, 12, tzinfo=UTC))
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def tomorrow(self) -> None:
+        self.now += timedelta(days=1)
+
+
+@dataclass
+class Office:
+    """A programme, and what it takes to open it again."""
+
+    database: str
+    key: KeyFile
+    clock: Clock
+    programme: Programme
+
+    def again(self) -> Programme:
+        return Programme.open(self.database, self.key, clock=self.clock)
+
+    def close(self) -> tuple[str, ...]:
+        """Close the open round on its day."""
+        self.clock.now = self.programme.parameters.calendar.due(self.programme.status().open_round)
+        return self.programme.close_round().audits
+
+
+def new_office(database: str, folder: Path, **settings: Any) -> Office:
+    key, clock = KeyFile(folder / "programme.key"), Clock()
+    chosen: dict[str, Any] = {
+        "name": "Test programme",
+        "targets": TARGETS,
+        "mechanism": "race",
+        "delta": 0.1,
+        "calendar": DAILY,
+    }
+    entropy = settings.pop("entropy", None)
+    extra = {} if entropy is None else {"entropy": entropy}
+    programme = Programme.create(database, key, clock=clock, **extra, **(chosen | settings))
+    return Office(database, key, clock, programme)

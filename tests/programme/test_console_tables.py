@@ -1,0 +1,59 @@
+"""What the console keeps, in both databases; it is here because they are."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from tests.programme.insight import connected, everything
+from tests.programme.offices import Clock, new_office
+
+from deniable.errors import DeniableError
+from deniable.programme.keys import KeyFile
+from deniable.programme.store import Store
+from deniable.web import accounts, sessions
+from deniable.web.console import Console
+
+NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
+
+
+def test_a_console_in_either_database(database: str, tmp_path: Path) -> None:
+    """A console where there was none: its first administrator, a session, a token, a deed."""
+    clock = Clock()
+    console = Console.open(database, KeyFile(tmp_path / "console.key"), clock=clock)
+    console.close()
+    console = Console.open(database, KeyFile(tmp_path / "console.key"), clock=clock)
+    with console.store.writing() as connection:
+        link = accounts.invite_first(connection, NOW)
+        assert link is not None
+        person = accounts.accept(connection, link, NOW, name="Ada", password="hash", step=1)
+        cookie = sessions.begin(connection, person.id, NOW)
+        secret = accounts.make_token(connection, "hotline", ["status"])
+        assert accounts.use_code(connection, person.id, 2)
+        assert not accounts.use_code(connection, person.id, 2)
+        accounts.invite(connection, "Berta", "auditor", NOW)
+    console.record(person, "looked around")
+    with console.store.reading() as connection:
+        found = sessions.find(connection, cookie, NOW)
+        assert found is not None
+        assert found.person == person
+        assert accounts.token(connection, secret) is not None
+        assert [one.person.name for one in accounts.listed(connection)] == ["Ada", "Berta"]
+        assert [deed.deed for deed in accounts.activity(connection, 5)] == ["looked around"]
+    assert console.has_people()
+    assert console.programme() is None
+    console.close()
+
+
+def test_a_programme_from_before_the_console_is_brought_up_to_date(database: str, tmp_path: Path) -> None:
+    office = new_office(database, tmp_path)
+    before = everything(database)
+    with connected(database) as connection:
+        for table in ("activity", "tokens", "sessions", "invitations", "people"):
+            connection.execute(sa.text(f"DROP TABLE {table}"))
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0001'"))
+    with pytest.raises(DeniableError, match=r"has layout 0001, .* run: deniable programme upgrade"):
+        office.again()
+    Store(database).upgrade()
+    assert everything(database) == before
+    Console.open(database, office.key).close()

@@ -1,0 +1,171 @@
+"""The draws are the library's own: from the round's reports and its seed they follow again, whatever came between."""
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyrage
+import pytest
+from tests.programme.insight import lines_of, unsealed
+from tests.programme.offices import TARGETS, Office, new_office
+
+from deniable.noise import ReplayNoise
+from deniable.programme.ledger import Programme
+from deniable.programme.oversight import replay
+from deniable.programme.transcript import Entry, parse
+from deniable.programme.verification import verify
+from deniable.run import AuditRun
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "race": {},
+    "race with weights": {"weights": (1.0, 2.0, 0.5, 1.0)},
+    "race with a forecast": {"weights": "forecast"},
+    "race with two audits": {"audits": 2},
+    "race with rules": {"max_gap": 9, "cooldown": 1},
+    "race with everything": {"audits": 2, "max_gap": 7, "cooldown": 2, "weights": "forecast"},
+    "tca": {"mechanism": "tca", "horizon": 40},
+    "tca with rules": {"mechanism": "tca", "max_gap": 9, "cooldown": 1},
+}
+
+
+@dataclass
+class Diary:
+    """What was done, kept apart from the programme: the reports that each draw should have seen."""
+
+    open: Counter[str] = field(default_factory=Counter)
+    active: Counter[str] = field(default_factory=Counter)
+    rounds: list[Counter[str]] = field(default_factory=list)
+
+    def forget(self, targets: Sequence[str]) -> None:
+        for target in targets:
+            del self.open[target], self.active[target]
+
+    def drawn(self, audits: Sequence[str]) -> None:
+        self.rounds.append(self.open)
+        self.active += self.open
+        self.open = Counter()
+        self.forget(audits)
+
+
+def eventful(office: Office, rounds: int, seed: int, *, joining: bool) -> Diary:
+    """Rounds with reports, withdrawals, imports, skips, overrides and changes of targets, and restarts in between."""
+    dice, diary, exported = random.Random(seed), Diary(), list[tuple[str, int, str]]()
+    for number in range(rounds):
+        with closing(office.again()) as programme:
+            present = programme.status().targets
+            filed = Counter({target: dice.randint(1, 4) for target in dice.sample(present, 2)})
+            programme.report(filed)
+            diary.open += filed
+            if number % 3 == 0:
+                target = dice.choice(list(filed))
+                programme.withdraw({target: 1})
+                diary.open -= Counter([target])
+            if number % 4 == 1:
+                target = dice.choice(present)
+                exported.append((f"report {number}", number, target))
+                assert programme.import_reports("hotline", exported) == 1
+                diary.open[target] += 1
+            if number % 5 == 2:
+                target = dice.choice(present)
+                programme.override([target], "an accident", independent=True)
+                diary.forget([target])
+            if number % 5 == 3 and joining:
+                programme.change_targets(
+                    "a reform", independent=True, add=[f"Yard {number}"], remove=[present[number % 3]]
+                )
+                diary.forget([present[number % 3]])
+        with closing(office.again()) as programme:
+            counts = diary.active + diary.open
+            assert +Counter(programme.active_counts()) == +counts
+            office.clock.now = programme.status().due
+            if number % 6 == 4:
+                programme.skip("a holiday", independent=True)
+            else:
+                diary.drawn(programme.close_round().audits)
+    return diary
+
+
+def follow(run: AuditRun, names: list[str], entry: Entry) -> None:
+    """What an entry without a draw does to a run of the library."""
+    if entry.kind == "override":
+        run.order(names.index(target) for target in entry.fields["audits"])
+    elif entry.kind == "targets":
+        names.extend(entry.fields["added"])
+        if entry.fields["added"]:
+            run.add_targets(len(entry.fields["added"]))
+        run.remove_targets(names.index(target) for target in entry.fields["removed"])
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+def test_every_draw_follows_again(database: str, tmp_path: Path, settings: dict[str, Any]) -> None:
+    identity = pyrage.x25519.Identity.generate()
+    office = new_office(database, tmp_path, oversight=str(identity.to_public()), **settings)
+    office.programme.close()
+    diary = eventful(office, rounds=14, seed=1, joining="weights" not in settings or settings["weights"] == "forecast")
+    parameters, sealed = office.programme.parameters, unsealed(database, identity)
+    mechanism, names = parameters.built(), list(TARGETS)
+    run, rounds = AuditRun(mechanism), iter(diary.rounds)
+    entries = [parse(line) for line in lines_of(database)]
+    for entry in entries:
+        if entry.kind != "round":
+            follow(run, names, entry)
+            continue
+        inputs = sealed.pop(entry.number)
+        assert +Counter(dict(zip(names, inputs.reports, strict=True))) == +next(rounds)
+        run = AuditRun.restore(mechanism, run.save(), ReplayNoise(inputs.seed))
+        drawn = run.select(inputs.reports, audits=parameters.audits)
+        assert tuple(names[number] for number in drawn) == entry.fields["audits"]
+    assert not sealed
+    assert not list(rounds)
+    with closing(office.again()) as programme:
+        active = run.active_counts()
+        assert programme.active_counts() == {name: active[names.index(name)] for name in programme.status().targets}
+        # The oversight body comes to the same result, and so does the public as far as it can.
+        assert replay(parameters, entries, programme.seals(), identity).confirmed
+        assert verify(programme.publish(tmp_path / "public"), now=office.clock.now).entries == len(entries)
+
+
+def test_seeds_are_fresh_in_every_round(database: str, tmp_path: Path) -> None:
+    identity = pyrage.x25519.Identity.generate()
+    office = new_office(database, tmp_path, oversight=str(identity.to_public()))
+    for _ in range(10):
+        office.close()
+    seeds = {inputs.seed for inputs in unsealed(database, identity).values()}
+    assert len(seeds) == 10
+
+
+def a_year(database: str, folder: Path) -> None:
+    """Daily rounds with 1,000 targets and 100,000 reports: nothing is lost, and all of it can be verified."""
+    names, rng = [f"Target {number}" for number in range(1000)], np.random.default_rng(1)
+    office = new_office(database, folder, targets=names, audits=3)
+    programme: Programme = office.programme
+    programme.publish(folder / "public")
+    filed, active = 0, Counter[str]()
+    for day in range(365):
+        today = Counter(names[number] for number in rng.zipf(1.5, size=274) % 1000)
+        programme.report(today)
+        filed += today.total()
+        active += today
+        for audited in office.close():
+            del active[audited]
+        if day % 30 == 29:
+            programme.publish()
+    assert filed >= 100_000
+    assert +Counter(programme.active_counts()) == active
+    programme.publish()
+    report = verify(folder / "public", now=office.clock.now)
+    assert (report.rounds, report.overdue, report.page) == (365, (), "matches")
+
+
+def test_a_year(tmp_path: Path) -> None:
+    a_year(str(tmp_path / "programme.db"), tmp_path)
+
+
+@pytest.mark.long
+def test_a_year_in_postgresql(postgres: str, tmp_path: Path) -> None:
+    a_year(postgres, tmp_path)
