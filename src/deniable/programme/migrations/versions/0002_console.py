@@ -1,0 +1,62 @@
+"""Who may work with the programme in the console."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade() -> None:
+    op.create_table(
+        "people",
+        sa.Column("id", sa.Text, primary_key=True),
+        sa.Column("name", sa.Text, nullable=False, unique=True),
+        sa.Column("role", sa.Text, nullable=False),
+        sa.Column("password", sa.Text, nullable=False, comment="Argon2id"),
+        sa.Column("generation", sa.Integer, nullable=False, comment="of the one-time codes"),
+        sa.Column("last_code", sa.Integer, nullable=False, comment="the half minute of the last code accepted"),
+        sa.Column("disabled", sa.Integer, nullable=False),
+        sqlite_strict=True,
+    )
+    op.create_table(
+        "invitations",
+        sa.Column("digest", sa.Text, primary_key=True, comment="SHA-256 of what the link ends in"),
+        sa.Column(
+            "person", sa.Text, nullable=False, unique=True, comment="the id of who is invited, or of who has new codes"
+        ),
+        sa.Column("name", sa.Text, nullable=False),
+        sa.Column("role", sa.Text, nullable=False),
+        sa.Column("generation", sa.Integer, nullable=False),
+        sa.Column("until", sa.Integer, nullable=False, comment="minutes since 1970"),
+        sqlite_strict=True,
+    )
+    op.create_table(
+        "sessions",
+        sa.Column("digest", sa.Text, primary_key=True, comment="SHA-256 of the cookie"),
+        sa.Column("person", sa.Text, sa.ForeignKey("people.id"), nullable=False),
+        sa.Column("began", sa.Integer, nullable=False, comment="minutes since 1970"),
+        sa.Column("used", sa.Integer, nullable=False, comment="minutes since 1970"),
+        sqlite_strict=True,
+    )
+    op.create_table(
+        "tokens",
+        sa.Column("id", sa.Text, primary_key=True),
+        sa.Column("name", sa.Text, nullable=False, unique=True),
+        sa.Column("digest", sa.Text, nullable=False, unique=True, comment="SHA-256 of the token"),
+        sa.Column("scopes", sa.Text, nullable=False),
+        sqlite_strict=True,
+    )
+    op.create_table(
+        "activity",
+        sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("day", sa.Text, nullable=False),
+        sa.Column("who", sa.Text, nullable=False),
+        sa.Column("deed", sa.Text, nullable=False),
+        sqlite_strict=True,
+    )
+
+
+def downgrade() -> None:
+    for table in ("activity", "tokens", "sessions", "invitations", "people"):
+        op.drop_table(table)

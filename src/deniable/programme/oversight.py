@@ -1,0 +1,171 @@
+"""What the oversight body does with its key: run every round again and see whether its audits follow.
+
+It shows that each audit follows from the reports the office says it had and from a seed fixed beforehand. It does not
+show that those reports are the ones that came in: compare them with the hotline's own records.
+"""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyrage
+
+from deniable.errors import DeniableError
+from deniable.noise import ReplayNoise
+from deniable.programme.following import adopt, follow
+from deniable.programme.parameters import Parameters
+from deniable.programme.public_state import PublicState
+from deniable.programme.seals import Inputs
+from deniable.programme.transcript import Entry, commitment
+from deniable.run import AuditRun
+
+Seals = Mapping[int, bytes]
+"""Entry number -> the sealed inputs of the round that the entry closed."""
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """How far the transcript follows from the sealed inputs."""
+
+    rounds: int
+    """Rounds whose audits follow."""
+    unchecked: tuple[int, ...]
+    """Rounds that could not be drawn again, since the office lost their inputs before it handed them over."""
+    failed: int | None = None
+    """The first round that does not follow; None if there is none."""
+    why: str | None = None
+
+    @property
+    def confirmed(self) -> bool:
+        return self.failed is None and not self.unchecked
+
+
+def replay(
+    parameters: Parameters, entries: Sequence[Entry], seals: Seals, identity: pyrage.x25519.Identity
+) -> Replayed:
+    """Run every round again, up to the first that does not follow. The entries must have been verified before.
+
+    Rounds whose records the office says it lost are checked as well where their seals were handed over in time.
+    """
+    recoveries = {entry.fields["lost"] for entry in entries if entry.kind == "recovery"}
+    kept: dict[int, tuple[bytes, PublicState]] = {}  # the run when these rounds opened: what a backup had
+    state, confirmed, unchecked = PublicState.start(parameters), 0, list[int]()
+    run: AuditRun | None = AuditRun(parameters.built())
+    for entry in entries:
+        if state.open_round in recoveries and state.open_round not in kept and run is not None:
+            kept[state.open_round] = run.save(), state
+        after = state.after(entry)  # refuses what does not follow on the entry before
+        if entry.kind == "recovery":
+            run = _recovered(kept.get(entry.fields["lost"]), entries[: entry.number])
+        elif entry.kind != "round":
+            if run is not None:
+                follow(run, [0] * len(state.targets), state, entry)
+        elif run is None or (entry.number not in seals and _is_lost(entry, entries)):
+            run = None
+            unchecked.append(entry.round)
+        else:
+            why, run = _redrawn(run, state, entry, seals, identity)
+            if why is not None:
+                return Replayed(confirmed, tuple(unchecked), entry.round, why)
+            confirmed += 1
+        state = after
+    return Replayed(confirmed, tuple(unchecked))
+
+
+def _is_lost(entry: Entry, entries: Sequence[Entry]) -> bool:
+    """Whether the office says later that it lost this round's records."""
+    return any(later.kind == "recovery" and later.fields["lost"] <= entry.round for later in entries[entry.number :])
+
+
+def _recovered(kept: tuple[bytes, PublicState] | None, before: Sequence[Entry]) -> AuditRun | None:
+    """The run with which the office went on: that of its backup, and what was published since."""
+    if kept is None:
+        return None
+    saved, state = kept
+    run = AuditRun.restore(state.parameters.built(), saved)
+    for entry in before[state.entries :]:
+        if entry.kind != "recovery":
+            adopt(run, [0] * len(state.targets), state, entry)
+        state = state.after(entry)
+    return run
+
+
+def _redrawn(
+    run: AuditRun, state: PublicState, entry: Entry, seals: Seals, identity: pyrage.x25519.Identity
+) -> tuple[str | None, AuditRun]:
+    """Why the round does not follow from its inputs, None if it does; and the run after it."""
+    try:
+        inputs = _inputs(state, entry, seals, identity)
+    except DeniableError as error:
+        return str(error), run
+    again = AuditRun.restore(run.mechanism, run.save(), ReplayNoise(inputs.seed))
+    drawn = again.select(inputs.reports, audits=state.parameters.audits)
+    if tuple(state.targets[number] for number in drawn) != entry.fields["audits"]:
+        return "its audits do not follow from its reports and its seed", run
+    return None, again
+
+
+def _inputs(state: PublicState, entry: Entry, seals: Seals, identity: pyrage.x25519.Identity) -> Inputs:
+    """The round's inputs, if they are those that the transcript speaks of."""
+    seal = seals.get(entry.number)
+    if seal is None:
+        raise DeniableError("its sealed inputs are missing")
+    if hashlib.sha256(seal).hexdigest() != entry.fields["sealed"]:
+        raise DeniableError("its sealed inputs are not those whose hash is in the transcript")
+    inputs = Inputs.unsealed(seal, identity)
+    if inputs.round != entry.round or len(inputs.reports) != len(state.targets):
+        raise DeniableError("its sealed inputs are those of another round")
+    if commitment(state.parameters.programme, entry.round, inputs.seed) != state.commitment:
+        raise DeniableError("its seed is not the one that was committed to")
+    return inputs
+
+
+def counts(
+    parameters: Parameters, entries: Sequence[Entry], seals: Seals, identity: pyrage.x25519.Identity
+) -> Iterator[tuple[int, str, int]]:
+    """(round, target, reports) of every report count above 0: what to compare with the hotline's own records."""
+    state = PublicState.start(parameters)
+    for entry in entries:
+        if entry.kind == "round" and entry.number in seals:
+            for target, number in zip(state.targets, _inputs(state, entry, seals, identity).reports, strict=True):
+                if number:
+                    yield entry.round, target, number
+        state = state.after(entry)
+
+
+def write_seals(seals: Seals, path: Path) -> None:
+    """One new file for the oversight body; who does not have its key can read nothing in it."""
+    lines = [json.dumps({"entry": number, "sealed": base64.b64encode(seal).decode()}) for number, seal in seals.items()]
+    try:
+        with path.open("x", encoding="ascii") as file:
+            file.writelines(f"{line}\n" for line in lines)
+    except OSError as error:
+        raise DeniableError(f"cannot write {path}: {error.strerror}") from None
+
+
+def read_seals(path: Path) -> Seals:
+    """What `write_seals` wrote."""
+    try:
+        stored = [json.loads(line) for line in path.read_text(encoding="ascii").splitlines()]
+        return {line["entry"]: base64.b64decode(line["sealed"], validate=True) for line in stored}
+    except OSError as error:
+        raise DeniableError(f"cannot read {path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError):
+        raise DeniableError(f"{path} is not a file of sealed rounds that deniable wrote") from None
+
+
+def read_identity(path: Path) -> pyrage.x25519.Identity:
+    """The oversight body's private key, as `age-keygen` writes it."""
+    try:
+        found = re.search("^AGE-SECRET-KEY-1[0-9A-Z]+$", path.read_text(encoding="ascii"), re.MULTILINE)
+        if found is not None:
+            return pyrage.x25519.Identity.from_str(found[0])
+    except OSError as error:
+        raise DeniableError(f"cannot read the key file {path}: {error.strerror}") from None
+    except (ValueError, pyrage.IdentityError):
+        pass
+    raise DeniableError(f"{path} holds no age private key, a line that begins with AGE-SECRET-KEY-1")
