@@ -3,8 +3,11 @@
 from pathlib import Path
 
 import pytest
+from tests.cli.programmes import Desk
 from tests.cli.running import GOOD, Result, Run
+from tests.programme.offices import Clock
 
+from deniable.cli import programme_options
 from deniable.cli.main import main
 
 
@@ -38,3 +41,21 @@ def long_reports(tmp_path: Path) -> Path:
     path = tmp_path / "long.csv"
     path.write_text("acme,bravo,charlie,delta\n" + "0,0,0,0\n" * 200, encoding="utf-8")
     return path
+
+
+@pytest.fixture
+def desk(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """An office with nothing on its desk, at noon of 5 January 2026."""
+    clock = Clock()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(programme_options, "now", clock)
+    for name in ("DATABASE", "KEY", "PASSPHRASE", "NEW_PASSPHRASE"):
+        monkeypatch.delenv(f"DENIABLE_{name}", raising=False)
+    return Desk(run, tmp_path, clock)
+
+
+@pytest.fixture
+def office(desk: Desk) -> Desk:
+    """An office with a programme of daily rounds."""
+    desk.init()
+    return desk

@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 from typer.main import get_command
 
 from deniable.cli.attack import attack
 from deniable.cli.audit import audit
 from deniable.cli.evaluate import evaluate
+from deniable.cli.options import Command
 from deniable.cli.plan import plan
+from deniable.cli.programme import programme
 from deniable.cli.reproduce import reproduce
+from deniable.cli.serve import serve
 from deniable.cli.simulate import simulate
 from deniable.errors import DeniableError
 
@@ -29,19 +31,14 @@ UsageError: Any = typer.BadParameter.__base__
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-class Command(TyperCommand):
-    """A command whose usage line names its arguments without the braces of newer versions of Typer."""
-
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
-
-
 app.command(cls=Command)(audit)
 app.command(cls=Command)(plan)
 app.command(cls=Command)(simulate)
 app.command(cls=Command)(evaluate)
 app.command(cls=Command)(reproduce)
 app.command(cls=Command)(attack)
+app.add_typer(programme)
+app.command(cls=Command)(serve)
 
 
 def _version(wanted: bool) -> None:

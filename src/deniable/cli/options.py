@@ -1,8 +1,10 @@
-"""Options that several commands have, in the same words."""
+"""What several commands have: their usage line, and options in the same words."""
 
-from typing import Annotated
+import re
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 Audits = Annotated[int, typer.Option(metavar="N", help="Audits a round.")]
@@ -14,3 +16,15 @@ Seed = Annotated[int, typer.Option(metavar="N", help="The same seed gives the sa
 Workers = Annotated[
     int | None, typer.Option(metavar="N", help="Processes; as many as the machine has cores by default.")
 ]
+
+
+class Command(TyperCommand):
+    """A command whose usage line names its arguments without the braces of newer versions of Typer."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return [re.sub("[{}]", "", piece) for piece in super().collect_usage_pieces(ctx)]
+
+
+def as_options(message: str) -> str:
+    """The message with the names of Python as they are typed here: max_gap is --max-gap."""
+    return re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", lambda name: f"--{name[0].replace('_', '-')}", message)

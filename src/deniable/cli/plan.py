@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -14,7 +13,7 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
-from deniable.cli.options import AsJson, Audits, Cooldown, MaxGap
+from deniable.cli.options import AsJson, Audits, Cooldown, MaxGap, as_options
 from deniable.cli.plan_chart import CHART_REPORTS, draw_chart
 from deniable.counters import GaussianCounter
 from deniable.errors import DeniableError
@@ -117,7 +116,7 @@ def plan(
             reports_per_person=reports_per_person,
         )
     except DeniableError as error:
-        raise DeniableError(_as_options(str(error))) from None
+        raise DeniableError(as_options(str(error))) from None
     if chart is not None:
         check_chart(chart)
     if runs is None:
@@ -139,11 +138,6 @@ def plan(
         print(json.dumps(_document(office, options, runs), indent=1, allow_nan=False))
     else:
         _show(office, options, runs)
-
-
-def _as_options(message: str) -> str:
-    """The message with the names of Python as they are typed here: max_gap is --max-gap."""
-    return re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", lambda name: f"--{name[0].replace('_', '-')}", message)
 
 
 # JSON

@@ -1,0 +1,67 @@
+"""How the commands of a programme tell what happened."""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from shutil import get_terminal_size
+from textwrap import fill
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from deniable.programme.calendar import Calendar
+from deniable.programme.standing import effect
+from deniable.programme.transcript import Entry
+
+
+def answer(as_json: bool, document: Mapping[str, Any], *texts: str, wrap: bool = True) -> None:
+    """Print the document, or the texts: a paragraph is wrapped, a line that is indented stays as it is."""
+    if as_json:
+        print(json.dumps(document, indent=1, allow_nan=False))
+        return
+    width = min(100, get_terminal_size().columns)
+    for text in texts:
+        # No word is broken: it may be a path that is copied.
+        paragraph = fill(text, width, break_long_words=False, break_on_hyphens=False)
+        print(text if not wrap or text.startswith(" ") else "\n" * text.startswith("\n") + paragraph.lstrip())
+
+
+def local(calendar: Calendar, moment: datetime) -> str:
+    """The moment by the programme's own clocks."""
+    return f"{moment.astimezone(ZoneInfo(calendar.zone)):%Y-%m-%d %H:%M} ({calendar.zone})"
+
+
+def due(calendar: Calendar, round_: int) -> str:
+    return f"Round {round_} is due at {local(calendar, calendar.due(round_))}."
+
+
+def count(number: int, thing: str, things: str | None = None) -> str:
+    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
+
+
+def told(entry: Entry) -> str:
+    """An entry in a sentence or two, with its reason and what it means for the guarantee."""
+    reason = entry.fields["reason"]
+    why = "" if reason is None else f" Reason: {reason}{'' if reason.endswith(('.', '!', '?')) else '.'}"
+    return f"Entry {entry.number}, round {entry.round}: {_deed(entry)}.{why} {effect(entry)}"
+
+
+def document(entry: Entry) -> dict[str, Any]:
+    common = {"entry": entry.number, "kind": entry.kind, "round": entry.round}
+    return {**common, **entry.fields, "effect": effect(entry)}
+
+
+def _deed(entry: Entry) -> str:
+    fields = entry.fields
+    match entry.kind:
+        case "round" | "override":
+            by_hand = ", ordered by hand" if entry.kind == "override" else ""
+            return f"audit of {', '.join(fields['audits'])}{by_hand}"
+        case "targets":
+            changes = {"joined": fields["added"], "left": fields["removed"]}
+            return "; ".join(f"{', '.join(names)} {deed}" for deed, names in changes.items() if names)
+        case "not-carried-out":
+            return f"the audit of {fields['target']} in round {fields['of']} was not carried out"
+    return _DEEDS[entry.kind]
+
+
+_DEEDS = {"skip": "skipped", "recovery": "the office went on from a backup", "end": "the programme ended"}

@@ -1,0 +1,197 @@
+"""`deniable programme`: publishing, verifying, backups, keys, and the end."""
+
+import io
+import shutil
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from tests.cli.programmes import INDEPENDENT, NAMES, Desk
+from tests.cli.running import assert_refused
+
+PASSPHRASE = "correct horse battery"
+
+
+# Publishing and verifying
+
+
+def test_publish_needs_a_folder_once_and_no_key(office: Desk) -> None:
+    Path("programme.key").rename("elsewhere")
+    assert_refused(office("publish"), "--out FOLDER")
+    assert office.json("publish", "--out", "public") == {"folder": str(office.folder / "public"), "entries": 0}
+    Path("elsewhere").rename("programme.key")
+    office.close()
+    assert office.done("publish").startswith("Published, with 1 entry, in\n")
+    assert {path.name for path in Path("public").iterdir()} >= {"index.html", "transcript.jsonl", "programme.json"}
+
+
+def test_verify_says_what_was_checked_and_what_to_look_at(office: Desk) -> None:
+    office.close()
+    office.done("override", "Ash Mill", "--reason", "an accident", "--because-of-reports")
+    office.done("publish", "--out", "public")
+    out = office.done("verify", "public")
+    for words in (
+        "Site visits: 1 round closed, 2 entries. Checked, and in order:",
+        "  every entry follows on the one before, and the office signed the last",
+        "index.html says what the transcript says.",
+        "Worth a look\nEntry 2, round 2: audit of Ash Mill, ordered by hand. Reason: an accident.",
+        "The guarantee holds for reports filed from round 3 on.",
+    ):
+        assert words in out.replace(" \n", " ")
+    document = office.json("verify", "public")
+    assert (document["entries"], document["page"], document["against"]) == (2, "matches", None)
+    assert f"  {document['public_key']}\n  {document['head']}\n" in out
+
+
+def test_verify_warns_without_failing(office: Desk) -> None:
+    """The programme's rounds have been due for long by the real clock, and the page was changed."""
+    office.done("publish", "--out", "public")
+    with Path("public/index.html").open("a", encoding="utf-8") as page:
+        page.write("<!-- -->")
+    out = office.done("verify", "public")
+    assert "WARNING: rounds 1 to " in out
+    assert "WARNING: index.html is not the page" in out
+
+
+def test_verify_refuses_what_was_changed(office: Desk) -> None:
+    audited = office.close()["audits"][0]
+    office.done("publish", "--out", "public")
+    other = next(name for name in NAMES if name != audited)
+    transcript = Path("public/transcript.jsonl")
+    transcript.write_text(transcript.read_text("ascii").replace(audited, other), "ascii")
+    assert_refused(office("verify", "public"), "entry 1")
+    assert_refused(office("verify", "nowhere"), "cannot be read")
+
+
+def test_verify_against_an_earlier_copy(office: Desk) -> None:
+    office.done("publish", "--out", "public")
+    shutil.copytree("public", "earlier")
+    head = office.json("verify", "earlier")["head"]
+    office.close()
+    office.done("publish")
+    for earlier in ("earlier", "earlier/transcript.jsonl", head, head.upper()):
+        assert "everything in the earlier transcript is still there" in office.done(
+            "verify", "public", "--against", earlier
+        )
+    assert_refused(office("verify", "earlier", "--against", "public"), "wrong order")
+    assert_refused(office("verify", "public", "--against", "0" * 64), "rewritten")
+
+
+# Backups
+
+
+def test_a_backup_older_than_what_was_published_goes_on_in_public(office: Desk) -> None:
+    office.done("publish", "--out", "public")
+    office.done("backup", "monday")
+    drawn = office.close()["audits"]
+    office.done("publish")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DENIABLE_DATABASE", "new.db")
+        patch.setenv("DENIABLE_KEY", "programme.key")
+        office.done("restore", "monday")
+        assert "has more, so see deniable programme recover" in " ".join(office.done("status").split())
+        assert_refused(office("close-round"), "behind what was published")
+        out = office.done("recover", "--public", "public", "--reason", "the disk broke")
+        assert out.startswith("Entry 2, round 2: the office went on from a backup. Reason: the disk broke.")
+        assert "Round 2 is due at 2026-01-07" in out
+        assert office.json("close-round")["audits"] == drawn
+        assert_refused(office("recover", "--public", "public", "--reason", "x"), "nothing is lost")
+        office.done("publish")
+        assert office.json("verify", "public")["entries"] == 2
+
+
+def test_a_backup_from_before_the_first_publication(office: Desk) -> None:
+    """Without a folder to compare with, a database that was restored would draw published rounds again."""
+    office.done("backup", "monday")
+    office.close()
+    office.done("publish", "--out", "public")
+    new = ("--database", "new.db", "--json")
+    assert_refused(office("restore", "monday", *new), "--public FOLDER", "--never-published")
+    assert_refused(office("restore", "monday", "--public", "public", "--never-published", *new), "got both")
+    assert not Path("new.db").exists()
+    office.done("restore", "monday", "--public", "public", *new)
+    assert_refused(office("close-round", "--database", "new.db", "--key", "programme.key"), "behind what was published")
+    office.done("restore", "monday", "--never-published", "--database", "third.db")
+    assert office.json("status", "--database", "third.db")["folder"] is None
+
+
+def test_the_help_says_what_may_be_entered_again_and_what_a_source_is(office: Desk) -> None:
+    recover = " ".join(office.done("recover", "--help").split())
+    assert "only reports about targets that were not audited since they were filed may be entered again" in recover
+    assert "with tca none that was filed before the recovery" in recover
+    assert "Each account or site needs a name of its own" in " ".join(office.done("import", "--help").split())
+
+
+def test_what_is_no_backup_is_refused(office: Desk) -> None:
+    assert_refused(office("restore", "nowhere", "--database", "new.db"), "cannot read the backup")
+    assert_refused(office("restore", "programme.db", "--database", "new.db"), "not a whole backup")
+    assert not Path("new.db").exists()
+
+
+# Keys
+
+
+def test_a_new_key_file_takes_the_place_of_the_old(office: Desk) -> None:
+    office.done("report", "Ash Mill")
+    out = office.done("rekey", "--new-key", "new.key")
+    assert f"  --key {office.folder / 'new.key'}\n" in out
+    assert f"Then destroy {office.folder / 'programme.key'}." in " ".join(out.split())
+    assert_refused(office("report", "Ash Mill"), "this is not the key")
+    office.done("report", "Ash Mill", "--key", "new.key")
+    assert_refused(office("rekey", "--key", "new.key"), "got neither")
+    assert_refused(office("rekey", "--key", "new.key", "--new-key", "x", "--new-passphrase"), "got both")
+    assert_refused(office("rekey", "--key", "new.key", "--new-key", "programme.key"), "exists already")
+    office.done("report", "Ash Mill", "--key", "new.key")
+
+
+def test_a_key_file_gives_way_to_a_passphrase(office: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DENIABLE_NEW_PASSPHRASE", "too short")
+    assert_refused(office("rekey", "--new-passphrase"), "at least 12 characters")
+    monkeypatch.setenv("DENIABLE_NEW_PASSPHRASE", PASSPHRASE)
+    assert "\n  --passphrase\n" in office.done("rekey", "--new-passphrase")
+    monkeypatch.setenv("DENIABLE_PASSPHRASE", PASSPHRASE)
+    office.done("report", "Ash Mill")
+
+
+# The database's layout, and the end
+
+
+def test_upgrade_is_for_a_programme_of_another_layout(office: Desk) -> None:
+    assert office.json("upgrade") == {"upgraded": True}
+    assert_refused(office("upgrade", "--database", "nowhere.db"), "there is no programme")
+    assert not Path("nowhere.db").exists()
+    engine = sa.create_engine("sqlite:///programme.db")
+    with engine.begin() as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+    engine.dispose()
+    assert_refused(office("status"), "layout 9999")
+    assert_refused(office("upgrade"), "version")
+
+
+@pytest.mark.parametrize("typed", ["", "Site visit\n"])
+def test_the_end_must_be_meant(office: Desk, monkeypatch: pytest.MonkeyPatch, typed: str) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    code, out, err = office("end", "--reason", "the law was repealed")
+    assert (code, out) == (2, "")
+    assert err.endswith("error: that is not the programme's name, Site visits; nothing was changed\n")
+    assert not office.json("status")["ended"]
+
+
+def test_the_end_is_public_and_for_good(office: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    office.done("publish", "--out", "public")
+    monkeypatch.setattr("sys.stdin", io.StringIO("Site visits\n"))
+    code, out, _ = office("end", "--reason", "the law was repealed")
+    assert code == 0
+    assert out.startswith("Entry 1, round 1: the programme ended. Reason: the law was repealed.")
+    office.clock.tomorrow()
+    for command in (["report", "Ash Mill"], ["close-round"], ["skip", "--reason", "x", INDEPENDENT],
+                    ["end", "--reason", "again", "--yes"], ["status", "--counts"]):  # fmt: skip
+        assert_refused(office(*command), "the programme has ended")
+    assert "The programme has ended" in office.done("status")
+    assert office.json("status")["open_round"] is None
+    office.done("publish")
+    assert office.json("verify", "public")["ended"]
+
+
+def test_yes_is_for_machines(office: Desk) -> None:
+    assert office.json("end", "--reason", "the law was repealed", "--yes")["kind"] == "end"
