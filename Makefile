@@ -1,4 +1,5 @@
-# Two commands: `make demo` shows what deniable does, `make test` proves it. Both set up what they need.
+# Two commands: `make demo` shows what deniable does, `make test` proves it. Both set up what they need. `make console`
+# opens the console.
 PYTHON ?= python3
 # mkdocs-material prints half a page about MkDocs 2 at every build; we stay with MkDocs 1.
 export NO_MKDOCS_2_WARNING := 1
@@ -8,10 +9,14 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 CORE := $(VENV)/.core
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all lint docs clean
+.PHONY: demo console test test-all lint docs screenshots clean
 
 demo: $(CORE)
 	$(BIN)/python examples/office_year.py
+
+# The console, with an invented programme; nothing is kept when it ends.
+console: $(VENV)/.console
+	$(BIN)/deniable serve --demo
 
 test: lint
 	$(BIN)/pytest -n 2
@@ -29,15 +34,24 @@ lint: $(READY)
 docs: $(READY)
 	$(BIN)/mkdocs serve
 
+# The pictures of docs/howto/console.md, taken anew.
+screenshots: $(READY)
+	DENIABLE_SCREENSHOTS=docs/images $(BIN)/pytest -m long tests/web/test_browser.py -k pictures
+
 # What deniable itself needs.
 $(CORE): pyproject.toml constraints.txt scripts/setup
 	scripts/setup $(PYTHON) $(VENV)
 	$(PIP) -e .
 	touch $@
 
+$(VENV)/.console: $(CORE)
+	$(PIP) -e '.[web]'
+	touch $@
+
 # What its tests and checks need besides.
-$(READY): $(CORE)
+$(READY): $(CORE) scripts/browser
 	$(PIP) -e '.[dev]'
+	scripts/browser
 	touch $@
 
 $(VENV)/.oracle: $(READY)
@@ -45,4 +59,4 @@ $(VENV)/.oracle: $(READY)
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) artifacts build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

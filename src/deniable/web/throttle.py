@@ -1,0 +1,77 @@
+"""How often somebody may try to sign in: a budget that refills, for each account and known device, in memory alone."""
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from threading import Lock
+from typing import TypeVar
+
+from anyio import CapacityLimiter, to_thread
+from starlette.exceptions import HTTPException
+
+from deniable.programme.ledger import Clock
+
+T = TypeVar("T")
+
+TRIES = 10
+REFILLED_IN = timedelta(minutes=15)
+MOST_KEPT = 10_000
+
+
+class Throttle:
+    """Ten tries in a quarter of an hour for each key.
+
+    A key is an account and a device that signed in to it before; all unknown devices share one key an account. So
+    whoever guesses from elsewhere uses up the strangers' budget, and the account's owner signs in as ever.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = Lock()
+        self._tries: OrderedDict[bytes, tuple[int, datetime]] = OrderedDict()
+
+    def take(self, account: str, device: str | None) -> bool:
+        """Use up one try; False where none is left. Counted before the password is checked, so that tries made at the
+        same time cannot share one.
+        """
+        key, now = _key(account, device), self._clock()
+        with self._lock:
+            used, since = self._tries.get(key, (0, now))
+            if now - since >= REFILLED_IN:
+                used, since = 0, now
+            if used >= TRIES:
+                return False
+            self._tries[key] = (used + 1, since)
+            self._tries.move_to_end(key)
+            while len(self._tries) > MOST_KEPT:  # each cost somebody a try, and us an Argon2 hash
+                self._tries.popitem(last=False)
+        return True
+
+    def forgive(self, account: str, device: str | None) -> None:
+        """Somebody signed in: that was no guess."""
+        with self._lock:
+            self._tries.pop(_key(account, device), None)
+
+
+def _key(account: str, device: str | None) -> bytes:
+    return hashlib.sha256(f"{account}\n{device or ''}".encode()).digest()
+
+
+class Lanes:
+    """Argon2 is slow and takes much memory, so only a few passwords are checked at once, the others wait.
+
+    Devices that signed in before have a lane of their own: a crowd of strangers holds up nobody else.
+    """
+
+    AT_ONCE, MOST_WAITING = 2, 50
+
+    def __init__(self) -> None:
+        self._lanes = {stranger: CapacityLimiter(self.AT_ONCE) for stranger in (False, True)}
+
+    async def run(self, work: Callable[[], T], *, stranger: bool) -> T:
+        """What the work returns, done in a thread. Refused where too many wait already."""
+        lane = self._lanes[stranger]
+        if lane.statistics().tasks_waiting >= self.MOST_WAITING:
+            raise HTTPException(503, "Too many people are signing in. Wait a minute and try again.")
+        return await to_thread.run_sync(work, limiter=lane)

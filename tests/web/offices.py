@@ -1,0 +1,156 @@
+"""A console with people in it, a clock of its own, and browsers."""
+
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from argon2 import PasswordHasher
+from fastapi.routing import APIRoute
+from tests.programme.offices import DAILY, TARGETS, Clock
+
+from deniable.programme.keys import KeyFile
+from deniable.programme.ledger import Programme
+from deniable.programme.locking import unlock
+from deniable.programme.store import Store
+from deniable.web import accounts, sessions
+from deniable.web.accounts import Passwords, Person, Role
+from deniable.web.app import create_app
+from deniable.web.console import Console
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # it would rather have another version of httpx
+    from starlette.testclient import TestClient
+
+CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+CSP = (
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+PASSWORD = "correct horse battery"
+
+
+@dataclass
+class Office:
+    """A console, with its administrator Ada, operator Otto, importer Ida and auditor Anna unless told otherwise."""
+
+    console: Console
+    clock: Clock
+    app: Any
+    people: dict[str, Person] = field(default_factory=dict)
+
+    def add(self, name: str, role: Role) -> Person:
+        person = Person(f"id-{name}", name, role)
+        with self.console.store.writing() as connection:
+            accounts.add(connection, person, self.console.passwords.hashed(PASSWORD), generation=1)
+        self.people[name] = person
+        return person
+
+    def code(self, name: str, generation: int = 1) -> str:
+        """A code that was not used yet."""
+        self.clock.now += timedelta(seconds=accounts.STEP)
+        return accounts.codes(self.console.key, self.people[name].id, generation).at(self.clock.now)
+
+    def browser(self, name: str | None = None, **options: Any) -> "Browser":
+        """A browser; with a name, signed in. It looks at the headers of everything it gets."""
+        client = TestClient(self.app, follow_redirects=False, **options)
+        client.event_hooks = {"response": [check_headers]}
+        browser = Browser(self, client)
+        if name is not None:
+            assert browser.sign_in(name).status_code == 303
+        return browser
+
+    def begin(self, **settings: Any) -> Programme:
+        """A programme with four targets and a round a day."""
+        chosen = {"name": "Site visits", "targets": TARGETS, "mechanism": "race", "delta": 0.1, "calendar": DAILY}
+        console = self.console
+        return Programme.begin(console.store, console.vault, clock=self.clock, **(chosen | settings))
+
+
+@dataclass
+class Browser:
+    """Keeps cookies, and puts into every form what the page it came from had in it."""
+
+    office: Office
+    client: Any
+
+    def get(self, path: str, **options: Any) -> Any:
+        return self.client.get(path, **options)
+
+    def post(self, path: str, data: dict[str, Any] | None = None, **options: Any) -> Any:
+        return self.client.post(path, data={"csrf": self.csrf(), **(data or {})}, **options)
+
+    def cookie(self, name: str) -> str | None:
+        value: str | None = self.client.cookies.get(self.office.console.cookie(name))
+        return value
+
+    def csrf(self) -> str:
+        if self.cookie("session") is None and self.cookie("visit") is None:
+            self.get("/login")
+        return sessions.form_token(self.office.console.key, self.cookie("session") or self.cookie("visit") or "")
+
+    def sign_in(self, name: str, password: str = PASSWORD, code: str | None = None) -> Any:
+        typed = self.office.code(name) if code is None else code
+        page = self.get("/login")
+        token = form_token(page.text) if page.status_code == 200 else self.csrf()
+        return self.post("/login", {"csrf": token, "name": name, "password": password, "code": typed})
+
+
+def new_office(folder: Path, *, secure: bool = False, people: bool = True) -> Office:
+    clock, key, database = Clock(), KeyFile(folder / "console.key"), folder / "console.db"
+    for path, content in zip((database, key.path), _empty(), strict=True):
+        path.write_bytes(content)
+        path.chmod(0o600)
+    store = Store.open(str(database))
+    console = Console(store, unlock(store, key), clock=clock, secure=secure, passwords=Passwords(CHEAP))
+    office = Office(console, clock, create_app(console))
+    if people:
+        roles: dict[str, Role] = {"Ada": "administrator", "Otto": "operator", "Ida": "importer", "Anna": "auditor"}
+        for name, role in roles.items():
+            office.add(name, role)
+    return office
+
+
+@cache
+def _empty() -> tuple[bytes, bytes]:
+    """A database that is locked and has nothing in it, and its key; making the tables takes a while."""
+    with TemporaryDirectory() as folder:
+        database, key = Path(folder) / "console.db", Path(folder) / "console.key"
+        Console.open(str(database), KeyFile(key)).close()
+        return database.read_bytes(), key.read_bytes()
+
+
+def form_token(page: str) -> str:
+    """What the page's forms carry."""
+    found = re.search(r'name="csrf" value="([0-9a-f]{64})"', page)
+    assert found is not None
+    return found[1]
+
+
+def routes(app: Any) -> Iterator[APIRoute]:
+    """All of the console's, however they are nested."""
+    waiting = list(app.routes)
+    while waiting:
+        route = waiting.pop()
+        if isinstance(route, APIRoute):
+            yield route
+        else:
+            waiting += getattr(getattr(route, "original_router", None), "routes", [])
+
+
+def check_headers(answer: Any) -> None:
+    """What every answer carries, whatever comes of the request: pages, redirects, refusals, errors, pictures, JSON."""
+    assert answer.headers["content-security-policy"] == CSP
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["x-frame-options"] == "DENY"
+    assert answer.headers["cross-origin-opener-policy"] == "same-origin"
+    assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+    assert "permissions-policy" in answer.headers
+    assert "server" not in answer.headers
+    cached = "public, max-age=3600" if answer.url.path.startswith("/static/") else "no-store"
+    assert answer.headers["cache-control"] == cached

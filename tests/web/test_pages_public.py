@@ -1,0 +1,171 @@
+"""Transcript, guarantee, health and activity."""
+
+import io
+import zipfile
+from datetime import timedelta
+from html import unescape
+from pathlib import Path
+
+import pytest
+from tests.web.offices import Office
+
+from deniable.programme import backup
+from deniable.programme.keys import KeyFile
+from deniable.programme.page import render
+from deniable.programme.publishing import read_lines
+from deniable.programme.store import Store
+from deniable.programme.verification import verify
+from deniable.web.pages.common import read_record
+from deniable.web.pages.transcript import proposed_folder
+
+
+def public(office: Office) -> Path:
+    folder = proposed_folder(office.console.store)
+    assert folder is not None
+    return folder
+
+
+def test_the_transcript_is_published_and_checked(office: Office) -> None:
+    programme = office.begin()
+    office.clock.tomorrow()
+    drawn = programme.close_round(1).audits[0]
+    browser = office.browser("Otto")
+    page = browser.get("/transcript").text
+    assert drawn in page
+    assert "not published yet" in page
+    assert browser.post("/transcript/publish").headers["location"] == "/transcript?done=published"
+    page = browser.get("/transcript?done=published").text
+    assert "Published." in page
+    assert "up to date" in page
+    assert "complete, unaltered, signed by the office" in page
+    assert verify(public(office), now=office.clock()).rounds == 1
+    assert "published the transcript" in office.browser("Ada").get("/activity").text
+
+
+def test_published_files_that_were_changed(office: Office) -> None:
+    office.begin().publish(public(office))
+    (public(office) / "programme.json").write_text("{}")
+    page = office.browser("Otto").get("/transcript").text
+    assert "does not check out" in page
+    assert "do not check out" in office.browser("Otto").get("/health").text
+    refused = office.browser("Otto").post("/transcript/publish")
+    assert refused.status_code == 422
+    assert "belongs to another programme" in refused.text
+
+
+def test_every_change_of_the_published_files_is_seen(office: Office) -> None:
+    """Though the check is not made anew while nothing changes: also of those made after it was made, and taken back."""
+    office.begin().publish(public(office))
+    browser = office.browser("Otto")
+
+    def found() -> bool:
+        return "unaltered, signed by the office" in browser.get("/transcript").text
+
+    for name in ("programme.json", "transcript.jsonl", "public_key.pem"):
+        file = public(office) / name
+        content = file.read_bytes()
+        for changed, fine in ((content, True), (content + b" ", False), (content, True), (None, None), (content, True)):
+            if changed is None:
+                file.unlink()
+            else:
+                file.write_bytes(changed)
+            assert found() == (name == "public_key.pem" if fine is None else fine), (name, changed)
+    page = public(office) / "index.html"
+    page.write_bytes(page.read_bytes() + b" ")
+    assert "is not the page that this version of deniable writes" in browser.get("/transcript").text
+    office.clock.tomorrow()
+    browser.sign_in("Otto")
+    assert "Round 1 is due but not in the transcript" in browser.get("/transcript").text
+
+
+def test_what_is_downloaded_is_what_is_published(office: Office, tmp_path: Path) -> None:
+    programme = office.begin()
+    office.clock.tomorrow()
+    programme.close_round(1)
+    programme.publish(public(office))
+    browser = office.browser("Otto")
+    for name in ("transcript.jsonl", "programme.json", "index.html", "VERIFY.md", "public_key.pem"):
+        answer = browser.get(f"/transcript/{name}")
+        assert answer.content == (public(office) / name).read_bytes()
+        assert answer.headers["content-disposition"].startswith("attachment")
+    packed = browser.get("/transcript/public.zip").content
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        archive.extractall(tmp_path / "unpacked")
+    assert read_lines(tmp_path / "unpacked" / "public") == list(read_record(office.console.store).lines)
+    assert browser.get("/transcript/public.zip").content == packed
+
+
+@pytest.mark.parametrize("name", ["console.db", "..%2Fconsole.key", "console.key", "%2e%2e", "x"])
+def test_nothing_else_can_be_downloaded(office: Office, name: str) -> None:
+    office.begin()
+    assert office.browser("Anna").get(f"/transcript/{name}").status_code == 404
+
+
+def test_with_postgresql_the_folder_is_named_at_the_terminal() -> None:
+    assert proposed_folder(Store("postgresql://office@127.0.0.1/none")) is None
+
+
+def test_the_guarantee_has_the_text_of_the_public_page(office: Office) -> None:
+    programme = office.begin(reports_per_person=2)
+    programme.override(["Ash Mill"], "Somebody wrote to us.", independent=False)
+    page = unescape(office.browser("Anna").get("/guarantee").text.split("<main")[1])
+    record = read_record(office.console.store)
+    world = unescape(render(programme.parameters, record.entries, record.head))
+    paragraphs = [line.removeprefix("<p>").removeprefix('<p class="lead">').removesuffix("</p>")
+                  for line in page.splitlines() if line.startswith(("<p>", '<p class="lead">'))]  # fmt: skip
+    assert len(paragraphs) > 4
+    assert all(paragraph in world for paragraph in paragraphs)
+    assert programme.status().standing.in_words() in page
+
+
+def test_health_before_there_is_a_programme(office: Office) -> None:
+    page = office.browser("Ada").get("/health").text
+    assert "none yet" in page
+    assert "unlocked with its key file" in page
+
+
+def test_health_of_rounds(office: Office) -> None:
+    programme = office.begin()
+    browser = office.browser("Otto")
+    assert "in time" in browser.get("/health").text
+    assert "not even the rules" in browser.get("/health").text
+    programme.publish(public(office))
+    office.clock.tomorrow()
+    page = office.browser("Otto").get("/health").text
+    assert "Round 1 was due on" in page
+    assert "Round 1 is due but not in the transcript." in page
+    office.clock.now += timedelta(days=2)
+    page = office.browser("Otto").get("/health").text
+    assert "Rounds 1 to 3 are due and not closed." in page
+    programme.close_round(1)
+    assert "Entries that are not published yet: 1." in office.browser("Otto").get("/health").text
+
+
+def test_health_of_the_key(office: Office, tmp_path: Path) -> None:
+    office.begin().rekey(KeyFile(tmp_path / "new.key"))
+    assert "start it again" in office.browser("Otto").get("/health").text
+
+
+def test_a_backup_is_taken_away(office: Office, tmp_path: Path) -> None:
+    office.begin().report({"Ash Mill": 3})
+    browser = office.browser("Ada")
+    assert "No backup was downloaded yet" in browser.get("/health").text
+    answer = browser.post("/health/backup")
+    assert 'filename="deniable-2026-01-05.backup"' in answer.headers["content-disposition"]
+    (tmp_path / "copy").write_bytes(answer.content)
+    backup.restore(tmp_path / "copy", str(tmp_path / "restored.db"), never_published=True)
+    page = browser.get("/health").text
+    assert "The last one was downloaded on 5 January 2026." in page
+    office.clock.now += timedelta(days=40)
+    assert ">old<" in office.browser("Ada").get("/health").text
+    assert "Download a backup" not in office.browser("Otto").get("/health").text
+
+
+def test_activity_has_days_and_no_times(office: Office) -> None:
+    office.begin()
+    office.clock.tomorrow()
+    office.browser("Otto").post("/round/close", {"round": "1"})
+    page = office.browser("Anna").get("/activity").text
+    assert "6 January 2026" in page
+    assert "12:0" not in page
+    assert "Nothing yet." not in page
