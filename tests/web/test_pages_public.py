@@ -1,10 +1,13 @@
 """Transcript, guarantee, health and activity."""
 
 import io
+import json
 import zipfile
+from collections.abc import Callable
 from datetime import timedelta
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.web.offices import Office
@@ -159,6 +162,31 @@ def test_a_backup_is_taken_away(office: Office, tmp_path: Path) -> None:
     office.clock.now += timedelta(days=40)
     assert ">old<" in office.browser("Ada").get("/health").text
     assert "Download a backup" not in office.browser("Otto").get("/health").text
+
+
+def secrets_in(content: bytes) -> dict[str, Any]:
+    rows = [json.loads(line) for line in content.splitlines()]
+    return {row["row"]["name"]: row["row"]["blob"] for row in rows if row.get("table") == "secrets"}
+
+
+def test_two_backups_do_not_tell_whether_a_report_came_in_between(office: Office) -> None:
+    programme, browser = office.begin(), office.browser("Ada")
+    changed = []
+    deeds: list[Callable[[], object]] = [lambda: None, lambda: programme.report({"Ash Mill": 3})]
+    for deed in deeds:
+        before = secrets_in(browser.post("/health/backup").content)
+        deed()
+        after = secrets_in(browser.post("/health/backup").content)
+        changed.append({name for name in before if before[name] != after[name]})
+    assert changed[0] == changed[1] >= {"tally", "run", "seed", "receipts", "manifest"}
+
+
+def test_a_backup_does_not_tell_when_people_signed_in(office: Office) -> None:
+    office.begin()
+    content = office.browser("Ada").post("/health/backup").content
+    people = [row["row"] for row in map(json.loads, content.splitlines()) if row.get("table") == "people"]
+    assert people
+    assert {person["last_code"] for person in people} == {0}
 
 
 def test_activity_has_days_and_no_times(office: Office) -> None:

@@ -9,12 +9,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
+from starlette.exceptions import HTTPException
+from starlette.types import Message
 from tests.programme.importers import exports
 from tests.web.offices import Office
 from tests.web.test_api import push, token
 from tests.web.test_pages_import import held, preview
 
+from deniable.web import app
+from deniable.web.pages import import_
 from deniable.web.security import LARGE
 
 MIB = 2**20
@@ -178,3 +183,26 @@ def test_a_programme_whose_names_are_formulas_is_published_as_text(office: Offic
     assert "<img" not in page
     assert "=1+1" in page
     assert programme.parameters.targets[0] == "=1+1"
+
+
+def test_a_body_that_trickles_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise whoever sends nothing would keep others from sending."""
+    monkeypatch.setattr(app, "LONGEST_PAUSE", 0.05)
+
+    async def nothing() -> Message:
+        await anyio.sleep(5)
+        raise AssertionError
+
+    scope = {"type": "http", "path": "/login", "method": "POST"}
+    with pytest.raises(HTTPException) as refused:
+        anyio.run(app._bounded(scope, nothing))
+    assert refused.value.status_code == 408
+
+
+def test_a_file_with_too_many_reports(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_, "MOST_REPORTS", 1)
+    office.begin()
+    file = b"id,channel\n1,Ash Mill\n2,Ash Mill\n"
+    answer = preview(office.browser("Ida"), file)
+    assert answer.status_code == 422
+    assert "A file can have at most 1 reports here" in answer.text

@@ -105,6 +105,8 @@ def _lines(store: Store) -> Iterator[bytes]:
         for table in tables.BACKED_UP:
             for row in connection.execute(sa.select(table).order_by(*table.primary_key.columns)).mappings():
                 values = {name: _encoded(value) for name, value in row.items()}
+                if table is tables.people:
+                    values["last_code"] = 0  # the half minute in which somebody last signed in is nobody's business
                 yield _line({"table": table.name, "row": values})
 
 

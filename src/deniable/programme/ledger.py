@@ -323,6 +323,13 @@ class Programme:
         self._vault = vault
         self._store.scrub()
 
+    def renew(self) -> None:
+        """Seal the open round's secrets anew, so that two copies of the database, one before and one after this, do not
+        tell whether any report came in between.
+        """
+        with self._writing() as book:
+            book.write_round(book.run(), book.tally(), book.seed(), book.receipts())
+
     def recover(self, folder: Path, reason: str) -> Entry:
         """Go on from a backup that is older than what was published: adopt the published entries, with a new seed.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from anyio import fail_after
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -30,6 +31,9 @@ from deniable.web.security import SignInFirst, most_bytes
 
 THREADS = 10
 """With those that check passwords, fewer than the database has connections to give (15): nothing waits for one."""
+
+LONGEST_PAUSE = 30
+"""Seconds between two parts of a request: whoever sends nothing must not keep others waiting."""
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
@@ -151,12 +155,19 @@ def _declared(headers: Headers) -> int:
 
 
 def _bounded(scope: Scope, receive: Receive) -> Receive:
-    """Stops a body that is longer than it may be, also where it does not say how long it is."""
-    received = 0
+    """Stops a body that is longer than it may be, also where it does not say how long it is, and one that trickles."""
+    received, is_complete = 0, False
 
     async def counted() -> Message:
-        nonlocal received
-        message = await receive()
+        nonlocal received, is_complete
+        if is_complete:  # whoever waits now waits for the browser to go away
+            return await receive()
+        try:
+            with fail_after(LONGEST_PAUSE):
+                message = await receive()
+        except TimeoutError:
+            raise HTTPException(408, "What was sent came too slowly; try again.") from None
+        is_complete = not message.get("more_body", False)
         if message["type"] == "http.request":
             received += len(message.get("body", b""))
             if received > most_bytes(scope):

@@ -70,7 +70,7 @@ async def accept(request: Request, token: str, fields: Fields) -> Response:
     if not console.throttle.take(f"invitation {invited.person.id}", None):
         raise HTTPException(429, "There were too many tries. Wait a quarter of an hour.")
     try:
-        await console.lanes.run(partial(_accept, console, invited, token, fields), stranger=True)
+        await console.lanes.run(partial(_accept, console, invited, token, fields), stranger=False)
     except DeniableError as error:
         return await to_thread.run_sync(partial(_page, request, invited, 422, text(fields, "name"), refusal(error)))
     return RedirectResponse("/login", 303)

@@ -59,6 +59,9 @@ def back_up(request: Request, person: Annotated[Person, require("people")], _: F
     console = console_of(request)
     name = f"deniable-{console.clock().astimezone(UTC):%Y-%m-%d}.backup"
     try:
+        programme = console.programme()
+        if programme is not None and not programme.status().ended:
+            programme.renew()  # or else two backups would tell the administrator whether reports came in between
         with tempfile.TemporaryDirectory() as folder:  # what is secret in it is encrypted
             path = Path(folder) / name
             backup.write(console.store, path)

@@ -27,6 +27,8 @@ DONE = {
     "counted": "The file is imported. What was counted before was not counted again.",
     "dropped": "The file was discarded; nothing was counted.",
 }
+MOST_REPORTS = 100_000
+"""In one file; the room that they take in the database is never given back."""
 GONE = "The file is not kept any more; choose it again."
 
 
@@ -122,7 +124,10 @@ def _read(fields: FormData, status: Status) -> Batch:
         mapping = read_mapping(io.BytesIO(uploaded(fields, "mapping")), status.targets)
     else:
         mapping = Mapping({name: name for name in status.targets})
-    return read(kind, io.BytesIO(file), mapping)
+    batch = read(kind, io.BytesIO(file), mapping)
+    if len(batch) > MOST_REPORTS:
+        raise DeniableError(f"A file can have at most {MOST_REPORTS:,} reports here; a larger one needs the terminal.")
+    return batch
 
 
 def _session(request: Request) -> str:
