@@ -27,6 +27,7 @@ from deniable.programme.book import Book
 from deniable.programme.keys import KeyFile
 from deniable.programme.ledger import Programme
 from deniable.programme.oversight import replay
+from deniable.programme.public_files import TRANSCRIPT
 from deniable.programme.transcript import Entry, parse
 from deniable.programme.verification import verify
 from deniable.run import AuditRun
@@ -242,7 +243,7 @@ class Followed:
 
     def _go_on(self, programme: Programme) -> None:
         public = self.folder / "public"
-        if (public / publishing.TRANSCRIPT).exists():  # as the dead process left it
+        if (public / TRANSCRIPT).exists():  # as the dead process left it
             known = publishing.read_lines(public)
             assert known == self.lines[: len(known)], "an entry was published that is not in the database"
         programme.publish(public)

@@ -20,10 +20,10 @@ from deniable.attack import OWN_TARGET, Pair, Result, View, find_worst, hard_pai
 from deniable.attack.bounds import check_failure_probability, check_games
 from deniable.attack.pairs import STREAMS, moments, moved_report, report_at
 from deniable.cli.attack_chart import draw_chart
-from deniable.cli.options import AsJson, Seed
+from deniable.cli.options import AsJson, DeltaOrNone, Mechanisms, Seed
 from deniable.cli.scores import CONFIDENTIAL, check_new_file, create
 from deniable.errors import DeniableError, check_delta, check_whole
-from deniable.mechanisms import MECHANISM_IDS, Mechanism, calibrate
+from deniable.mechanisms import Mechanism, calibrate
 from deniable.report_files import read_csv
 from deniable.simulation.figures import check_chart
 
@@ -57,17 +57,8 @@ STATEMENTS = 4
 
 def attack(
     *,
-    mechanism: Annotated[
-        list[str],
-        typer.Option(
-            metavar="ID",
-            help=f"How targets are chosen: {', '.join(MECHANISM_IDS)}. Several with commas, or repeat the option.",
-        ),
-    ],
-    delta: Annotated[
-        float | None,
-        typer.Option(metavar="DELTA", help="Privacy level of one report, in (0, 1); not for greedy and uniform."),
-    ] = None,
+    mechanism: Mechanisms,
+    delta: DeltaOrNone = None,
     targets: Annotated[
         int | None, typer.Option(metavar="N", show_default=False, help="Number of targets; default 5.")
     ] = None,

@@ -6,10 +6,23 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from deniable.mechanisms import MECHANISM_IDS
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 Audits = Annotated[int, typer.Option(metavar="N", help="Audits a round.")]
 Cooldown = Annotated[
     int, typer.Option(metavar="N", help="No target is audited again within N rounds, where that is possible.")
+]
+DeltaOrNone = Annotated[
+    float | None,
+    typer.Option(metavar="DELTA", help="Privacy level of one report, in (0, 1); not for greedy and uniform."),
+]
+Mechanisms = Annotated[
+    list[str],
+    typer.Option(
+        metavar="ID",
+        help=f"How targets are chosen: {', '.join(MECHANISM_IDS)}. Several with commas, or repeat the option.",
+    ),
 ]
 MaxGap = Annotated[int | None, typer.Option(metavar="N", help="Every target is audited at least once in N rounds.")]
 Seed = Annotated[int, typer.Option(metavar="N", help="The same seed gives the same figures.")]

@@ -6,8 +6,9 @@ import typer
 
 from deniable.cli import programme_options as options
 from deniable.cli.options import AsJson, Command
-from deniable.cli.programme_words import answer, document, told
+from deniable.cli.programme_words import answer, told
 from deniable.programme.ledger import Programme
+from deniable.programme.standing import described
 from deniable.programme.transcript import Entry
 
 commands = typer.Typer(rich_markup_mode=None)
@@ -131,7 +132,7 @@ def _tell(programme: Programme, entry: Entry, as_json: bool) -> None:
     standing = programme.status().standing.in_words()
     answer(
         as_json,
-        {**document(entry), "standing": standing},
+        {**described(entry), "standing": standing},
         told(entry),
         standing,
         "It becomes public with the next deniable programme publish.",

@@ -8,10 +8,11 @@ import typer
 
 from deniable.cli import programme_options as options
 from deniable.cli.options import AsJson, Command
-from deniable.cli.programme_words import answer, document, due, told
+from deniable.cli.programme_words import answer, due, told
 from deniable.errors import DeniableError
 from deniable.programme import backup as backups
 from deniable.programme.keys import Key, KeyFile, Passphrase
+from deniable.programme.standing import described
 from deniable.programme.store import Store
 
 commands = typer.Typer(rich_markup_mode=None)
@@ -112,7 +113,7 @@ def recover(
         entry = programme.recover(public, reason)
         status = programme.status()
     following = f"{due(status.parameters.calendar, status.open_round)} Now run deniable programme publish."
-    answer(as_json, document(entry), told(entry), following)
+    answer(as_json, described(entry), told(entry), following)
 
 
 @commands.command(cls=Command)
@@ -198,7 +199,7 @@ def end(
         if not yes and _typed(f"To end the programme for good, type its name ({name}): ") != name:
             raise DeniableError(f"that is not the programme's name, {name}; nothing was changed")
         entry = programme.end(reason)
-    answer(as_json, document(entry), told(entry), "Publish it, then destroy the key: deniable programme publish")
+    answer(as_json, described(entry), told(entry), "Publish it, then destroy the key: deniable programme publish")
 
 
 def _typed(prompt: str) -> str:

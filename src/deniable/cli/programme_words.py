@@ -45,11 +45,6 @@ def told(entry: Entry) -> str:
     return f"Entry {entry.number}, round {entry.round}: {_deed(entry)}.{why} {effect(entry)}"
 
 
-def document(entry: Entry) -> dict[str, Any]:
-    common = {"entry": entry.number, "kind": entry.kind, "round": entry.round}
-    return {**common, **entry.fields, "effect": effect(entry)}
-
-
 def _deed(entry: Entry) -> str:
     fields = entry.fields
     match entry.kind:

@@ -13,9 +13,8 @@ import typer
 from rich.console import Console
 
 from deniable.cli import scores as shown
-from deniable.cli.options import AsJson, Audits, Cooldown, MaxGap, Seed, Workers
+from deniable.cli.options import AsJson, Audits, Cooldown, DeltaOrNone, MaxGap, Mechanisms, Seed, Workers
 from deniable.errors import DeniableError, check_delta, check_whole
-from deniable.mechanisms import MECHANISM_IDS
 from deniable.report_files import read_csv, read_targets
 from deniable.rules import Rules
 from deniable.simulation import sources
@@ -33,17 +32,8 @@ class Scenario(StrEnum):
 
 def simulate(
     *,
-    mechanism: Annotated[
-        list[str],
-        typer.Option(
-            metavar="ID",
-            help=f"How targets are chosen: {', '.join(MECHANISM_IDS)}. Several with commas, or repeat the option.",
-        ),
-    ],
-    delta: Annotated[
-        float | None,
-        typer.Option(metavar="DELTA", help="Privacy level of one report, in (0, 1); not for greedy and uniform."),
-    ] = None,
+    mechanism: Mechanisms,
+    delta: DeltaOrNone = None,
     targets: Annotated[int | None, typer.Option(metavar="N", help="Number of targets of generated reports.")] = None,
     horizon: Annotated[
         int | None,

@@ -68,7 +68,7 @@ class Book:
     def tally(self) -> list[int]:
         """The open round's reports, for every target there ever was."""
         counts = [count for (count,) in struct.iter_unpack(">Q", self._read("tally"))]
-        if len(counts) != len(self.state.targets):
+        if len(counts) != self.state.n_targets:
             raise DeniableError(_MISFIT.format("tally"))
         return counts
 
@@ -108,7 +108,7 @@ class Book:
         return Receipts.unpack(self._read("receipts"))
 
     def write_receipts(self, receipts: Receipts) -> None:
-        self._write("receipts", receipts.pack(len(self.state.targets)))
+        self._write("receipts", receipts.pack(self.state.n_targets))
 
     def write_round(self, run: AuditRun, tally: Sequence[int], seed: bytes, receipts: Receipts) -> None:
         """All secrets of the open round, in place of those of the round before."""
@@ -175,12 +175,9 @@ class Book:
             raise DeniableError(_MISFIT.format("run"))
 
     def _read(self, name: str) -> bytes:
-        found = sa.select(tables.secrets.c.blob).where(tables.secrets.c.name == name)
-        blob = self._connection.execute(found).scalar()
-        if blob is None:
-            raise DeniableError(f"the stored {name} is missing; restore the last backup")
-        secret = self._vault.open(self._bound(name), bytes(blob))
-        if name in self._manifest and self._manifest[name] != hashlib.sha256(bytes(blob)).hexdigest():
+        blob = self._blob(name)
+        secret = self._vault.open(self._bound(name), blob)
+        if name in self._manifest and self._manifest[name] != hashlib.sha256(blob).hexdigest():
             raise DeniableError(f"the stored {name} is an older one that was put back; restore the last backup")
         return secret
 
@@ -190,17 +187,20 @@ class Book:
         self._store(name, blob)
 
     def _read_manifest(self) -> dict[str, str]:
-        found = sa.select(tables.secrets.c.blob).where(tables.secrets.c.name == MANIFEST)
-        blob = self._connection.execute(found).scalar()
-        if blob is None:
-            raise DeniableError(f"the stored {MANIFEST} is missing; restore the last backup")
-        manifest: dict[str, str] = json.loads(self._vault.open(MANIFEST, bytes(blob)))
+        manifest: dict[str, str] = json.loads(self._vault.open(MANIFEST, self._blob(MANIFEST)))
         if manifest[_PUBLIC] != self._public():
             raise DeniableError("the stored parameters or public state were changed; restore the last backup")
         return manifest
 
     def _public(self) -> str:
         return hashlib.sha256(f"{self._parameters.digest}\n{self.state.to_json()}".encode()).hexdigest()
+
+    def _blob(self, name: str) -> bytes:
+        found = sa.select(tables.secrets.c.blob).where(tables.secrets.c.name == name)
+        blob = self._connection.execute(found).scalar()
+        if blob is None:
+            raise DeniableError(f"the stored {name} is missing; restore the last backup")
+        return bytes(blob)
 
     def _store(self, name: str, blob: bytes) -> None:
         self._has_changed = True

@@ -22,7 +22,7 @@ from deniable.programme import backup, publishing, tables
 from deniable.programme.book import Book, check_not_behind
 from deniable.programme.following import adopt, follow, number_of
 from deniable.programme.keys import Key
-from deniable.programme.locking import lock, unlock
+from deniable.programme.locking import create_locked, unlock
 from deniable.programme.parameters import Parameters
 from deniable.programme.public_state import PublicState
 from deniable.programme.receipts import Outside, Receipts, check_source, keyed_hash
@@ -113,19 +113,8 @@ class Programme:
     ) -> Self:
         """A new programme in a new database. `settings` are the fields of `Parameters` that an office chooses."""
         first = _First(entropy(16).hex(), settings, entropy)
-        locked: list[Vault] = []
-
-        def fill(connection: sa.Connection) -> None:
-            locked.append(lock(connection, first.parameters.programme, key))
-            first.write(connection, locked[0])
-
-        try:
-            store = Store.create(database, fill)
-        except BaseException:
-            if locked:
-                key.discard()
-            raise
-        return cls(store, locked[0], clock=clock, entropy=entropy)
+        store, vault = create_locked(database, first.parameters.programme, key, first.write)
+        return cls(store, vault, clock=clock, entropy=entropy)
 
     @classmethod
     def begin(cls, store: Store, vault: Vault, *, clock: Clock = system_clock, **settings: Any) -> Self:
@@ -179,7 +168,7 @@ class Programme:
             if folder is None and row.folder is None:
                 raise DeniableError("the folder to publish in must be named the first time: --out FOLDER")
             out = Path(row.folder) if folder is None else folder.absolute()
-            if row.folder is not None and not lost:
+            if not lost:
                 check_not_behind(connection, self.parameters)
             lines = connection.execute(sa.select(tables.entries.c.line).order_by(tables.entries.c.number)).scalars()
             publishing.publish(self.parameters, lines.all(), row.head, out)

@@ -1,5 +1,7 @@
 """A locked database: it has an id and a key, and perhaps no programme yet."""
 
+from collections.abc import Callable
+
 import sqlalchemy as sa
 
 from deniable.errors import DeniableError
@@ -11,7 +13,27 @@ from deniable.programme.vault import Vault
 CHECK = "check"
 
 
-def lock(connection: sa.Connection, programme: str, key: Key) -> Vault:
+def create_locked(
+    database: str, programme: str, key: Key, fill: Callable[[sa.Connection, Vault], None] | None = None
+) -> tuple[Store, Vault]:
+    """A new database, locked with a new key, and what `fill` puts into it: all of it, or neither database nor key."""
+    made: list[Vault] = []
+
+    def first(connection: sa.Connection) -> None:
+        made.append(_lock(connection, programme, key))
+        if fill is not None:
+            fill(connection, made[0])
+
+    try:
+        store = Store.create(database, first)
+    except BaseException:
+        if made:
+            key.discard()
+        raise
+    return store, made[0]
+
+
+def _lock(connection: sa.Connection, programme: str, key: Key) -> Vault:
     """Bind an empty database to a programme's id and a new key."""
     master, kdf = key.new()
     try:

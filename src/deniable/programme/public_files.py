@@ -1,10 +1,16 @@
-"""Reading what lies in a public folder. Others may have put it there: it must be an ordinary file of bounded size."""
+"""The files of a public folder. Others may have put them there: each must be an ordinary file of bounded size."""
 
 import os
 import stat
 from pathlib import Path
 
 from deniable.errors import DeniableError
+
+TRANSCRIPT = "transcript.jsonl"
+PROGRAMME = "programme.json"
+PUBLIC_KEY = "public_key.pem"
+INSTRUCTIONS = "VERIFY.md"
+PAGE = "index.html"
 
 MOST_BYTES = 2**28
 """Far more than a transcript of a century of daily rounds."""

@@ -11,15 +11,11 @@ from pathlib import Path
 from deniable.errors import DeniableError
 from deniable.programme.page import render, verify_text
 from deniable.programme.parameters import Parameters
-from deniable.programme.public_files import read_public
+from deniable.programme.public_files import INSTRUCTIONS, PAGE, PROGRAMME, PUBLIC_KEY, TRANSCRIPT, read_public
 from deniable.programme.signatures import pem
 from deniable.programme.transcript import Entry, Head, check_head, digest, from_file, parse, parse_head, to_file
+from deniable.programme.vault import sync_folder
 
-TRANSCRIPT = "transcript.jsonl"
-PROGRAMME = "programme.json"
-KEY = "public_key.pem"
-VERIFY = "VERIFY.md"
-PAGE = "index.html"
 # More than the line of the signed head takes.
 _HEAD_ROOM = 1024
 
@@ -40,7 +36,7 @@ def publish(parameters: Parameters, lines: Sequence[str], head_line: str, folder
             _temporary(folder / name).unlink(missing_ok=True)
         for name, content in files.items():
             _replace(folder / name, content, modified)
-        _sync(folder)
+        sync_folder(folder)
     except OSError as error:
         raise DeniableError(f"cannot publish into {folder}: {error.strerror}") from error
 
@@ -51,8 +47,8 @@ def contents(parameters: Parameters, lines: Sequence[str], head_line: str) -> Ma
     return {
         TRANSCRIPT: to_file(lines, head_line),
         PROGRAMME: parameters.to_bytes(),
-        KEY: pem(bytes.fromhex(parameters.public_key)).encode("ascii"),
-        VERIFY: verify_text(parameters).encode("utf-8"),
+        PUBLIC_KEY: pem(bytes.fromhex(parameters.public_key)).encode("ascii"),
+        INSTRUCTIONS: verify_text(parameters).encode("utf-8"),
         PAGE: render(parameters, entries, head_line).encode("utf-8"),
     }
 
@@ -99,11 +95,11 @@ def _modified(parameters: Parameters, lines: Sequence[str]) -> float:
 
     Files do not tell when they were written, and still a cache sees that they changed.
     """
-    closing = [entry for entry in map(parse, lines) if entry.kind in ("round", "skip")]
     calendar = parameters.calendar
-    if not closing:
+    closed = next((entry for entry in map(parse, reversed(lines)) if entry.kind in ("round", "skip")), None)
+    if closed is None:
         return calendar.opens(1).timestamp() + len(lines)
-    return calendar.due(closing[-1].round).timestamp() + len(lines) - closing[-1].number
+    return calendar.due(closed.round).timestamp() + len(lines) - closed.number
 
 
 def _check_folder(parameters: Parameters, lines: Sequence[str], folder: Path, names: Mapping[str, bytes]) -> None:
@@ -166,12 +162,3 @@ def _replace(path: Path, content: bytes, modified: float) -> None:
 
 def _temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}.tmp")
-
-
-def _sync(folder: Path) -> None:
-    """Make the new names last, not only the new contents."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,7 +1,7 @@
 """Which reports the guarantee covers, after what happened."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from deniable.programme.transcript import Entry
 
@@ -87,3 +87,9 @@ def effect(entry: Entry) -> str:
     if entry.lapse:
         return f"The guarantee does not cover reports filed in round {entry.fields['during']} or earlier."
     return "The office says this had nothing to do with any report; the guarantee covers it."
+
+
+def described(entry: Entry) -> dict[str, Any]:
+    """The entry and its effect, ready for JSON."""
+    common = {"entry": entry.number, "kind": entry.kind, "round": entry.round}
+    return {**common, **entry.fields, "effect": effect(entry)}

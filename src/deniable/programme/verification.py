@@ -13,17 +13,11 @@ from typing import Any
 
 from deniable.errors import DeniableError
 from deniable.programme.parameters import Parameters
-from deniable.programme.public_files import read_public
+from deniable.programme.public_files import INSTRUCTIONS, PAGE, PROGRAMME, PUBLIC_KEY, TRANSCRIPT, read_public
 from deniable.programme.public_state import replay
 from deniable.programme.signatures import pem
-from deniable.programme.standing import Standing, effect
+from deniable.programme.standing import Standing, described
 from deniable.programme.transcript import Entry, check_head, digest, from_file, parse, parse_head
-
-TRANSCRIPT = "transcript.jsonl"
-PROGRAMME = "programme.json"
-PUBLIC_KEY = "public_key.pem"
-PAGE = "index.html"
-INSTRUCTIONS = "VERIFY.md"
 
 
 @dataclass(frozen=True)
@@ -87,16 +81,7 @@ class Report:
             "head": self.head,
             "holds_from": self.standing.holds_from,
             "lapses": [lapse._asdict() for lapse in self.standing.lapses],
-            "remarkable": [
-                {
-                    "entry": entry.number,
-                    "kind": entry.kind,
-                    "round": entry.round,
-                    **entry.fields,
-                    "effect": effect(entry),
-                }
-                for entry in self.remarkable
-            ],
+            "remarkable": [described(entry) for entry in self.remarkable],
             "overdue": list(self.overdue),
             "early": list(self.early),
             "page": self.page,

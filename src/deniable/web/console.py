@@ -12,7 +12,7 @@ from anyio import CapacityLimiter
 from deniable.programme import tables
 from deniable.programme.keys import Key
 from deniable.programme.ledger import Clock, Programme, system_clock
-from deniable.programme.locking import lock, unlock
+from deniable.programme.locking import create_locked, unlock
 from deniable.programme.store import Store
 from deniable.programme.vault import Vault
 from deniable.web import accounts
@@ -64,14 +64,8 @@ class Console:
     def open(cls, database: str, key: Key, *, clock: Clock = system_clock, secure: bool = False) -> Self:
         """The console of this database, which is made, locked with the key, where there is none."""
         if is_new(database):
-            made: list[Vault] = []
-            try:
-                store = Store.create(database, lambda new: made.append(lock(new, secrets.token_hex(16), key)))
-            except BaseException:
-                if made:
-                    key.discard()
-                raise
-            return cls(store, made[0], clock=clock, secure=secure)
+            store, vault = create_locked(database, secrets.token_hex(16), key)
+            return cls(store, vault, clock=clock, secure=secure)
         store = Store.open(database)
         return cls(store, unlock(store, key), clock=clock, secure=secure)
 

@@ -17,10 +17,11 @@ from starlette.exceptions import HTTPException
 from deniable.errors import DeniableError
 from deniable.programme.ledger import Programme
 from deniable.programme.page import Event, events_of
+from deniable.programme.public_files import PAGE, PROGRAMME, PUBLIC_KEY, TRANSCRIPT
 from deniable.programme.publishing import contents
 from deniable.programme.store import Store
 from deniable.programme.transcript import parse_head
-from deniable.programme.verification import PAGE, PROGRAMME, PUBLIC_KEY, TRANSCRIPT, verify
+from deniable.programme.verification import verify
 from deniable.web.accounts import Person
 from deniable.web.pages.common import Running, go, read_record, refusal, sentence, told
 from deniable.web.rendering import render
