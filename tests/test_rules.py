@@ -1,4 +1,5 @@
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -39,6 +40,27 @@ def test_coverage_that_cannot_be_met_is_refused_at_once(n_targets: int, audits: 
     history = no_history(1, n_targets)
     with pytest.raises(dn.DeniableError, match=f"max_gap = {max_gap} cannot be met with {audits} audits a round"):
         Rules(max_gap).eligible(history, np.zeros((1, n_targets), dtype=np.bool_), audits)
+    with pytest.raises(dn.DeniableError, match=f"{n_targets} targets need at least {max_gap + 1} rounds"):
+        Rules(max_gap).check_reach(n_targets, audits)
+
+
+@pytest.mark.parametrize("audits", [1, 2, 3])
+def test_the_reach_of_a_max_gap_is_what_the_first_round_refuses(audits: int) -> None:
+    """`check_reach` says before the first round what `eligible` would say in it."""
+    for n_targets in range(max(2, audits), 9):
+        for max_gap in range(1, 9):
+            said = []
+            for check in (
+                partial(Rules(max_gap).check_reach, n_targets, audits),
+                partial(Rules(max_gap).eligible, no_history(1, n_targets), np.zeros((1, n_targets), np.bool_), audits),
+            ):
+                try:
+                    check()
+                    said.append("met")
+                except dn.DeniableError:
+                    said.append("not met")
+            assert said[0] == said[1], (n_targets, max_gap)
+    Rules().check_reach(100, audits)
 
 
 def test_a_missed_target_is_refused() -> None:

@@ -270,6 +270,28 @@ def test_active_counts_are_the_definition(history: tuple[IntArray, IntArray]) ->
     assert np.array_equal(active_counts(counts[None], transcripts[None]), active[None])
 
 
+@settings(deadline=None)
+@given(histories(), st.data())
+def test_several_audits_a_round_all_reset(history: tuple[IntArray, IntArray], data: st.DataObject) -> None:
+    """The same as one audit of each of them, in rounds of their own without reports before the next round's."""
+    counts = history[0]
+    runs, rounds, n_targets = counts.shape
+    k = data.draw(st.integers(1, n_targets))
+    order = st.permutations(range(n_targets)).map(lambda targets: targets[:k])
+    audits = np.array([[data.draw(order) for _ in range(rounds)] for _ in range(runs)])
+    spread = np.zeros((runs, rounds * k, n_targets), dtype=np.int64)
+    spread[:, ::k] = counts
+    one_by_one = active_counts(spread, audits.reshape(runs, -1))
+    assert np.array_equal(active_counts(counts, audits, audits=k), one_by_one[:, ::k])
+
+
+def test_a_transcript_must_have_as_many_audits_as_are_said() -> None:
+    with refused("2 audits for each of 2 rounds"):
+        active_counts([[1, 0], [0, 1]], [0, 1], audits=2)
+    with refused("an audit for each of 2 rounds"):
+        active_counts([[1, 0, 0], [0, 1, 0]], [[0, 1, 2], [1, 2, 0]])
+
+
 @pytest.mark.parametrize(
     ("counts", "transcript", "message"),
     [

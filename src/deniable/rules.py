@@ -62,6 +62,15 @@ class Rules:
                 raise DeniableError(f"max_gap must be at most {MAX_GAP} rounds, got {self.max_gap}")
         object.__setattr__(self, "cooldown", check_whole("cooldown", self.cooldown, least=0))
 
+    def check_reach(self, n_targets: int, audits: int) -> None:
+        """Refuse a max_gap in which so many audits a round cannot reach every target."""
+        if self.max_gap is not None and self.max_gap * audits < n_targets:
+            many = "1 audit" if audits == 1 else f"{audits} audits"
+            raise DeniableError(
+                f"max_gap = {self.max_gap} cannot be met: with {many} a round, {n_targets} targets need at least "
+                f"{-(-n_targets // audits)} rounds"
+            )
+
     def eligible(self, history: History, chosen: BoolArray, audits: int) -> BoolArray:
         """Who may be drawn next, (B, C), when `chosen` were drawn already of the `audits` of this round."""
         eligible = history.present & ~chosen

@@ -1,4 +1,4 @@
-"""Secret states as JSON values and back, for saving, comparing and merging them; and states for more targets.
+"""Secret states as JSON values and back, for saving, comparing and merging them; for more targets, or fewer runs.
 
 A state is a frozen dataclass of whole numbers, arrays and further such dataclasses. The last two axes of every array
 are runs and targets.
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from deniable.arrays import BoolArray
 from deniable.errors import MAX_REPORTS, DeniableError
 
 S = TypeVar("S")
@@ -66,6 +67,16 @@ def with_more_targets(state: S, n: int) -> S:
     if dataclasses.is_dataclass(state) and not isinstance(state, type):
         wider = {name: with_more_targets(inner, n) for name, inner in _fields(state).items()}
         return dataclasses.replace(state, **wider)
+    return state
+
+
+def of_runs(state: S, runs: BoolArray) -> S:
+    """The state of some of its runs alone: `runs`, (B,), says which."""
+    if isinstance(state, np.ndarray):
+        return state[..., runs, :]  # type: ignore[return-value]
+    if dataclasses.is_dataclass(state) and not isinstance(state, type):
+        fewer = {name: of_runs(inner, runs) for name, inner in _fields(state).items()}
+        return dataclasses.replace(state, **fewer)
     return state
 
 

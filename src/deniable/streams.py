@@ -250,11 +250,12 @@ def _check_audits(audits: ArrayLike, n_targets: int) -> IntArray:
     return array.astype(np.int64)
 
 
-def active_counts(stream: ArrayLike, transcript: ArrayLike) -> IntArray:
+def active_counts(stream: ArrayLike, transcript: ArrayLike, audits: int | None = None) -> IntArray:
     """Active counts n_{t,c} before the audit of each round, this round's reports included.
 
-    stream: report counts (..., T, C); transcript: audited targets (..., T), from 0. The leading axes are runs
-    and are broadcast: one stream serves many transcripts. Returns (..., T, C).
+    stream: report counts (..., T, C); transcript: audited targets (..., T), from 0, or (..., T, audits) where their
+    number a round is given. The leading axes are runs and are broadcast: one stream serves many transcripts.
+    Returns (..., T, C).
 
     >>> active_counts([[1, 0], [1, 1], [0, 1]], transcript=[0, 1, 0])
     array([[1, 0],
@@ -263,22 +264,25 @@ def active_counts(stream: ArrayLike, transcript: ArrayLike) -> IntArray:
     """
     counts = _check_streams(stream)
     n_rounds, n_targets = counts.shape[-2:]
-    audits = _check_audits(transcript, n_targets)
-    if audits.ndim == 0 or audits.shape[-1] != n_rounds:
-        raise DeniableError(f"a transcript must have an audit for each of {n_rounds} rounds")
+    drawn = _check_audits(transcript, n_targets)
+    if audits is None:
+        drawn, audits = drawn[..., None], 1
+    if drawn.shape[-2:] != (n_rounds, audits):
+        many = "an audit" if audits == 1 else f"{audits} audits"
+        raise DeniableError(f"a transcript must have {many} for each of {n_rounds} rounds")
     try:
-        runs = np.broadcast_shapes(counts.shape[:-2], audits.shape[:-1])
+        runs = np.broadcast_shapes(counts.shape[:-2], drawn.shape[:-2])
     except ValueError:
         raise DeniableError(
-            f"streams and transcripts must be of as many runs, got {counts.shape[:-2]} and {audits.shape[:-1]}"
+            f"streams and transcripts must be of as many runs, got {counts.shape[:-2]} and {drawn.shape[:-2]}"
         ) from None
-    audits = np.broadcast_to(audits, (*runs, n_rounds))
+    drawn = np.broadcast_to(drawn, (*runs, n_rounds, audits))
     active = np.empty((*runs, n_rounds, n_targets), dtype=np.int64)
     current = np.zeros((*runs, n_targets), dtype=np.int64)
     for t in range(n_rounds):
         current += counts[..., t, :]
         active[..., t, :] = current  # def:active-counts
-        np.put_along_axis(current, audits[..., t, None], 0, axis=-1)
+        np.put_along_axis(current, drawn[..., t, :], 0, axis=-1)
     return active
 
 

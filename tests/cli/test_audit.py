@@ -4,8 +4,9 @@ import csv
 import json
 import os
 import re
+from itertools import pairwise
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from tests.cli.running import GOOD, RACE, SECRET, Run, assert_refused, in_a_process
@@ -57,6 +58,12 @@ BAD_OPTIONS = [
     ([*RACE, "--targets", "50"], "no such option: --targets"),
     ([*RACE, "--frequency", "1D"], "no such option: --frequency"),
     ([*RACE, "more.csv"], "see deniable audit --help"),
+    ([*RACE, "--audits", "0"], "audits must be a whole number of at least 1, got 0"),
+    ([*RACE, "--audits", "4"], "audits must be at most the number of targets, 3, got 4"),
+    (["--mechanism", "rr", "--delta", "0.1", "--audits", "2"], "covers one audit a round, got 2; use race instead"),
+    ([*RACE, "--max-gap", "0"], "--max-gap must be a whole number of at least 1, got 0"),
+    ([*RACE, "--max-gap", "2"], "--max-gap = 2 cannot be met: with 1 audit a round, 3 targets need at least 3 rounds"),
+    ([*RACE, "--cooldown", "-1"], "cooldown must be a whole number of at least 0, got -1"),
 ]
 
 BAD_FILES = [
@@ -192,7 +199,8 @@ def test_json_is_one_document(run: Run, reports: Path) -> None:
     code, out, err = run("audit", reports, *RACE, "--json")
     assert code == 0
     document = json.loads(out)
-    assert list(document) == ["transcript", "guarantee", "mechanism", "simulation", "confidential"]
+    assert list(document) == ["transcript", "guarantee", "mechanism", "audits", "simulation", "confidential"]
+    assert document["audits"] == 1
     assert [entry["round"] for entry in document["transcript"]] == ["1", "2", "3", "4"]
     assert {entry["target"] for entry in document["transcript"]} <= {"acme", "bravo", "charlie"}
     race = dn.Race.calibrate(3, 0.1)
@@ -255,6 +263,73 @@ def test_the_horizon_is_that_of_the_stream_where_one_is_needed(run: Run, reports
     assert horizon("--mechanism", "tca", "--horizon", "9") == 9
     assert horizon("--mechanism", "race") is None
     assert horizon("--mechanism", "rr") is None
+
+
+# Rules and several audits a round
+
+
+def drawn(run: Run, path: Path, *options: str) -> tuple[dict[str, Any], list[list[str]]]:
+    """The document, and the targets of every round in the order drawn."""
+    code, out, _ = run("audit", path, *options, "--json")
+    assert code == 0
+    document = json.loads(out)
+    rounds: dict[str, list[str]] = {}
+    for entry in document["transcript"]:
+        rounds.setdefault(entry["round"], []).append(entry["target"])
+    return document, list(rounds.values())
+
+
+def test_several_audits_a_round_are_of_different_targets(run: Run, long_reports: Path) -> None:
+    document, rounds = drawn(run, long_reports, *RACE, "--audits", "2")
+    assert document["audits"] == 2
+    assert len(document["transcript"]) == 2 * len(rounds) == 400
+    assert all(len(set(audited)) == 2 for audited in rounds)
+
+
+def test_every_target_is_audited_within_the_maximum_gap(run: Run, long_reports: Path) -> None:
+    """With a gap of as many rounds as there are targets the audits go round and round."""
+    document, rounds = drawn(run, long_reports, *RACE, "--max-gap", "4")
+    assert document["mechanism"]["rules"] == {"max_gap": 4, "cooldown": 0}
+    assert all(audited == rounds[t % 4] for t, audited in enumerate(rounds))
+    _, free = drawn(run, long_reports, *RACE)  # the control: by chance with probability below 1e-9
+    assert any(audited != free[t % 4] for t, audited in enumerate(free))
+
+
+def test_no_target_is_audited_again_within_the_cooldown(run: Run, long_reports: Path) -> None:
+    document, rounds = drawn(run, long_reports, *RACE, "--cooldown", "2")
+    assert document["mechanism"]["rules"] == {"max_gap": None, "cooldown": 2}
+    assert all(one != other for one, other in pairwise(rounds))
+    assert all(one != other for one, other in zip(rounds, rounds[2:], strict=False))
+
+
+def test_the_rules_are_named_above_the_transcript(run: Run, reports: Path) -> None:
+    _, out, _ = run("audit", reports, *RACE, "--audits", "2", "--max-gap", "3", "--cooldown", "1")
+    words = " ".join(out.partition("Guarantee")[0].split())
+    assert "audits a round 2" in words
+    assert "rules every target at least once in 3 rounds, none twice within 1 round" in words
+    assert [line.split()[0] for line in transcript_lines(out)] == ["1", "1", "2", "2", "3", "3", "4", "4"]
+
+
+def test_a_maximum_gap_will_do_for_a_horizon(run: Run, reports: Path) -> None:
+    tca = ("--mechanism", "tca", "--delta", "0.1", "--max-gap", "3")
+    document, _ = drawn(run, reports, *tca)
+    assert document["guarantee"]["horizon"] is None
+    assert document["mechanism"]["counter"]["horizon"] == 3
+    assert "the horizon" not in run("audit", reports, *tca, "--json").err
+    assert drawn(run, reports, *tca, "--horizon", "9")[0]["mechanism"]["counter"]["horizon"] == 3
+
+
+def test_the_summary_of_several_audits_counts_them_all(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "reports.csv"
+    path.write_text("acme,bravo,charlie\n3,1,0\n0,1,2\n5,9,9\n", encoding="utf-8")
+    document, _ = drawn(run, path, "--mechanism", "greedy", "--audits", "2")
+    assert document["confidential"] == {
+        "reports": 30,
+        "reports_resolved": 4 + 3 + 18,
+        "share_resolved": 25 / 30,
+        "mean_deficit": 0.0,
+        "rounds_with_leader_audited": 3,
+    }
 
 
 def test_greedy_warns_that_it_protects_nobody(run: Run, reports: Path) -> None:
@@ -353,7 +428,7 @@ def test_out_writes_the_printed_transcript_and_guarantee(
     lines = [f"{entry['round']},{entry['target']}" for entry in printed["transcript"]]
     assert written["transcript.csv"].splitlines() == ["round,target", *lines]
     assert json.loads(written["guarantee.json"]) == {
-        key: printed[key] for key in ("guarantee", "mechanism", "simulation")
+        key: printed[key] for key in ("guarantee", "mechanism", "audits", "simulation")
     }
     assert " ".join(written["guarantee.txt"].split()) == dn.Race.calibrate(3, 0.1).guarantee().in_words()
 
@@ -457,7 +532,7 @@ def test_of_two_draws_at_the_same_time_one_is_refused(
     out = tmp_path / "out"
     out.mkdir()
     (out / "guarantee.json").write_text("published", encoding="utf-8")
-    monkeypatch.setattr(audit_module, "_check_folder", lambda *_: None)
+    monkeypatch.setattr(audit_module, "check_folder", lambda *_: None)
     assert_refused(run("audit", reports, *RACE, *public, "--out", out), "File exists")
     assert contents(out) == {"guarantee.json": "published"}
 

@@ -99,7 +99,7 @@ def test_an_interrupt_ends_quietly_and_writes_nothing(
     def interrupted(*_: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(dn.AuditRun, "step", interrupted)
+    monkeypatch.setattr(dn.AuditRun, "select", interrupted)
     assert run("audit", reports, *RACE, "--assume-public", "--out", tmp_path / "out") == (130, "", "")
     assert not (tmp_path / "out").exists()
 
@@ -110,7 +110,7 @@ def test_a_bug_is_one_line_that_does_not_quote_the_exception(
     def broken(*_: object) -> NoReturn:
         raise RuntimeError(f"no bin for {SECRET}")
 
-    monkeypatch.setattr(dn.AuditRun, "step", broken)
+    monkeypatch.setattr(dn.AuditRun, "select", broken)
     code, out, err = run("audit", reports, *RACE)
     assert (code, out) == (1, "")
     assert err.startswith("error: this is a bug in deniable (RuntimeError in test_main.py, line ")

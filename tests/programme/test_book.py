@@ -242,3 +242,16 @@ def test_a_changed_entry_is_never_published(office: Office, tmp_path: Path) -> N
         connection.execute(sa.update(tables.entries).where(tables.entries.c.number == 1), {"line": changed})
     with pytest.raises(DeniableError, match=r"entry 2 .* does not follow on entry 1"):
         Programme.open(office.database).publish(tmp_path / "public")
+
+
+def test_closing_a_round_opens_each_of_its_secrets_once(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    honest = Vault.open
+
+    def noted(self: Vault, name: str, blob: bytes) -> bytes:
+        opened.append(name)
+        return honest(self, name, blob)
+
+    monkeypatch.setattr(Vault, "open", noted)
+    assert office.programme.close_round().round == 3
+    assert sorted(name for name in opened if "round" in name) == sorted(f"{name}/round 3" for name in SECRETS)

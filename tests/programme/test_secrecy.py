@@ -15,7 +15,7 @@ from tests.programme.insight import blobs_of, put
 from tests.programme.offices import TARGETS, Office, new_office
 
 from deniable.errors import DeniableError
-from deniable.programme import backup, ledger, store
+from deniable.programme import backup, beginning, store
 from deniable.programme.keys import KeyFile
 from deniable.programme.ledger import Programme
 from deniable.programme.store import Store
@@ -66,7 +66,7 @@ def others() -> Iterator[list[dict[str, int]]]:
 def test_with_the_same_audits_the_public_folder_is_the_same_to_the_byte(
     tmp_path: Path, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledger, "new_key", lambda: bytes(range(32)))
+    monkeypatch.setattr(beginning, "new_key", lambda: bytes(range(32)))
     audits, office = office_with(str(tmp_path / "0.db"), tmp_path / "0", ROUNDS, **settings)
     public = seen(office.programme.publish(tmp_path / "0" / "public"))
     same = 0
@@ -82,7 +82,7 @@ def test_with_the_same_audits_the_public_folder_is_the_same_to_the_byte(
 
 def test_with_other_audits_it_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: the folder does tell what it is there to tell."""
-    monkeypatch.setattr(ledger, "new_key", lambda: bytes(range(32)))
+    monkeypatch.setattr(beginning, "new_key", lambda: bytes(range(32)))
     audits, office = office_with(str(tmp_path / "0.db"), tmp_path / "0", ROUNDS)
     quiet = next(target for target in TARGETS if (target,) != audits[0])
     loud = [{quiet: 10_000}, *ROUNDS[1:]]
@@ -263,8 +263,9 @@ def test_no_repr_tells_a_secret(database: str, tmp_path: Path) -> None:
     programme = office.programme
     programme.report(dict(zip(TARGETS, MARKED, strict=False)))
     with programme._writing() as book:
-        secret = [book.seed().hex(), str(book.seed()), *map(str, MARKED)]
-        things = [programme, book, book._vault, book.run(), book.receipts(), programme.status(), office.key]
+        run, _, seed = book.read_round()
+        secret = [seed.hex(), str(seed), *map(str, MARKED)]
+        things = [programme, book, book._vault, run, book.receipts(), programme.status(), office.key]
         shown = [repr(thing) for thing in things] + [str(vars(programme)), str(vars(book))]
     for text in shown:
         assert not any(piece in text for piece in secret)

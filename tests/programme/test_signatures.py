@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniable.errors import DeniableError
+from deniable.programme import signatures
 from deniable.programme.signatures import is_signed, new_key, pem, public_key, sign
 
 # RFC 8032, section 7.1, tests 1 to 3: private key, public key, message, signature.
@@ -99,3 +100,60 @@ def test_a_refused_private_key_is_not_repeated() -> None:
     with pytest.raises(DeniableError) as caught:
         sign(b"secret", b"")
     assert "secret" not in str(caught.value)
+
+
+# Points of small order
+
+P = 2**255 - 19
+D = -121665 * pow(121666, -1, P) % P
+NEUTRAL = (0, 1)
+# A point of order 8, in the encoding of RFC 8032.
+OF_ORDER_EIGHT = bytes.fromhex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05")
+FORGED = (1).to_bytes(32, "little") + bytes(32)
+"""R is the neutral element and s is 0."""
+
+
+def plus(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    """The sum of two points, by the formulas of RFC 8032, section 5.1.4."""
+    (x1, y1), (x2, y2) = one, other
+    k = D * x1 * x2 * y1 * y2
+    return (x1 * y2 + x2 * y1) * pow(1 + k, -1, P) % P, (y1 * y2 + x1 * x2) * pow(1 - k, -1, P) % P
+
+
+def small_order() -> list[tuple[int, int]]:
+    """All eight points whose order divides 8: the multiples of one of order 8."""
+    y = int.from_bytes(OF_ORDER_EIGHT, "little")
+    square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
+    x = pow(square, (P + 3) // 8, P)
+    point = next(root for root in (x, x * pow(2, (P - 1) // 4, P) % P) if root * root % P == square), y
+    points = [NEUTRAL]
+    while len(points) < 8:
+        points.append(plus(points[-1], point))
+    assert len(set(points)) == 8
+    assert plus(points[-1], point) == NEUTRAL
+    return points
+
+
+def encodings() -> list[bytes]:
+    """Of those points, with either sign, and with y + p where that is below 2**255."""
+    ys = {y + extra for _, y in small_order() for extra in (0, P) if y + extra < 2**255}
+    return [(y | sign << 255).to_bytes(32, "little") for y in sorted(ys) for sign in (0, 1)]
+
+
+@pytest.mark.parametrize("key", encodings(), ids=bytes.hex)
+def test_keys_for_which_anybody_can_sign_are_refused(key: bytes) -> None:
+    for use in (lambda: is_signed(key, b"head", FORGED), lambda: pem(key)):
+        with pytest.raises(DeniableError, match="only its owner can sign for, got a point of small order"):
+            use()
+
+
+def test_without_the_check_anybody_signs_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted bug."""
+    monkeypatch.setattr(signatures, "_has_small_order", lambda _: False)
+    for message in (b"head", b"another head"):
+        assert is_signed((1).to_bytes(32, "little"), message, FORGED)
+
+
+@given(st.binary(min_size=32, max_size=32))
+def test_keys_of_an_owner_are_not_refused(private: bytes) -> None:
+    assert pem(public_key(private))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.programme.published import KEY, NAMES, OTHER_KEY, Said, chained, drawn, fresh, made, programmes, write
 
 from deniable.errors import DeniableError
+from deniable.programme import signatures
 from deniable.programme.page import render, verify_text
 from deniable.programme.parameters import Parameters
 from deniable.programme.signatures import pem, public_key
@@ -401,3 +402,23 @@ def test_a_damaged_earlier_copy_is_refused(folder: Path, earlier: Path) -> None:
 
 def test_the_standing_of_a_quiet_programme(tmp_path: Path) -> None:
     assert verify(rewritten(tmp_path, [drawn(1, A)]), now=NOW).standing == Standing()
+
+
+def test_a_programme_that_names_a_key_for_which_anybody_can_sign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The neutral element as the key, and a head that nobody's key signed."""
+    neutral = (1).to_bytes(32, "little")
+    parameters = made(public_key=neutral.hex())
+    entries = chained(parameters, SAID)
+    write(tmp_path, parameters, entries)
+    (tmp_path / "public_key.pem").unlink()
+    *lines, head = lines_of(tmp_path)
+    put(
+        tmp_path,
+        [*lines, json.dumps(json.loads(head) | {"signature": (neutral + bytes(32)).hex()}, separators=(",", ":"))],
+    )
+    with pytest.raises(DeniableError, match="got a point of small order, for which anybody can"):
+        verify(tmp_path, now=NOW)
+    monkeypatch.setattr(signatures, "_has_small_order", lambda _: False)
+    assert verify(tmp_path, now=NOW).entries == len(SAID)  # the planted bug

@@ -25,8 +25,8 @@ from deniable.simulation.experiments import (
     gaps_needed,
     static_sweep,
 )
-from deniable.simulation.experiments.common import derived_seed
 from deniable.simulation.metrics import running_mean
+from deniable.simulation.sweep import RUNS_A_TASK
 from deniable.utility import race_static_error, static_error
 
 FAILURE = 1e-6
@@ -198,7 +198,7 @@ def test_every_mechanism_is_given_the_same_streams_and_every_run_its_own() -> No
 
 
 def test_results_do_not_depend_on_the_number_of_workers() -> None:
-    settings = replace(SMALL, runs=dynamic.CHUNK + 3)
+    settings = replace(SMALL, runs=RUNS_A_TASK + 3)
     assert dynamic.score(settings, workers=2) == dynamic.score(settings, workers=1)
 
 
@@ -217,8 +217,3 @@ def test_a_setting_shared_by_several_sweeps_is_simulated_once() -> None:
     assert [replace(row, varied="") for row in rows if row.varied == "rounds" and row.rounds == 20] == dynamic.score(
         SMALL, workers=1
     )[1]
-
-
-def test_derived_seeds_differ() -> None:
-    seeds = {derived_seed(a, b, c) for a in (0, 1) for b in range(5) for c in range(5)}
-    assert len(seeds) == 50

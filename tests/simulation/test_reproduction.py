@@ -17,6 +17,7 @@ from tests.simulation.tiny import TINY, touch_figures
 from deniable.errors import DeniableError
 from deniable.simulation.experiments import PAPER_RR, Dynamic, Sensitivity, StaticSweep, dynamic, static_sweep
 from deniable.simulation.reproduction import Claim, Reproduction, Settings, Tables, parts, report, reproduce
+from deniable.simulation.reproduction.claim import DIFFERS, HOLDS, IN_PART, UNDECIDED
 from deniable.simulation.reproduction.tables import CSV_ROWS, read_table, write_table
 from deniable.utility import race_static_error
 
@@ -110,11 +111,11 @@ def test_the_report_holds_every_claim_with_its_figure(quick: Reproduction) -> No
 
 def test_the_verdicts(quick: Reproduction) -> None:
     verdicts = {claim.source: claim.verdict for claim in quick.claims}
-    assert report.DIFFERS not in verdicts.values()
-    assert verdicts["app:tab:calibrated_noise_scales"] == report.HOLDS
-    assert verdicts["fig:exp2_running_avg_deficit"] == report.HOLDS
-    assert verdicts["sec:experiments, app:subsec:experimenta"] == report.IN_PART  # randomized response is short-changed
-    assert verdicts["abstract, lem:tca-sensitivity"] == report.IN_PART
+    assert DIFFERS not in verdicts.values()
+    assert verdicts["app:tab:calibrated_noise_scales"] == HOLDS
+    assert verdicts["fig:exp2_running_avg_deficit"] == HOLDS
+    assert verdicts["sec:experiments, app:subsec:experimenta"] == IN_PART  # randomized response is short-changed
+    assert verdicts["abstract, lem:tca-sensitivity"] == IN_PART
 
 
 @pytest.mark.parametrize(
@@ -144,8 +145,8 @@ def test_a_claim_that_the_numbers_contradict_differs(
     quick: Reproduction, where: str, change: dict[str, Any], source: str
 ) -> None:
     """Negative control: one number changed in the tables, and the verdict changes."""
-    assert report.DIFFERS not in verdicts_of(report.claims(quick.tables), source)
-    assert report.DIFFERS in verdicts_of(report.claims(planted(quick.tables, where, change)), source)
+    assert DIFFERS not in verdicts_of(report.claims(quick.tables), source)
+    assert DIFFERS in verdicts_of(report.claims(planted(quick.tables, where, change)), source)
 
 
 def verdicts_of(found: list[Claim], source: str) -> list[str]:
@@ -166,7 +167,7 @@ def test_an_advantage_that_shrinks_with_the_targets_differs(quick: Reproduction)
     """Negative control: TCA as bad as uniform where there are many targets."""
     static = [replace(p, exact=0.98) if (p.mechanism, p.n_targets) == ("tca", 50) else p for p in quick.tables.static]
     found = report.claims(replace(quick.tables, static=static))
-    assert verdicts_of(found, "sec:experiments") == [report.DIFFERS, report.IN_PART]
+    assert verdicts_of(found, "sec:experiments") == [DIFFERS, IN_PART]
 
 
 def test_every_gain_counts_and_not_only_the_largest(quick: Reproduction) -> None:
@@ -176,7 +177,7 @@ def test_every_gain_counts_and_not_only_the_largest(quick: Reproduction) -> None
     static[at[0]] = replace(static[at[0]], delta=0.01, exact=0.75)
     static[at[1]] = replace(static[at[1]], delta=0.2, exact=0.65)
     found = report.claims(replace(quick.tables, static=static))
-    assert verdicts_of(found, "thm:RR_tradeoff, rem:RR_tightness") == [report.DIFFERS]
+    assert verdicts_of(found, "thm:RR_tradeoff, rem:RR_tightness") == [DIFFERS]
 
 
 def test_a_finding_tells_what_was_counted(quick: Reproduction) -> None:
@@ -193,7 +194,7 @@ def test_a_finding_tells_what_was_counted(quick: Reproduction) -> None:
 
 @pytest.mark.parametrize(
     ("deficit", "error", "verdict"),
-    [(52.0, 0.5, report.HOLDS), (52.0, 9.0, report.UNDECIDED), (58.0, 0.5, report.DIFFERS)],
+    [(52.0, 0.5, HOLDS), (52.0, 9.0, UNDECIDED), (58.0, 0.5, DIFFERS)],
 )
 def test_close_to_uniform_needs_a_small_error_too(
     quick: Reproduction, deficit: float, error: float, verdict: str
@@ -204,14 +205,14 @@ def test_close_to_uniform_needs_a_small_error_too(
     assert verdicts_of(report.claims(tables), "app:dynamic_utility_experiment, sec:rand_response") == [verdict]
 
 
-@pytest.mark.parametrize(("wait", "verdict"), [(22.0, report.DIFFERS), (32.0, report.HOLDS), (80.0, report.DIFFERS)])
+@pytest.mark.parametrize(("wait", "verdict"), [(22.0, DIFFERS), (32.0, HOLDS), (80.0, DIFFERS)])
 def test_the_wait_of_uniform_auditing_has_the_law_of_geometric_waits(
     quick: Reproduction, wait: float, verdict: str
 ) -> None:
     """The verdict is that of the negative binomial distribution, which is skewed."""
     waits = nbinom(100, 1 / 50, loc=100)  # the sum of 100 geometric waits
     likely = min(waits.cdf(100 * wait), waits.sf(100 * wait - 1)) >= 5e-7
-    assert likely == (verdict == report.HOLDS)
+    assert likely == (verdict == HOLDS)
     tables = planted(quick.tables, "means uniform", {"runs": 100, "first_audit": wait})
     assert verdicts_of(report.claims(tables), "app:prop:random_utility") == [verdict]
 

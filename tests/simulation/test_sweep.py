@@ -17,7 +17,7 @@ from tests.simulation.tasks import Task
 
 from deniable.arrays import IntArray
 from deniable.errors import DeniableError
-from deniable.simulation.sweep import run_all
+from deniable.simulation.sweep import chunks, derived_seed, run_all
 
 SCHEDULER = """
 from distributed import LocalCluster
@@ -173,3 +173,15 @@ def test_without_dask_the_error_says_what_to_install(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(DeniableError, match=r"pip install 'deniable\[cluster\]'"):
         run_all(tasks.process, [1], cluster="tcp://127.0.0.1:8786")
+
+
+def test_derived_seeds_differ() -> None:
+    seeds = {derived_seed(a, b, c) for a in (0, 1) for b in range(5) for c in range(5)}
+    assert len(seeds) == 50
+
+
+@pytest.mark.parametrize("runs", [1, 3, 4, 5, 8])
+def test_every_run_is_in_one_part(runs: int) -> None:
+    parts = chunks(runs, at_once=4)
+    assert [run for part in parts for run in part] == list(range(runs))
+    assert [len(part) for part in parts[:-1]] == [4] * (len(parts) - 1)

@@ -2,9 +2,10 @@
 
 from deniable.attack.adversaries import Adversary, BlackBox, ClosedForm, Enumeration, Particles, Score, strongest
 from deniable.attack.exact import likelihood_ratio, total_variation, transcript_distribution
-from deniable.attack.game import Estimate, Result, find_worst, play, search
+from deniable.attack.game import find_worst, play, search
 from deniable.attack.pairs import Pair, hard_pairs, moved_pairs, moved_report, report_at
 from deniable.attack.refusal import UnsuitableError
+from deniable.attack.result import Estimate, Result
 from deniable.attack.views import EVERYTHING, OWN_TARGET, View
 
 __all__ = [

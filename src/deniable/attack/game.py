@@ -2,111 +2,32 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from deniable.arrays import FloatArray, IntArray
+from deniable.attack import evidence
 from deniable.attack.adversaries import Adversary, BlackBox, Score, strongest
-from deniable.attack.bounds import (
-    LEAST_GAMES,
-    Event,
-    above,
-    at_least,
-    at_most,
-    best_threshold,
-    check_failure_probability,
-    check_games,
-    mean_at_least,
-    measure,
-)
+from deniable.attack.bounds import LEAST_GAMES, Event, check_failure_probability, check_games, mean_at_least
 from deniable.attack.pairs import Pair
 from deniable.attack.particles import leak
 from deniable.attack.refusal import UnsuitableError
+from deniable.attack.result import Estimate, Result
 from deniable.attack.views import EVERYTHING, View
 from deniable.errors import DeniableError, check_whole
 from deniable.guarantee import Guarantee, TotalVariation
 from deniable.mechanisms import CounterAuditing, Mechanism
 from deniable.simulation import simulate
+from deniable.simulation.sweep import chunks
 
 # Counts that one call of `simulate` is given; part of the seeding.
 CELLS = 2**24
-POINTS = 201
 # Beyond so many standard errors an estimate contradicts the games.
 TOO_FAR = 5
-# Floating point may exceed an exact limit by so much, relative to it.
-ROUNDING = 1e-9
 # Stages of a search, part of the seeding: no two of them share a game.
 PLAYED, TRIED, PLAYED_ANEW = range(3)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    value: float
-    standard_error: float
-
-
-@dataclass(frozen=True, eq=False)
-class Result:
-    """How well the adversary told the two worlds of a pair apart.
-
-    All bounds together are wrong with at most `failure_probability`, however bad the adversary's score is: its events
-    were chosen on one half of the games and are measured on the other. They are lower bounds of what the best
-    adversary gains on this pair; what is proven, `guarantee`, bounds that from above. Only `ratio_bound` relies on the
-    score: that it is the logarithm of the likelihood ratio.
-    """
-
-    pair: Pair
-    view: View
-    adversary: str
-    games: int
-    failure_probability: float
-    guarantee: Guarantee
-    """Of the mechanism, or for a moved report the 2 delta that follow from it."""
-    event: Event
-    """The adversary's best guess, or the one with the largest TPR - FPR on the games that chose it."""
-    telling: Event
-    """The one furthest above the proven trade-off curve, or nearest to it."""
-    leak: Estimate
-    """Of the adversary's test. The total variation of the pair where likelihoods are known, `exact` or from the ratios
-    of all games; or else, and then it is at most the total variation, TPR - FPR of the event.
-    """
-    exact: bool
-    ratio_bound: float
-    """The total variation is at least this, by the likelihood ratios of all games; 0 where they are not known."""
-    largest_ratio: float | None
-    """The largest P[seen | filed] / P[seen | not filed] of any game, or where it is `exact` of all that can be seen;
-    None where the score is no likelihood ratio.
-    """
-    above_curve: bool
-    """Whether some test is above the proven trade-off curve by the exact law of what is seen."""
-    roc: tuple[FloatArray, FloatArray] = field(repr=False)
-    """FPR and TPR of every threshold, at most 201 of them, from the smallest FPR on."""
-
-    @property
-    def advantage(self) -> float:
-        """Half the leak: what watching added to the chance of a right guess, from even odds (`thm:advantage`)."""
-        return self.leak.value / 2
-
-    @property
-    def lower_bound(self) -> float:
-        """The total variation is at least this."""
-        return max(self.event.lower_bound, self.ratio_bound)
-
-    @property
-    def flagged(self) -> bool:
-        """Whether what is proven is refuted: a total variation above delta, a test above the trade-off curve, or a
-        likelihood ratio above the cap; exactly, or at the failure probability.
-        """
-        proven = self.guarantee
-        return (
-            (self.exact and self.leak.value > proven.delta)
-            or self.above_curve
-            or (self.largest_ratio is not None and self.largest_ratio > proven.likelihood_cap * (1 + ROUNDING))
-            or self.lower_bound > proven.delta
-            or self.telling.tpr_at_least > proven.tradeoff(self.telling.fpr_at_most)
-        )
 
 
 def play(
@@ -161,7 +82,7 @@ def _play(
     filed = view.of_audits(pair, _transcripts(mechanism, pair.filed, 2 * each, filed_seed))
     not_filed = view.of_audits(pair, _transcripts(mechanism, pair.not_filed, 2 * each, not_filed_seed))
 
-    def trained(player: Adversary) -> tuple[Score, tuple[FloatArray, FloatArray]]:
+    def trained(player: Adversary) -> tuple[Score, evidence.Scores]:
         # One half of the games measures. Who learns does so on most of the other; the rest chooses events.
         learnt = each * 3 // 4 if player.learns else 0
         score = player.train(mechanism, pair, filed[:learnt], not_filed[:learnt], int(own_seed.generate_state(1)[0]))
@@ -177,8 +98,8 @@ def _play(
     guarantee = proven(mechanism.guarantee(), pair)
     # The two events, and where there are ratios their mean, share the failure probability.
     risk = failure_probability / (3 if score.ratio else 2)
-    threshold, event, telling = _events(score, scores, each, risk, guarantee)
-    if score.ratio and not _is_ratio(scores):
+    threshold, event, telling = evidence.events(score, scores, each, risk, guarantee)
+    if score.ratio and not evidence.is_ratio(scores):
         score = replace(score, ratio=False, total_variation=None, roc=None, largest_log_ratio=None)
 
     def says_filed(audits: IntArray) -> FloatArray:
@@ -197,12 +118,12 @@ def _play(
         guarantee,
         event,
         telling,
-        _leak(score, scores) or refereed() or _difference(event, each),
+        evidence.leak_by_score(score, scores) or refereed() or evidence.leak_by_counting(event, each),
         score.total_variation is not None,
-        mean_at_least(_gains(scores), risk) if score.ratio else 0.0,
-        _largest_ratio(score, scores),
-        score.roc is not None and _above(score.roc, guarantee),
-        _roc(score, scores),
+        mean_at_least(evidence.gains(scores), risk) if score.ratio else 0.0,
+        evidence.largest_ratio(score, scores),
+        score.roc is not None and evidence.is_above(score.roc, guarantee),
+        evidence.roc(score, scores),
     )
 
 
@@ -290,12 +211,11 @@ def _seed(seed: int, stage: int, i: int = 0) -> np.random.SeedSequence:
 
 def _transcripts(mechanism: Mechanism[Any], stream: IntArray, runs: int, seed: np.random.SeedSequence) -> IntArray:
     """(B, T): the audits of as many runs on one stream."""
-    at_once = max(1, CELLS // stream.size)
-    starts = range(0, runs, at_once)
-    seeds = seed.generate_state(len(starts), np.uint64)
+    parts = chunks(runs, max(1, CELLS // stream.size))
+    seeds = seed.generate_state(len(parts), np.uint64)
     return np.concatenate([
-        simulate(mechanism, np.broadcast_to(stream, (min(at_once, runs - start), *stream.shape)), int(one)).audits
-        for start, one in zip(starts, seeds, strict=True)
+        simulate(mechanism, np.broadcast_to(stream, (len(part), *stream.shape)), int(one)).audits
+        for part, one in zip(parts, seeds, strict=True)
     ])  # fmt: skip
 
 
@@ -306,70 +226,6 @@ def _scores(score: Score, seen: IntArray) -> FloatArray:
             f"an adversary's score must be {len(seen)} numbers, one for each game, and none of them NaN"
         )
     return found
-
-
-def _events(
-    score: Score, scores: tuple[FloatArray, FloatArray], each: int, risk: float, guarantee: Guarantee
-) -> tuple[float, Event, Event]:
-    """The threshold of the adversary's guess, that guess, and the event that would refute the guarantee's curve.
-
-    Of the scores where it was filed and where it was not, the last `each` measure and those before them choose. Each of
-    the two events is wrong with at most `risk`.
-    """
-    filed, not_filed = scores
-    chosen_by, measured = (filed[:-each], not_filed[:-each]), (filed[-each:], not_filed[-each:])
-
-    def beyond_curve(tpr: FloatArray, fpr: FloatArray) -> FloatArray:
-        (hits, games), (false_alarms, others) = (
-            (np.rint(rate * len(world)), len(world)) for rate, world in zip((tpr, fpr), chosen_by, strict=True)
-        )
-        return at_least(hits, games, risk / 2) - guarantee.tradeoff(at_most(false_alarms, others, risk / 2))
-
-    threshold = best_threshold(*chosen_by) if score.threshold is None else score.threshold
-    telling = best_threshold(*chosen_by, beyond_curve)
-    return threshold, measure(*measured, threshold, risk), measure(*measured, telling, risk)
-
-
-def _is_ratio(scores: tuple[FloatArray, FloatArray]) -> bool:
-    """Whether the games agree that the scores are log L = log P - log Q.
-
-    Then (L - 1) / (L + 1) has means over P and over Q that add up to 0. Six standard errors are allowed; and 40 / n,
-    because what n games never showed may have a probability of 20 / n (but for once in e**20) and change them by 2.
-    """
-    parts = [np.tanh(world / 2) for world in scores]
-    error = math.sqrt(sum(float(part.var(ddof=1)) / len(part) for part in parts))
-    return abs(sum(float(part.mean()) for part in parts)) <= 6 * error + 40 / len(parts[0])
-
-
-def _gains(scores: tuple[FloatArray, FloatArray]) -> FloatArray:
-    """(n,), in [0, 1], from a game of either world each: their mean is the total variation of P and Q.
-
-    With L = P / Q, the mean of |L - 1| / (L + 1) over (P + Q) / 2 is the total variation.
-    """
-    filed, not_filed = (np.abs(np.tanh(world / 2)) for world in scores)
-    return np.asarray((filed + not_filed) / 2)
-
-
-def _leak(score: Score, scores: tuple[FloatArray, FloatArray]) -> Estimate | None:
-    """The total variation, where the score tells it."""
-    if score.total_variation is not None:
-        return Estimate(score.total_variation, 0.0)
-    if not score.ratio:
-        return None
-    gains = _gains(scores)
-    return Estimate(float(gains.mean()), float(gains.std(ddof=1)) / math.sqrt(len(gains)))
-
-
-def _largest_ratio(score: Score, scores: tuple[FloatArray, FloatArray]) -> float | None:
-    if not score.ratio:
-        return None
-    top = float(np.concatenate(scores).max()) if score.largest_log_ratio is None else score.largest_log_ratio
-    return math.inf if top == math.inf else math.exp(min(top, 709.0))  # the largest power that is a number
-
-
-def _above(roc: tuple[FloatArray, FloatArray], guarantee: Guarantee) -> bool:
-    fpr, tpr = roc
-    return bool((tpr > guarantee.tradeoff(fpr) * (1 + ROUNDING) + ROUNDING).any())
 
 
 def _refereed(
@@ -390,32 +246,6 @@ def _refereed(
 
 def _agrees(refereed: Estimate, event: Event, each: int) -> bool:
     """Whether the referee's figure can be that of the event; if not, the games themselves are right."""
-    counted = _difference(event, each)
+    counted = evidence.leak_by_counting(event, each)
     error = math.hypot(refereed.standard_error, counted.standard_error) + 1 / each  # a rate of 0 or 1 has error 0
     return refereed.value >= event.lower_bound and abs(refereed.value - counted.value) <= TOO_FAR * error
-
-
-def _difference(event: Event, each: int) -> Estimate:
-    variance = (event.tpr * (1 - event.tpr) + event.fpr * (1 - event.fpr)) / each
-    return Estimate(event.tpr - event.fpr, math.sqrt(variance))
-
-
-def _roc(score: Score, scores: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """FPR and TPR of {score > threshold}; where ratios are known, every game counts for both worlds, by its odds."""
-    if score.roc is not None:
-        fpr, tpr = score.roc
-        some = np.unique(np.linspace(0, len(fpr) - 1, POINTS).astype(np.int64))
-        return fpr[some], tpr[some]
-    pooled = np.concatenate(scores)
-    quantiles = np.quantile(pooled, np.linspace(0, 1, POINTS - 1), method="lower")
-    thresholds = np.concatenate([[-np.inf], np.unique(quantiles)])[::-1]
-    if not score.ratio:
-        return above(scores[1], thresholds), above(scores[0], thresholds)
-    order = np.argsort(-pooled)
-    at = np.searchsorted(-pooled[order], -thresholds, side="left")  # so many scores are above the threshold
-    rates = []
-    for sign in (-1, 1):
-        weights = 1 + sign * np.tanh(pooled[order] / 2)  # dQ / dM and dP / dM, with M = (P + Q) / 2
-        total = np.concatenate([[0.0], np.cumsum(weights)])
-        rates.append(total[at] / total[-1])
-    return rates[0], rates[1]

@@ -3,14 +3,11 @@
 import csv
 import io
 import json
-import os
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import numpy as np
@@ -22,13 +19,15 @@ from rich.table import Table
 from rich.text import Text
 
 from deniable.arrays import IntArray
-from deniable.cli.options import AsJson
+from deniable.cli.audit_files import check_folder, write_new
+from deniable.cli.options import AsJson, Audits, Cooldown, MaxGap, as_options, in_words
 from deniable.counters import GaussianCounter
 from deniable.counters.grid import GRID_BITS
 from deniable.errors import DeniableError, check_whole
 from deniable.mechanisms import MECHANISM_IDS, NEEDS, Mechanism, calibrate
 from deniable.noise import Noise, SystemNoise
 from deniable.report_files import read_csv, read_targets
+from deniable.rules import Rules
 from deniable.run import AuditRun
 from deniable.simulation import SimulationNoise
 from deniable.streams import ReportStream, active_counts, deficit, misselected, resolved
@@ -95,10 +94,13 @@ def audit(
         int | None,
         typer.Option(
             metavar="N",
-            help="Rounds that the guarantee must cover; for counter auditing by default the number of rounds, and "
-            "race covers any number.",
+            help="Rounds that the guarantee must cover; for counter auditing by default the number of rounds, or any "
+            "number if --max-gap is given, and race covers any number.",
         ),
     ] = None,
+    audits: Audits = 1,
+    max_gap: MaxGap = None,
+    cooldown: Cooldown = 0,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -123,7 +125,7 @@ def audit(
         int | None, typer.Option(metavar="N", help="Seed of the simulated noise, 0 by default; needs --simulation.")
     ] = None,
 ) -> None:
-    """Draw the audits of a whole report stream, one a round.
+    """Draw the audits of a whole report stream, one a round or several.
 
     Prints the transcript and the guarantee, which are public, and a summary, which is confidential. The audits
     are drawn afresh each time, from the operating system's entropy: run it once, and publish that transcript.
@@ -136,6 +138,9 @@ def audit(
       deniable audit reports.csv --target-list targets.txt \\
           --start 2025-01-06 --period 7D --rounds 52 \\
           --mechanism race --delta 0.1 --out 2025
+    Example: two audits a round, every target's turn comes within 26 rounds
+      deniable audit reports.csv --mechanism race --delta 0.1 \\
+          --audits 2 --max-gap 26
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
     if seed is not None and not simulation:
         raise DeniableError("--seed needs --simulation: the audits of a programme must not be repeatable")
@@ -143,10 +148,11 @@ def audit(
         seed = check_whole("seed", seed or 0, least=0)
     names = SIMULATED_FILES if simulation else FILES
     if out is not None:
-        _check_folder(out, names)
+        check_folder(out, names)
 
     stream = read_csv(reports, None if target_list is None else read_targets(target_list), period, rounds, start)
-    certified = " and the horizon" if horizon is None and "horizon" in NEEDS.get(mechanism, ()) else ""
+    rules = _rules(max_gap, cooldown, stream.n_targets, audits)
+    certified = " and the horizon" if _horizon_is_read_off(mechanism, horizon, rules) else ""
     read_off = {
         "the list of targets": target_list is None and "--target-list FILE",
         f"the number of rounds{certified}": rounds is None and "--rounds N",
@@ -155,12 +161,13 @@ def audit(
     unstated = {} if assume_public else {what: option for what, option in read_off.items() if option}
     if out is not None and unstated:
         raise DeniableError(_told(READ_OFF_PUBLIC, unstated))
-    calibrated = _calibrate(mechanism, stream, delta, horizon)
+    calibrated = _calibrate(mechanism, stream, delta, horizon, rules)
+    calibrated.check_round(0, stream.n_targets, audits)
     noise = SystemNoise() if seed is None else SimulationNoise(seed)
-    drawn = Drawn(mechanism, calibrated, stream, _draw(calibrated, stream, noise), seed)
+    drawn = Drawn(mechanism, calibrated, stream, _draw(calibrated, stream, noise, audits), seed)
 
     if out is not None:
-        _write_new(out, dict(zip(names, _texts(drawn), strict=True)))
+        write_new(out, dict(zip(names, _texts(drawn), strict=True)))
     notes = [_told(READ_OFF, unstated)] if unstated else []
     if as_json:
         print(json.dumps({**_public(drawn), "confidential": _summary(drawn)}, indent=1, allow_nan=False))
@@ -186,29 +193,47 @@ class Drawn:
     mechanism: Mechanism[Any]
     stream: ReportStream
     audits: IntArray
-    """(T,)"""
+    """(T, audits a round), in the order drawn."""
     seed: int | None
     """Of the simulated noise; None where the audits are real."""
 
     @property
     def transcript(self) -> list[tuple[str, str]]:
-        """Round and audited target, by name."""
-        return [(label, self.stream.targets[c]) for label, c in zip(self.stream.rounds, self.audits, strict=True)]
+        """Round and audited target, by name; a line for each audit."""
+        rounds = zip(self.stream.rounds, self.audits, strict=True)
+        return [(label, self.stream.targets[c]) for label, audited in rounds for c in audited]
 
 
-def _calibrate(mechanism_id: str, stream: ReportStream, delta: float | None, horizon: int | None) -> Mechanism[Any]:
+def _rules(max_gap: int | None, cooldown: int, n_targets: int, audits: int) -> Rules:
+    try:
+        check_whole("audits", audits, least=1)
+        rules = Rules(max_gap, cooldown)
+        rules.check_reach(n_targets, audits)
+    except DeniableError as error:
+        raise DeniableError(as_options(str(error))) from None
+    return rules
+
+
+def _horizon_is_read_off(mechanism_id: str, horizon: int | None, rules: Rules) -> bool:
+    """Whether the horizon that the mechanism needs is the number of rounds; a max_gap will do for one."""
+    return horizon is None and rules.max_gap is None and "horizon" in NEEDS.get(mechanism_id, ())
+
+
+def _calibrate(
+    mechanism_id: str, stream: ReportStream, delta: float | None, horizon: int | None, rules: Rules
+) -> Mechanism[Any]:
     if horizon is not None and check_whole("horizon", horizon, least=1) < stream.n_rounds:
         raise DeniableError(f"horizon must cover every round of the stream, got {horizon} for {stream.n_rounds} rounds")
-    if horizon is None and "horizon" in NEEDS.get(mechanism_id, ()):
+    if _horizon_is_read_off(mechanism_id, horizon, rules):
         horizon = stream.n_rounds
-    return calibrate(mechanism_id, stream.n_targets, delta, horizon)
+    return calibrate(mechanism_id, stream.n_targets, delta, horizon, rules=rules)
 
 
-def _draw(mechanism: Mechanism[Any], stream: ReportStream, noise: Noise) -> IntArray:
+def _draw(mechanism: Mechanism[Any], stream: ReportStream, noise: Noise, audits: int) -> IntArray:
     run = AuditRun(mechanism, noise)
     console = Console(stderr=True)
     rows = track(stream.counts, "Drawing", console=console, transient=True, disable=not console.is_terminal)
-    return np.array([run.step(row) for row in rows], dtype=np.int64)
+    return np.array([run.select(row, audits) for row in rows], dtype=np.int64)
 
 
 def _warnings(drawn: Drawn) -> list[str]:
@@ -222,6 +247,7 @@ def _public(drawn: Drawn) -> dict[str, Any]:
         "transcript": [{"round": label, "target": target} for label, target in drawn.transcript],
         "guarantee": drawn.mechanism.guarantee().to_dict() if drawn.seed is None else None,
         "mechanism": {"id": drawn.mechanism_id, **_parameters(drawn.mechanism)},
+        "audits": drawn.audits.shape[1],
         "simulation": drawn.seed is not None,
     }
 
@@ -242,7 +268,7 @@ def _parameters(part: Any) -> Any:
 def _summary(drawn: Drawn) -> dict[str, Any]:
     """Confidential: computed from the counts."""
     counts, audits = drawn.stream.counts, drawn.audits
-    active = active_counts(counts, audits)
+    active = active_counts(counts, audits, audits=audits.shape[1])
     filed, done = int(counts.sum()), int(resolved(active, audits).sum())
     return {
         "reports": filed,
@@ -262,53 +288,13 @@ def _texts(drawn: Drawn) -> tuple[str, str, str]:
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
     writer.writerows([("round", "target"), *drawn.transcript])
-    figures = {key: public[key] for key in ("guarantee", "mechanism", "simulation")}
+    figures = {key: public[key] for key in ("guarantee", "mechanism", "audits", "simulation")}
     words = [*_warnings(drawn), *([drawn.mechanism.guarantee().in_words()] if drawn.seed is None else [])]
     return (
         table.getvalue(),
         json.dumps(figures, indent=1, allow_nan=False) + "\n",
         "\n\n".join(textwrap.fill(text, 80) for text in words) + "\n",
     )
-
-
-def _check_folder(folder: Path, names: Sequence[str]) -> None:
-    """Refuse, before anything is drawn, where the files could not be written."""
-    existing = folder if os.path.lexists(folder) else folder.parent
-    if not existing.is_dir():
-        raise DeniableError(f"cannot write into {folder}: {existing} is not a folder")
-    if not os.access(existing, os.W_OK | os.X_OK):
-        raise DeniableError(f"cannot write into {folder}: Permission denied")
-    for name in names:
-        if os.path.lexists(folder / name):
-            raise DeniableError(
-                f"{folder / name} exists: publish that transcript, since a second one of the same reports would add to "
-                "what it reveals; another folder is for other reports"
-            )
-
-
-def _write_new(folder: Path, files: Mapping[str, str]) -> None:
-    """Write all the files or none, and never over an existing one."""
-    undo: list[Callable[[], None]] = []
-    try:
-        if not folder.is_dir():
-            folder.mkdir()
-            undo.append(folder.rmdir)
-        for name in files:
-            (folder / name).touch(exist_ok=False)  # claimed: of two draws at the same time, one is refused
-            undo.append((folder / name).unlink)
-        with TemporaryDirectory(dir=folder, prefix=".") as temporary:
-            written = [(Path(temporary, name), folder / name, text) for name, text in files.items()]
-            for path, _, text in written:
-                path.write_text(text, encoding="utf-8", newline="")
-            for path, final, _ in written:
-                path.replace(final)
-    except BaseException as error:
-        for step in reversed(undo):
-            with suppress(OSError):
-                step()
-        if isinstance(error, OSError):
-            raise DeniableError(f"cannot write into {folder}: {error.strerror}") from None
-        raise
 
 
 # Text
@@ -342,6 +328,8 @@ def _header(drawn: Drawn, period: str) -> Table:
             "mechanism": drawn.mechanism_id,
             "targets": f"{drawn.stream.n_targets:,}",
             "rounds": f"{len(rounds):,}{dates}",
+            **({"audits a round": f"{drawn.audits.shape[1]:,}"} if drawn.audits.shape[1] > 1 else {}),
+            **({"rules": ", ".join(rules)} if (rules := in_words(drawn.mechanism.rules)) else {}),
         }
     )
 

@@ -16,8 +16,9 @@ from deniable.errors import DeniableError, check_delta
 from deniable.mechanisms import NEEDS
 from deniable.planning import PLANNED
 from deniable.report_files import read_csv, read_targets
-from deniable.simulation.evaluation import Replay, Score, Study, read_outcomes, score, window, without_days
+from deniable.simulation.evaluation import Replay, Score, Study, score
 from deniable.simulation.figures import check_chart
+from deniable.simulation.recorded import read_outcomes, window, without_days
 from deniable.streams import ReportStream
 
 

@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperCommand
 
 from deniable.mechanisms import MECHANISM_IDS
+from deniable.rules import Rules
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 Audits = Annotated[int, typer.Option(metavar="N", help="Audits a round.")]
@@ -36,6 +37,18 @@ class Command(TyperCommand):
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return [re.sub("[{}]", "", piece) for piece in super().collect_usage_pieces(ctx)]
+
+
+def in_words(rules: Rules) -> list[str]:
+    """What the rules say, for a line about a programme; nothing where there are none."""
+    return [
+        *([f"every target at least once in {_rounds(rules.max_gap)}"] if rules.max_gap is not None else []),
+        *([f"none twice within {_rounds(rules.cooldown)}"] if rules.cooldown else []),
+    ]
+
+
+def _rounds(n: int) -> str:
+    return "1 round" if n == 1 else f"{n:,} rounds"
 
 
 def as_options(message: str) -> str:

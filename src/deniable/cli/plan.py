@@ -13,7 +13,7 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
-from deniable.cli.options import AsJson, Audits, Cooldown, MaxGap, as_options
+from deniable.cli.options import AsJson, Audits, Cooldown, MaxGap, as_options, in_words
 from deniable.cli.plan_chart import CHART_REPORTS, draw_chart
 from deniable.counters import GaussianCounter
 from deniable.errors import DeniableError
@@ -197,14 +197,12 @@ def _show(office: Office, options: Sequence[Option | NotCovered], runs: int) -> 
 
 
 def _programme(office: Office) -> str:
-    rules = office.rules
     parts = [
         f"{office.n_targets:,} targets",
         f"{office.audits:,} {_plural('audit', office.audits)} a round",
         f"{_figure(office.reports_per_round)} reports a round in all",
         *([f"{office.horizon:,} {_plural('round', office.horizon)}"] if office.horizon is not None else []),
-        *([f"every target at least once in {rules.max_gap:,} rounds"] if rules.max_gap is not None else []),
-        *([f"none twice within {rules.cooldown:,} rounds"] if rules.cooldown else []),
+        *in_words(office.rules),
     ]
     return ", ".join(parts) + ". A round is whatever you make it, such as a week."
 

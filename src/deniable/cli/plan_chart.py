@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deniable.planning import Office, Option, static_error
+from deniable.planning import Office, Option, error_bound
 from deniable.simulation.figures import MECHANISM_COLOURS, label_lines, new_figure, save_figure
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _errors(axes: "Axes", office: Office, options: Sequence[Option]) -> None:
     gaps = np.unique(np.concatenate([[0, 1e-9], np.linspace(0, furthest, 200)]))
     ends = {}
     for option in options:
-        error = [100 * static_error(option.mechanism, float(gap), office.audits) for gap in gaps]
+        error = [100 * error_bound(option.mechanism, float(gap), office.audits) for gap in gaps]
         _line(axes, option, gaps, error)
         ends[option.mechanism_id] = error[-1]
         if option.mechanism_id == "tca":

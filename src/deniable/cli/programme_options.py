@@ -4,7 +4,6 @@ import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from getpass import GetPassWarning, getpass
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +12,7 @@ import typer
 
 from deniable.errors import DeniableError
 from deniable.programme.keys import Key, KeyFile, Passphrase
-from deniable.programme.ledger import Programme
+from deniable.programme.ledger import Programme, system_clock
 
 DEFAULT = "programme.db"
 KEY, PASSPHRASE, NEW_PASSPHRASE = "DENIABLE_KEY", "DENIABLE_PASSPHRASE", "DENIABLE_NEW_PASSPHRASE"
@@ -74,8 +73,7 @@ def declared(independent: bool, because: bool) -> bool:
     return independent
 
 
-def now() -> datetime:
-    return datetime.now(UTC)
+now = system_clock
 
 
 @contextmanager

@@ -87,32 +87,26 @@ class Book:
     def write_tally(self, counts: Sequence[int]) -> None:
         self._write("tally", struct.pack(f">{len(counts)}Q", *counts))
 
-    def run(self) -> AuditRun:
-        """The run, ready to draw the open round with the seed that was committed to."""
-        blob = self._read("run")
-        run = AuditRun.restore(self._mechanism, blob, ReplayNoise(self.seed()), rounds=self.state.history.rounds)
-        self._check_fits(run)
-        return run
-
-    def write_run(self, run: AuditRun) -> None:
-        self._check_fits(run)
-        self._write("run", run.save())
-
-    def seed(self) -> bytes:
-        seed = self._read("seed")
-        if commitment(self._parameters.programme, self.state.open_round, seed) != self.state.commitment:
-            raise DeniableError("the stored seed is not the one that was committed to; restore the last backup")
-        return seed
-
     def receipts(self) -> Receipts:
         return Receipts.unpack(self._read("receipts"))
 
     def write_receipts(self, receipts: Receipts) -> None:
         self._write("receipts", receipts.pack(self.state.n_targets))
 
+    def read_round(self) -> tuple[AuditRun, list[int], bytes]:
+        """The run, ready to draw the open round with the seed that was committed to; the tally; that seed."""
+        seed = self._read("seed")
+        if commitment(self._parameters.programme, self.state.open_round, seed) != self.state.commitment:
+            raise DeniableError("the stored seed is not the one that was committed to; restore the last backup")
+        blob = self._read("run")
+        run = AuditRun.restore(self._mechanism, blob, ReplayNoise(seed), rounds=self.state.history.rounds)
+        self._check_fits(run)
+        return run, self.tally(), seed
+
     def write_round(self, run: AuditRun, tally: Sequence[int], seed: bytes, receipts: Receipts) -> None:
         """All secrets of the open round, in place of those of the round before."""
-        self.write_run(run)
+        self._check_fits(run)
+        self._write("run", run.save())
         self.write_tally(tally)
         self._write("seed", seed)
         self.write_receipts(receipts)
@@ -210,6 +204,11 @@ class Book:
 
     def _bound(self, name: str) -> str:
         return f"{name}/round {self.state.open_round}" if name in _OF_THE_ROUND else name
+
+
+def all_lines(connection: sa.Connection) -> Sequence[str]:
+    """Every entry as it is published, in order."""
+    return connection.execute(sa.select(tables.entries.c.line).order_by(tables.entries.c.number)).scalars().all()
 
 
 def check_not_behind(connection: sa.Connection, parameters: Parameters, must_read: bool = True) -> None:

@@ -1,8 +1,8 @@
 """What an entry of the transcript does to the targets' runs: the same for the office and for whoever replays it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, check_whole
 from deniable.programme.public_state import PublicState
 from deniable.programme.transcript import Entry
 from deniable.run import AuditRun
@@ -41,6 +41,18 @@ def number_of(state: PublicState, target: str) -> int:
     if number is None or not state.history.present[0, number]:
         raise DeniableError(f"no target named {target} takes part; `deniable programme targets list` names them all")
     return number
+
+
+def by_number(state: PublicState, reports: Mapping[str, int]) -> dict[int, int]:
+    """Reports by the numbers of their targets, each a whole number of at least 1."""
+    return {number_of(state, target): _whole(count) for target, count in reports.items()}
+
+
+def _whole(count: int) -> int:
+    try:
+        return check_whole("reports", count, least=1)
+    except DeniableError:  # which would quote it
+        raise DeniableError("reports must be whole numbers of at least 1") from None
 
 
 def _without(tally: Sequence[int], targets: Collection[int]) -> list[int]:

@@ -19,24 +19,22 @@ import sqlalchemy as sa
 
 from deniable.errors import DeniableError, check_whole
 from deniable.programme import backup, publishing, tables
-from deniable.programme.book import Book, check_not_behind
-from deniable.programme.following import adopt, follow, number_of
+from deniable.programme.beginning import Beginning, Entropy
+from deniable.programme.book import Book, all_lines, check_not_behind
+from deniable.programme.following import adopt, by_number, follow, number_of
 from deniable.programme.keys import Key
 from deniable.programme.locking import create_locked, unlock
 from deniable.programme.parameters import Parameters
 from deniable.programme.public_state import PublicState
-from deniable.programme.receipts import Outside, Receipts, check_source, keyed_hash
-from deniable.programme.seals import Inputs, check_recipient
-from deniable.programme.signatures import new_key, public_key
+from deniable.programme.receipts import Outside, check_source, keyed_hash
+from deniable.programme.seals import Inputs
 from deniable.programme.standing import Standing
 from deniable.programme.store import Store
-from deniable.programme.transcript import Entry, commitment, parse, parse_head, signed_head
+from deniable.programme.transcript import Entry, commitment, parse, parse_head
 from deniable.programme.vault import Vault
 from deniable.programme.verification import verify
-from deniable.run import AuditRun
 
 Clock = Callable[[], datetime]
-Entropy = Callable[[int], bytes]
 
 _NO_REASON = "no reason was given"
 
@@ -112,8 +110,8 @@ class Programme:
         **settings: Any,
     ) -> Self:
         """A new programme in a new database. `settings` are the fields of `Parameters` that an office chooses."""
-        first = _First(entropy(16).hex(), settings, entropy)
-        store, vault = create_locked(database, first.parameters.programme, key, first.write)
+        beginning = Beginning(entropy(16).hex(), settings, entropy)
+        store, vault = create_locked(database, beginning.parameters.programme, key, beginning.write)
         return cls(store, vault, clock=clock, entropy=entropy)
 
     @classmethod
@@ -123,7 +121,7 @@ class Programme:
             programme = connection.execute(sa.select(tables.lock.c.programme)).scalar_one()
             if connection.execute(sa.select(tables.programme.c.id)).scalar() is not None:
                 raise DeniableError(f"there is a programme in {store} already")
-            _First(programme, settings, secrets.token_bytes).write(connection, vault)
+            Beginning(programme, settings, secrets.token_bytes).write(connection, vault)
         return cls(store, vault, clock=clock)
 
     @classmethod
@@ -170,8 +168,7 @@ class Programme:
             out = Path(row.folder) if folder is None else folder.absolute()
             if not lost:
                 check_not_behind(connection, self.parameters)
-            lines = connection.execute(sa.select(tables.entries.c.line).order_by(tables.entries.c.number)).scalars()
-            publishing.publish(self.parameters, lines.all(), row.head, out)
+            publishing.publish(self.parameters, all_lines(connection), row.head, out)
             published = {"folder": str(out), "published": parse_head(row.head).entries}
             connection.execute(sa.update(tables.programme), published)
         return out
@@ -190,12 +187,12 @@ class Programme:
         """Count these reports, by the target's name, in the open round. When this returns they are on the disk."""
         with self._writing() as book:
             book.check_not_behind(must_read=False)
-            book.add(_numbered(book.state, reports))
+            book.add(by_number(book.state, reports))
 
     def withdraw(self, reports: Mapping[str, int]) -> None:
         """Take back reports that were entered by mistake in the open round; no other round can be corrected."""
         with self._writing() as book:
-            book.add({target: -count for target, count in _numbered(book.state, reports).items()})
+            book.add({target: -count for target, count in by_number(book.state, reports).items()})
 
     def import_reports(
         self, source: str, reports: Iterable[tuple[str, int, str]], *, dry_run: bool = False, mark_only: bool = False
@@ -222,7 +219,8 @@ class Programme:
     def active_counts(self) -> dict[str, int]:
         """The reports of every target since its last audit, the open round's included. Confidential."""
         with self._writing() as book:
-            active, tally, state = book.run().active_counts(), book.tally(), book.state
+            run, tally, _ = book.read_round()
+            active, state = run.active_counts(), book.state
         numbers = {name: state.numbers[name] for name in state.present}
         return {name: active[number] + tally[number] for name, number in numbers.items()}
 
@@ -237,7 +235,7 @@ class Programme:
             if wanted < book.state.open_round:
                 return _recorded(book, wanted)
             late = self._days_late(book, wanted)
-            seed, run, tally, receipts = book.seed(), book.run(), book.tally(), book.receipts()
+            (run, tally, seed), receipts = book.read_round(), book.receipts()
             drawn = run.select(tally, audits=self.parameters.audits)
             seal, sealed = book.seal(Inputs(wanted, tuple(tally), seed))
             next_seed, following = self._next_seed(wanted + 1)
@@ -258,7 +256,7 @@ class Programme:
         with self._writing() as book:
             wanted = book.state.open_round
             late = self._days_late(book, wanted)
-            run, tally, receipts = book.run(), book.tally(), book.receipts()
+            (run, tally, _), receipts = book.read_round(), book.receipts()
             next_seed, following = self._next_seed(wanted + 1)
             book.append(book.state.skip_entry(reason, independent, following, late, self._during(book)))
             book.write_round(run, tally, next_seed, receipts)
@@ -317,7 +315,7 @@ class Programme:
         tell whether any report came in between.
         """
         with self._writing() as book:
-            book.write_round(book.run(), book.tally(), book.seed(), book.receipts())
+            book.write_round(*book.read_round(), book.receipts())
 
     def recover(self, folder: Path, reason: str) -> Entry:
         """Go on from a backup that is older than what was published: adopt the published entries, with a new seed.
@@ -334,7 +332,7 @@ class Programme:
             known, lost = book.state.entries, book.state.open_round
             if len(published) <= known:
                 raise DeniableError(f"the database has everything that was published in {folder}; nothing is lost")
-            run, tally, receipts = book.run(), book.tally(), book.receipts()
+            (run, tally, _), receipts = book.read_round(), book.receipts()
             for text in published[known:]:
                 entry = parse(text)
                 tally, ended = adopt(run, tally, book.state, entry)
@@ -355,12 +353,10 @@ class Programme:
     def _apply(self, book: Book, entry: Entry) -> None:
         """Append an entry made in the open round, with what it means for the targets' runs."""
         book.state.after(entry)  # refuses what cannot stand, in words about the entry
-        run, tally = book.run(), book.tally()
+        run, tally, seed = book.read_round()
         tally, ended = follow(run, tally, book.state, entry)
         book.append(entry)
-        book.write_run(run)
-        book.write_tally(tally)
-        book.write_receipts(book.receipts().without(ended))
+        book.write_round(run, tally, seed, book.receipts().without(ended))
 
     def _during(self, book: Book) -> int:
         """The calendar's round now, by which reporters count: a later one than the open one while it is overdue."""
@@ -393,48 +389,6 @@ class Programme:
         return PublicState.from_json(self.parameters, stored)
 
 
-class _First:
-    """What a new programme starts with, drawn afresh."""
-
-    def __init__(self, programme: str, settings: Mapping[str, Any], entropy: Entropy) -> None:
-        self._signing_key, self._seed, self._hashing_key = new_key(), entropy(32), entropy(32)
-        self.parameters = Parameters(
-            programme=programme,
-            public_key=public_key(self._signing_key).hex(),
-            commitment=commitment(programme, 1, self._seed),
-            **settings,
-        )
-        if self.parameters.oversight is not None:
-            check_recipient(self.parameters.oversight)
-
-    def write(self, connection: sa.Connection, vault: Vault) -> None:
-        parameters, mechanism = self.parameters, self.parameters.built()
-        state = PublicState.start(parameters)
-        row = {
-            "id": 1,
-            "parameters": parameters.to_bytes().decode("ascii"),
-            "state": state.to_json(),
-            "head": signed_head(self._signing_key, parameters.digest, 0, parameters.digest),
-            "published": 0,
-        }
-        connection.execute(sa.insert(tables.programme), row)
-        book = Book(connection, parameters, mechanism, state, vault, is_new=True)
-        book.write_keys(self._signing_key, self._hashing_key)
-        book.write_round(AuditRun(mechanism), [0] * len(parameters.targets), self._seed, Receipts())
-        book.finish()
-
-
 def _recorded(book: Book, round_: int) -> Closed:
     closing = next(entry for entry in book.entries(round_) if entry.kind in {"round", "skip"})
     return Closed(round_, closing.fields.get("audits", ()), already=True)
-
-
-def _numbered(state: PublicState, reports: Mapping[str, int]) -> dict[int, int]:
-    return {number_of(state, target): _whole(count) for target, count in reports.items()}
-
-
-def _whole(count: int) -> int:
-    try:
-        return check_whole("reports", count, least=1)
-    except DeniableError:  # which would quote it
-        raise DeniableError("reports must be whole numbers of at least 1") from None

@@ -105,11 +105,7 @@ class Parameters:
             raise DeniableError(f"reports_per_person must be at most {MAX_REPORTS}, got {self.reports_per_person}")
         if self.audits > len(self.targets):
             raise DeniableError(f"audits must be at most the number of targets, {len(self.targets)}, got {self.audits}")
-        if self.max_gap is not None and len(self.targets) > self.audits * self.max_gap:
-            raise DeniableError(
-                f"max_gap = {self.max_gap} cannot be met: {self.audits} audits a round reach at most "
-                f"{self.audits * self.max_gap} targets in that time, got {len(self.targets)}"
-            )
+        self.rules.check_reach(len(self.targets), self.audits)
         object.__setattr__(self, "weights", self._checked_weights())
         if not isinstance(self.calendar, Calendar):
             raise DeniableError(f"calendar must be a Calendar, got {type(self.calendar).__name__}")

@@ -7,6 +7,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from deniable.errors import DeniableError
 
 KEY_BYTES = 32
+_P = 2**255 - 19
+_D = -121665 * pow(121666, -1, _P)
 
 
 def new_key() -> bytes:
@@ -50,7 +52,22 @@ def _private(key: bytes) -> Ed25519PrivateKey:
 
 def _public(key: bytes) -> Ed25519PublicKey:
     _check_length("public", key)
+    if _has_small_order(key):
+        raise DeniableError(
+            "the public key must be one that only its owner can sign for, got a point of small order, for which "
+            "anybody can; ask the office for its own key"
+        )
     return Ed25519PublicKey.from_public_bytes(key)
+
+
+def _has_small_order(key: bytes) -> bool:
+    """Whether eight times the point is the neutral element, however it is encoded; the sign of x does not matter.
+
+    On -x**2 + y**2 = 1 + d x**2 y**2 (RFC 8032, section 5.1) y is 1 or -1 where x = 0, the orders 1 and 2; and 0 where
+    twice the point is (0, -1), order 4. Twice a point of order 8 has y = 0, so x**2 = -y**2 and d y**4 + 2 y**2 = 1.
+    """
+    y = int.from_bytes(key, "little") % 2**255
+    return y * (y**2 - 1) * (_D * y**4 + 2 * y**2 - 1) % _P == 0
 
 
 def _check_length(which: str, key: bytes) -> None:

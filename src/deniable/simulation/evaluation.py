@@ -1,10 +1,7 @@
 """Scores: how well a mechanism's audits follow the reports of a stream, with error bars over simulated runs."""
 
-import csv
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,16 +9,12 @@ import numpy as np
 from deniable.arrays import FloatArray, IntArray
 from deniable.errors import DeniableError, check_whole
 from deniable.mechanisms import NEEDS, Mechanism, calibrate
-from deniable.report_files import FilePath, period_days
 from deniable.rules import NO_RULES, Rules
 from deniable.simulation.engine import simulate
 from deniable.simulation.metrics import first_audit_after, waiting_times
 from deniable.simulation.sources import check_size
-from deniable.simulation.sweep import run_all
-from deniable.streams import ReportStream, check_targets, day_number, shown_name
+from deniable.simulation.sweep import RUNS_A_TASK, chunks, derived_seed, run_all
 
-RUNS_A_TASK = 50
-"""Bounds memory, and is part of the seeding: changing it changes the figures of studies with more runs."""
 MAX_RUNS = 10**6
 
 METRICS = {
@@ -79,6 +72,7 @@ class Study:
     def mechanism(self, mechanism_id: str, delta: float | None) -> Mechanism[Any]:
         mechanism = calibrate(mechanism_id, self.n_targets, delta, self.horizon, rules=self.rules)
         mechanism.check_round(0, self.n_targets, self.audits)
+        self.rules.check_reach(self.n_targets, self.audits)
         return mechanism
 
 
@@ -131,11 +125,11 @@ def score(
         raise DeniableError("recorded reports and outcomes do not leave this machine: use workers, not a cluster")
     wanted = [(name, delta if NEEDS.get(name, ("delta",)) else None) for name, delta in mechanisms]
     calibrated = [study.mechanism(name, delta) for name, delta in wanted]
-    parts = [(part, min(RUNS_A_TASK, runs - start)) for part, start in enumerate(range(0, runs, RUNS_A_TASK))]
+    parts = chunks(runs, RUNS_A_TASK)
     tasks = [
-        _Task(study, mechanism, size, (seed, part), f"{name} {delta}")
+        _Task(study, mechanism, len(part), (seed, number), f"{name} {delta}")
         for mechanism, (name, delta) in zip(calibrated, wanted, strict=True)
-        for part, size in parts
+        for number, part in enumerate(parts)
     ]
     measured = run_all(
         measure,
@@ -166,8 +160,8 @@ def measure(task: _Task) -> dict[str, FloatArray]:
     """The metrics of each run, (B,), by the names in METRICS; NaN where a run has no report."""
     study = task.study
     # All mechanisms get the same streams, but each its own noise: otherwise their errors would go together.
-    streams = study.source(runs=task.runs, seed=_seed(*task.seed))
-    noise_seed = _seed(*task.seed, int.from_bytes(task.label.encode()))
+    streams = study.source(runs=task.runs, seed=derived_seed(*task.seed))
+    noise_seed = derived_seed(*task.seed, int.from_bytes(task.label.encode()))
     transcripts = simulate(task.mechanism, streams, seed=noise_seed, audits=study.audits)
     filed = np.asarray(streams.sum(axis=(1, 2)), dtype=np.float64)
     filed[filed == 0] = np.nan
@@ -190,10 +184,6 @@ def measure(task: _Task) -> dict[str, FloatArray]:
     return metrics
 
 
-def _seed(*entropy: int) -> int:
-    return int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
-
-
 def estimate(values: FloatArray) -> Estimate:
     """From one value a run.
 
@@ -213,99 +203,3 @@ def _resolved_by_target(streams: IntArray, audits: IntArray) -> IntArray:
     for t in range(rounds):
         np.put_along_axis(last, audited[:, t], t, axis=1)
     return np.asarray((streams * (np.arange(rounds)[:, None] <= last[:, None])).sum(axis=1))
-
-
-# A recorded stream
-
-
-def window(
-    stream: ReportStream,
-    first: str | None = None,
-    last: str | None = None,
-    period: str = "1D",
-    *,
-    keep_targets: bool = False,
-) -> ReportStream:
-    """A stream of daily rounds from the day `first` to the day `last`, both included, as rounds of `period`.
-
-    Days that the stream does not reach have no reports. Without `keep_targets`, only targets with a report in the
-    window take part; they do so from its first round on, even where their first report comes late.
-
-    >>> daily = ReportStream([[1, 0, 0], [0, 2, 0]], ("acme", "bravo", "charlie"), ("2024-01-01", "2024-01-02"))
-    >>> weekly = window(daily, last="2024-01-14", period="1W")
-    >>> weekly.targets, weekly.rounds, weekly.counts.tolist()
-    (('acme', 'bravo'), ('2024-01-01', '2024-01-08'), [[1, 2], [0, 0]])
-    """
-    length = period_days(period)
-    begins = _day(stream.rounds[0])
-    days = stream.counts
-    start = begins if first is None else _day(first)
-    stop = begins + len(days) if last is None else _day(last) + 1
-    if stop <= start:
-        raise DeniableError(
-            f"the first day must not be after the last, got {date.fromordinal(start)} and {date.fromordinal(stop - 1)}"
-        )
-    check_size(stream.n_targets, -(-(stop - start) // length))
-    inside = days[max(0, start - begins) : max(0, stop - begins)]
-    kept = np.arange(stream.n_targets) if keep_targets else np.flatnonzero(inside.any(axis=0))
-    if len(kept) < 2:
-        raise DeniableError(
-            f"at least two targets must have reports from {date.fromordinal(start)} to {date.fromordinal(stop - 1)}"
-        )
-    counts = np.zeros((-(-(stop - start) // length), len(kept)), dtype=np.int64)
-    at = (max(start, begins) - start + np.arange(len(inside))) // length
-    np.add.at(counts, at, inside[:, kept])
-    labels = tuple(date.fromordinal(day).isoformat() for day in range(start, stop, length))
-    return ReportStream(counts, tuple(stream.targets[c] for c in kept), labels)
-
-
-def without_days(stream: ReportStream, days: Sequence[str]) -> ReportStream:
-    """The same stream of daily rounds, with no reports on these days; they stay rounds."""
-    counts = stream.counts.copy()
-    begins = _day(stream.rounds[0])
-    for day in days:
-        at = _day(day) - begins
-        if not 0 <= at < len(counts):
-            raise DeniableError(f"a day to leave out must be one of the stream's, got {day}")
-        counts[at] = 0
-    return ReportStream(counts, stream.targets, stream.rounds)
-
-
-def _day(text: str) -> int:
-    day = day_number(text)
-    if day is None:
-        raise DeniableError(f"a day must be written YYYY-MM-DD, got {text}")
-    return day
-
-
-def read_outcomes(path: FilePath, targets: Sequence[str]) -> FloatArray:
-    """(C,): each target's share of substantiated reports, assessed_gt0 / reports, from a CSV file with the columns
-    target, reports and assessed_gt0. Other columns and other targets are skipped.
-
-    It is a noisy ground truth: the share of a target's reports of all times, where its other reports may be true too.
-    """
-    try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            shares = {row["target"]: _share(path, reader.line_num, row) for row in reader}
-    except KeyError:
-        raise DeniableError(f"{path} must have the columns target, reports and assessed_gt0") from None
-    except UnicodeDecodeError:
-        raise DeniableError(f"{path} must be text in UTF-8") from None
-    except csv.Error:
-        raise DeniableError(f"{path}: a quote is out of place or a cell is far too long") from None
-    except OSError as error:
-        raise DeniableError(f"cannot read {path}: {error.strerror}") from None
-    for name in check_targets(targets):
-        if name not in shares:
-            raise DeniableError(f"{path} must have a row for the target{shown_name(name)}")
-    return np.array([shares[name] for name in targets])
-
-
-def _share(path: FilePath, line: int, row: Mapping[str, str | None]) -> float:
-    reports, assessed = (row[name] or "" for name in ("reports", "assessed_gt0"))
-    if not all(cell.isascii() and cell.isdigit() and len(cell) < 10 for cell in (reports, assessed)):
-        raise DeniableError(f"{path}, line {line}: reports and assessed_gt0 must be whole numbers, in digits only")
-    if int(assessed) > int(reports):
-        raise DeniableError(f"{path}, line {line}: assessed_gt0 must be at most reports")
-    return int(assessed) / int(reports) if int(reports) else 0.0

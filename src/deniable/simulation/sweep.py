@@ -1,4 +1,4 @@
-"""Many independent tasks on all cores of a machine, or on the machines of a Dask cluster."""
+"""Many independent tasks on all cores of a machine, or on the machines of a Dask cluster: their runs, their seeds."""
 
 import gc
 import logging
@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from typing import TypeVar
 
+import numpy as np
+
 from deniable.errors import DeniableError, check_whole
 from deniable.simulation import engine
 
@@ -23,6 +25,26 @@ RETRIES = 3
 """How often a task may lose its worker process and still be given to another."""
 CONNECT_SECONDS = 10
 DASK_LOGGERS = ("distributed", "distributed.client", "tornado.application")
+RUNS_A_TASK = 50
+"""Bounds memory, and is part of the seeding: changing it changes the figures of studies with more runs."""
+
+
+def chunks(runs: int, at_once: int) -> list[range]:
+    """The runs 0, 1, … in parts of so many, the last one perhaps shorter.
+
+    >>> chunks(5, at_once=2)
+    [range(0, 2), range(2, 4), range(4, 5)]
+    """
+    return [range(start, min(start + at_once, runs)) for start in range(0, runs, at_once)]
+
+
+def derived_seed(*parts: int) -> int:
+    """One seed for each combination of parts, so that no result depends on the order of the others.
+
+    >>> derived_seed(42, 1) != derived_seed(42, 2)
+    True
+    """
+    return int(np.random.SeedSequence(parts).generate_state(1, np.uint64)[0])
 
 
 def run_all(

@@ -1,8 +1,6 @@
-"""What the experiments share: which mechanisms, calibrated how, and where their randomness comes from."""
+"""What the experiments share: which mechanisms, calibrated how."""
 
 from typing import Any
-
-import numpy as np
 
 from deniable.calibration import rr_p_rand_horizon
 from deniable.mechanisms import Mechanism, RandomizedResponse, calibrate
@@ -22,12 +20,3 @@ def calibrated(mechanism_id: str, n_targets: int, delta: float, horizon: int) ->
     if mechanism_id == PAPER_RR:
         return RandomizedResponse(n_targets, rr_p_rand_horizon(delta, horizon), horizon)
     return calibrate(mechanism_id, n_targets, delta, horizon)
-
-
-def derived_seed(*parts: int) -> int:
-    """One seed for each combination of parts, so that no result depends on the order of the others.
-
-    >>> derived_seed(42, 1) != derived_seed(42, 2)
-    True
-    """
-    return int(np.random.SeedSequence(parts).generate_state(1, np.uint64)[0])

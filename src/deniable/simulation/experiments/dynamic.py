@@ -11,15 +11,13 @@ from scipy.special import stdtrit
 
 from deniable.arrays import FloatArray, IntArray
 from deniable.simulation.engine import simulate
-from deniable.simulation.experiments.common import MECHANISMS, calibrated, derived_seed
+from deniable.simulation.experiments.common import MECHANISMS, calibrated
 from deniable.simulation.metrics import first_audit_after, running_mean
 from deniable.simulation.sources import lead_rates, poisson
-from deniable.simulation.sweep import run_all
+from deniable.simulation.sweep import RUNS_A_TASK, chunks, derived_seed, run_all
 
 METRICS = ("deficit", "normalized_deficit", "resolved")
 COUNTER_IDS = ("counter:blt", "counter:tree", "counter:output_perturbation", "counter:input_perturbation")
-# Runs in one task; part of the seeding, so changing it changes every simulated number.
-CHUNK = 50
 
 
 @dataclass(frozen=True)
@@ -99,7 +97,7 @@ class RunMean:
 class Task(NamedTuple):
     settings: Dynamic
     mechanism: str
-    runs: tuple[int, ...]
+    runs: range
 
 
 class Measured(NamedTuple):
@@ -176,9 +174,8 @@ def score_sensitivity(
 
 
 def tasks_of(settings: Dynamic) -> list[Task]:
-    runs = tuple(range(settings.runs))
-    chunks = [runs[start : start + CHUNK] for start in range(0, len(runs), CHUNK)]
-    return [Task(settings, name, chunk) for name in settings.mechanisms for chunk in chunks]
+    parts = chunks(settings.runs, RUNS_A_TASK)
+    return [Task(settings, name, part) for name in settings.mechanisms for part in parts]
 
 
 def sensitivity_tasks(settings: Sensitivity) -> list[Task]:

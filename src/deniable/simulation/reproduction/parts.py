@@ -19,9 +19,11 @@ from deniable.errors import DeniableError
 from deniable.simulation.experiments import StaticSweep, dynamic, static_sweep
 from deniable.simulation.experiments.closed_forms import calibrations, gaps_needed, noise_growth
 from deniable.simulation.figures import new_figure
+from deniable.simulation.reproduction.claim import Claim
 from deniable.simulation.reproduction.figures import draw_all, figure_names
-from deniable.simulation.reproduction.report import Claim, claims, report
+from deniable.simulation.reproduction.report import claims, report
 from deniable.simulation.reproduction.tables import CSV_ROWS, Settings, Tables, read_tables, write_table
+from deniable.simulation.sweep import RUNS_A_TASK
 
 MANIFEST = "manifest.json"
 REPORT = "REPORT.md"
@@ -133,8 +135,8 @@ def _table_parts(settings: Settings, cluster: str | None, workers: int | None, t
             closed_forms,
         ),
         Part("experiment 1", static, ("static.csv", "curves.csv"), sweep),
-        Part("experiment 2", (base, dynamic.CHUNK), ("running.csv", "means.csv"), runs),
-        Part("other settings", (settings.sensitivity, dynamic.CHUNK), ("sensitivity.csv",), varied),
+        Part("experiment 2", (base, RUNS_A_TASK), ("running.csv", "means.csv"), runs),
+        Part("other settings", (settings.sensitivity, RUNS_A_TASK), ("sensitivity.csv",), varied),
     ]
 
 

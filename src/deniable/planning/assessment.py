@@ -1,0 +1,99 @@
+"""What each mechanism would promise an office, and how well its audits would follow the reports."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deniable.calibration import delta_for_person, gaussian_delta_for_person, race_delta_for_person
+from deniable.errors import DeniableError, check_whole
+from deniable.guarantee import Guarantee
+from deniable.mechanisms import Mechanism, calibrate
+from deniable.planning.lead import lead_needed
+from deniable.planning.office import Office
+from deniable.planning.waits import Wait, simulated_waits
+
+PLANNED = ("greedy", "race", "tca", "rr", "uniform")
+OTHER_COUNTERS = ("counter:blt", "counter:tree", "counter:input_perturbation", "counter:output_perturbation")
+EXTRA_REPORTS = (3, 10, 30)
+
+
+@dataclass(frozen=True)
+class Option:
+    """A mechanism that the office may choose."""
+
+    mechanism_id: str
+    mechanism: Mechanism[Any]
+    person: Guarantee
+    """The guarantee for `Office.reports_per_person` reports."""
+    lead_needed: float | None
+    """The gap at which a leader in the static setting is passed over in at most ERROR of the rounds, in reports; an
+    upper bound for counters, and for several audits a round. None where no gap is enough.
+    """
+    waits: tuple[Wait, ...]
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee for one report."""
+        return self.mechanism.guarantee()
+
+    @property
+    def worst_case(self) -> float:
+        """How probable somebody who watches may come to hold one report that they held as likely as not to be filed.
+
+        That is in the course of the audits which tells most; `Guarantee.advantage` is the average over all courses.
+        """
+        cap = self.guarantee.likelihood_cap
+        return 1.0 if math.isinf(cap) else cap / (1 + cap)
+
+    def wait(self, extra_reports: int) -> Wait:
+        return next(wait for wait in self.waits if wait.extra_reports == extra_reports)
+
+
+@dataclass(frozen=True)
+class NotCovered:
+    """A mechanism that cannot promise what the office asks for."""
+
+    mechanism_id: str
+    reason: str
+
+
+def assess(
+    office: Office, mechanism_id: str, extra_reports: Sequence[int] = EXTRA_REPORTS, runs: int = 200, seed: int = 0
+) -> Option | NotCovered:
+    """What this mechanism offers the office. The same seed gives the same reports to every mechanism.
+
+    >>> race = assess(Office(n_targets=50, delta=0.1), "race", extra_reports=[10], runs=20)
+    >>> math.ceil(race.lead_needed), round(race.person.advantage, 4)
+    (26, 0.1464)
+    >>> assess(Office(n_targets=50, delta=0.1, audits=2), "rr").reason
+    'the guarantee of RandomizedResponse covers one audit a round, got 2; use race instead'
+    """
+    check_whole("runs", runs, least=2)
+    try:
+        mechanism = _calibrated(office, mechanism_id)
+        mechanism.check_round(0, office.n_targets, office.audits)
+    except DeniableError as error:
+        return NotCovered(mechanism_id, str(error))
+    # The BLT counter stands in: its noise is the Toeplitz counter's within 0.05 %, and needs no history.
+    simulated = _calibrated(office, "counter:blt") if mechanism_id in ("tca", "counter:toeplitz") else mechanism
+    return Option(
+        mechanism_id,
+        mechanism,
+        mechanism.guarantee().for_reports(office.reports_per_person),
+        lead_needed(mechanism, office.audits),
+        simulated_waits(simulated, office, extra_reports, runs, seed),
+    )
+
+
+def _calibrated(office: Office, mechanism_id: str) -> Mechanism[Any]:
+    delta = office.delta
+    if delta is None:
+        for_person = delta_for_person
+        if mechanism_id == "race":
+            for_person = race_delta_for_person
+        elif mechanism_id.startswith(("tca", "counter:")):
+            for_person = gaussian_delta_for_person
+        assert office.advantage is not None
+        delta = for_person(office.advantage, office.reports_per_person)
+    return calibrate(mechanism_id, office.n_targets, delta, office.horizon, rules=office.rules)
