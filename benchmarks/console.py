@@ -26,8 +26,10 @@ import numpy as np
 from deniable.programme.calendar import Calendar
 from deniable.programme.keys import KeyFile
 from deniable.programme.ledger import Programme, system_clock
-from deniable.web import accounts, sessions
-from deniable.web.accounts import Person, Role
+from deniable.web import sessions
+from deniable.web.accounts import hotlines
+from deniable.web.accounts import people as staff
+from deniable.web.accounts.people import Person, Role
 from deniable.web.console import Console
 
 FILE = b"id,sequence,channel\n" + b"".join(
@@ -43,6 +45,8 @@ class Visitor:
     role: Role
     cookie: str
     csrf: str
+    hotline: str
+    """The one that they bring, if they import."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,7 @@ def office(database: str, folder: Path, size: tuple[int, int], reports: int, peo
         programme.publish()
         if reports:
             batch = [(f"report {number}", number, names[number % targets]) for number in range(1, reports + 1)]
-            programme.import_reports("hotline", batch)
+            programme.import_reports(f"hotline {people.index('importer')}", batch)
         before = programme.active_counts()[ENTERED]
         visitors = tuple(_visitor(console, role, number) for number, role in enumerate(people))
     return Office(database, key, visitors, before)
@@ -87,9 +91,11 @@ def office(database: str, folder: Path, size: tuple[int, int], reports: int, peo
 def _visitor(console: Console, role: Role, number: int) -> Visitor:
     person = Person(f"id-{number}", f"{role} {number}", role)
     with console.store.writing() as connection:
-        accounts.add(connection, person, "", generation=1)
-        cookie = sessions.begin(connection, person.id, system_clock())
-    return Visitor(role, cookie, sessions.form_token(console.key, cookie))
+        staff.add(connection, console.key, person, password="", codes="")
+        if role in ("importer", "auditor"):
+            hotlines.assign(connection, console.key, f"hotline {number}", person.id)
+        cookie = sessions.begin(connection, console.key, person.id, system_clock())
+    return Visitor(role, cookie, sessions.form_token(console.key, cookie), f"hotline {number}")
 
 
 @contextmanager
@@ -125,7 +131,7 @@ def enter(client: httpx.Client, who: Visitor) -> httpx.Response:
 
 
 def look_at_file(client: httpx.Client, who: Visitor) -> httpx.Response:
-    data = {"csrf": who.csrf, "kind": "plain", "source": "hotline", "mapped": "names"}
+    data = {"csrf": who.csrf, "kind": "plain", "source": who.hotline, "mapped": "names"}
     return client.post("/import", data=data, files={"file": ("export.csv", FILE)})
 
 
@@ -233,7 +239,7 @@ async def _ask(browser: httpx.AsyncClient, who: Visitor, what: str) -> httpx.Res
     if what == "enter":
         return await browser.post("/report", data=form | {"target": ENTERED, "number": "1"})
     if what == "look":
-        form |= {"kind": "plain", "source": "hotline", "mapped": "names"}
+        form |= {"kind": "plain", "source": who.hotline, "mapped": "names"}
         return await browser.post("/import", data=form, files={"file": ("export.csv", FILE)})
     return await browser.get(what)
 

@@ -12,6 +12,30 @@ class DeniableError(ValueError):
     """Bad input or a refused step. The message is one sentence fit for the end user."""
 
 
+class PlaceError(DeniableError):
+    """A refusal that names a file or folder of the machine: PlaceError(sentence, place, instead).
+
+    The message, for the terminal, is the sentence as it is. `elsewhere` is for those who must not know the place.
+
+    >>> error = PlaceError("cannot read /srv/public/transcript.jsonl: it is gone", "/srv/public", "the public folder")
+    >>> error.elsewhere
+    'cannot read the public folder/transcript.jsonl: it is gone'
+    """
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+    @property
+    def elsewhere(self) -> str:
+        sentence, place, instead = map(str, self.args)
+        return sentence.replace(f"the folder {place}", instead).replace(place, instead)
+
+
+def elsewhere(error: DeniableError) -> str:
+    """The sentence as it may be shown to people and machines far from this one: without any place on it."""
+    return error.elsewhere if isinstance(error, PlaceError) else str(error)
+
+
 def check_delta(delta: float) -> float:
     """The per-report privacy level, in (0, 1).
 

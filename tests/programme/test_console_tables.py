@@ -11,7 +11,9 @@ from tests.programme.offices import Clock, new_office
 from deniable.errors import DeniableError
 from deniable.programme.keys import KeyFile
 from deniable.programme.store import Store
-from deniable.web import accounts, sessions
+from deniable.web import sessions
+from deniable.web.accounts import activity, codes, links, people, tokens
+from deniable.web.accounts.people import Person
 from deniable.web.console import Console
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -23,23 +25,32 @@ def test_a_console_in_either_database(database: str, tmp_path: Path) -> None:
     console = Console.open(database, KeyFile(tmp_path / "console.key"), clock=clock)
     console.close()
     console = Console.open(database, KeyFile(tmp_path / "console.key"), clock=clock)
+    key = console.key
     with console.store.writing() as connection:
-        link = accounts.invite_first(connection, NOW)
+        link = links.invite_first(connection, key, NOW)
         assert link is not None
-        person = accounts.accept(connection, link, NOW, name="Ada", password="hash", step=1)
-        cookie = sessions.begin(connection, person.id, NOW)
-        secret = accounts.make_token(connection, "hotline", ["status"])
-        assert accounts.use_code(connection, person.id, 2)
-        assert not accounts.use_code(connection, person.id, 2)
-        accounts.invite(connection, "Berta", "auditor", NOW)
+        person = links.accept(connection, key, link, NOW, name="Ada", password="hash", salt="salt", step=1)
+        cookie = sessions.begin(connection, key, person.id, NOW)
+        secret = tokens.make(connection, key, "hotline", ["status"])
+        assert codes.use(connection, person.id, 2)
+        assert not codes.use(connection, person.id, 2)
+        links.invite(connection, key, "Berta", "auditor", NOW)
+        otto = Person("otto", "Otto", "operator")
+        people.add(connection, key, otto, password="hash", codes="salt")
+        sessions.begin(connection, key, otto.id, NOW)
+        people.set_disabled(connection, key, otto.id, True)
+        assert people.remove(connection, key, otto.id) == "Otto"
     console.record(person, "looked around")
     with console.store.reading() as connection:
-        found = sessions.find(connection, cookie, NOW)
+        found = sessions.find(connection, key, cookie, NOW)
         assert found is not None
         assert found.person == person
-        assert accounts.token(connection, secret) is not None
-        assert [one.person.name for one in accounts.listed(connection)] == ["Ada", "Berta"]
-        assert [deed.deed for deed in accounts.activity(connection, 5)] == ["looked around"]
+        assert tokens.find(connection, key, secret) is not None
+        assert [(one.person.name, one.altered) for one in people.listed(connection, key)] == [
+            ("Ada", False),
+            ("Berta", False),
+        ]
+        assert [deed.deed for deed in activity.read(connection, 5, before=2).deeds] == ["looked around"]
     assert console.has_people()
     assert console.programme() is None
     console.close()
@@ -49,7 +60,7 @@ def test_a_programme_from_before_the_console_is_brought_up_to_date(database: str
     office = new_office(database, tmp_path)
     before = everything(database)
     with connected(database) as connection:
-        for table in ("activity", "tokens", "sessions", "invitations", "people"):
+        for table in ("activity", "hotlines", "tokens", "sessions", "invitations", "people"):
             connection.execute(sa.text(f"DROP TABLE {table}"))
         connection.execute(sa.text("UPDATE alembic_version SET version_num = '0001'"))
     with pytest.raises(DeniableError, match=r"has layout 0001, .* run: deniable programme upgrade"):

@@ -19,7 +19,7 @@ from pyotp import TOTP
 from tests.programme.offices import Clock
 from tests.web.offices import PASSWORD, routes
 
-from deniable.web import accounts
+from deniable.web.accounts import codes, people
 from deniable.web.app import create_app
 from deniable.web.console import Console
 
@@ -126,14 +126,18 @@ class Walk:
         page.get_by_label("Password", exact=True).fill(PASSWORD)
         page.get_by_label("The same once more").fill(PASSWORD)
         page.get_by_role("button", name="Join").click()
-        assert page.url == f"{self.address}/login"
+        assert page.url == f"{self.address}/login?done=joined"
+
+    def code(self, name: str) -> str:
+        """One that was not used yet."""
+        self.clock.now += timedelta(seconds=codes.STEP)
+        with self.console.store.reading() as connection:
+            known = people.by_name(connection, self.console.key, name)
+        assert known is not None
+        return codes.totp(self.console.key, known.person.id, known.codes).at(self.clock.now)
 
     def sign_in(self, page: Page, name: str) -> None:
-        self.clock.now += timedelta(seconds=accounts.STEP)  # a code that was not used yet
-        with self.console.store.reading() as connection:
-            known = accounts.account(connection, name)
-        assert known is not None
-        code = accounts.codes(self.console.key, known.person.id, known.generation).at(self.clock.now)
+        code = self.code(name)
         page.goto(f"{self.address}/login")
         for label, typed in (("Name", name), ("Password", PASSWORD), ("One-time code", code)):
             page.get_by_label(label, exact=True).fill(typed)

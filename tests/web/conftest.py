@@ -4,7 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.programme.conftest import _postgres_database, database, postgres, postgres_server
 from tests.web.offices import Office, new_office
+
+__all__ = ["_postgres_database", "database", "office", "postgres", "postgres_server"]
 
 
 @pytest.fixture

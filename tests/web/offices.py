@@ -10,16 +10,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import sqlalchemy as sa
 from argon2 import PasswordHasher
 from fastapi.routing import APIRoute
 from tests.programme.offices import DAILY, TARGETS, Clock
 
+from deniable.programme import tables
 from deniable.programme.keys import KeyFile
 from deniable.programme.ledger import Programme
 from deniable.programme.locking import unlock
 from deniable.programme.store import Store
-from deniable.web import accounts, sessions
-from deniable.web.accounts import Passwords, Person, Role
+from deniable.web import sessions
+from deniable.web.accounts import codes, hotlines, people
+from deniable.web.accounts.passwords import Passwords
+from deniable.web.accounts.people import Person, Role
 from deniable.web.app import create_app
 from deniable.web.console import Console
 
@@ -46,14 +50,22 @@ class Office:
     def add(self, name: str, role: Role) -> Person:
         person = Person(f"id-{name}", name, role)
         with self.console.store.writing() as connection:
-            accounts.add(connection, person, self.console.passwords.hashed(PASSWORD), generation=1)
+            stored = self.console.passwords.hashed(PASSWORD)
+            people.add(connection, self.console.key, person, password=stored, codes=f"salt of {name}")
         self.people[name] = person
         return person
 
-    def code(self, name: str, generation: int = 1) -> str:
-        """A code that was not used yet."""
-        self.clock.now += timedelta(seconds=accounts.STEP)
-        return accounts.codes(self.console.key, self.people[name].id, generation).at(self.clock.now)
+    def salt(self, name: str) -> str:
+        """Of this person's one-time codes, as the database has it."""
+        with self.console.store.reading() as connection:
+            found = sa.select(tables.people.c.codes).where(tables.people.c.id == self.people[name].id)
+            return str(connection.execute(found).scalar_one())
+
+    def code(self, name: str, salt: str | None = None) -> str:
+        """A code that was not used yet; of codes that were set up earlier, with their salt."""
+        self.clock.now += timedelta(seconds=codes.STEP)
+        totp = codes.totp(self.console.key, self.people[name].id, self.salt(name) if salt is None else salt)
+        return totp.at(self.clock.now)
 
     def browser(self, name: str | None = None, **options: Any) -> "Browser":
         """A browser; with a name, signed in. It looks at the headers of everything it gets."""
@@ -65,10 +77,18 @@ class Office:
         return browser
 
     def begin(self, **settings: Any) -> Programme:
-        """A programme with four targets and a round a day."""
+        """A programme with four targets and a round a day; Ida brings its hotline."""
         chosen = {"name": "Site visits", "targets": TARGETS, "mechanism": "race", "delta": 0.1, "calendar": DAILY}
         console = self.console
-        return Programme.begin(console.store, console.vault, clock=self.clock, **(chosen | settings))
+        programme = Programme.begin(console.store, console.vault, clock=self.clock, **(chosen | settings))
+        if "Ida" in self.people:
+            self.hotline("hotline", "Ida")
+        return programme
+
+    def hotline(self, name: str, brought_by: str) -> None:
+        """Let somebody bring a hotline."""
+        with self.console.store.writing() as connection:
+            hotlines.assign(connection, self.console.key, name, self.people[brought_by].id)
 
 
 @dataclass
@@ -107,7 +127,8 @@ def new_office(folder: Path, *, secure: bool = False, people: bool = True) -> Of
         path.chmod(0o600)
     store = Store.open(str(database))
     console = Console(store, unlock(store, key), clock=clock, secure=secure, passwords=Passwords(CHEAP))
-    office = Office(console, clock, create_app(console))
+    origin = "https://testserver" if secure else "http://testserver"
+    office = Office(console, clock, create_app(console, origin))
     if people:
         roles: dict[str, Role] = {"Ada": "administrator", "Otto": "operator", "Ida": "importer", "Anna": "auditor"}
         for name, role in roles.items():
@@ -152,5 +173,6 @@ def check_headers(answer: Any) -> None:
     assert answer.headers["cross-origin-resource-policy"] == "same-origin"
     assert "permissions-policy" in answer.headers
     assert "server" not in answer.headers
-    cached = "public, max-age=3600" if answer.url.path.startswith("/static/") else "no-store"
+    is_file = answer.url.path.startswith("/static/") and answer.status_code in {200, 304}
+    cached = "public, max-age=3600" if is_file else "no-store"
     assert answer.headers["cache-control"] == cached

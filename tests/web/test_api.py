@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.programme.offices import TARGETS
 from tests.web.offices import Browser, Office
 
-from deniable.web import accounts
+from deniable.web.accounts import tokens
 from deniable.web.api import MOST_AT_ONCE
 
 with warnings.catch_warnings():
@@ -26,7 +26,8 @@ PUSH, STATUS = "/api/v1/reports", "/api/v1/status"
 def token(office: Office, *scopes: str) -> dict[str, str]:
     """The header of a new token."""
     with office.console.store.writing() as connection:
-        secret = accounts.make_token(connection, f"machine {len(accounts.tokens(connection))}", scopes)
+        key = office.console.key
+        secret = tokens.make(connection, key, f"machine {len(tokens.listed(connection, key))}", scopes)
     return {"Authorization": f"Bearer {secret}"}
 
 
@@ -98,7 +99,7 @@ def test_a_revoked_token(office: Office) -> None:
     headers, machine = token(office, "status"), office.browser()
     assert machine.get(STATUS, headers=headers).status_code == 200
     with office.console.store.writing() as connection:
-        accounts.revoke_token(connection, accounts.tokens(connection)[0].id)
+        tokens.revoke(connection, tokens.listed(connection, office.console.key)[0].id)
     assert machine.get(STATUS, headers=headers).status_code == 401
 
 

@@ -16,7 +16,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page
 from tests.web.browsers import chromium, fits, served, violations
 
-from deniable.web.accounts import Passwords
+from deniable.web.accounts.passwords import Passwords
 from deniable.web.demo import demonstration
 
 pytestmark = pytest.mark.long
@@ -28,8 +28,8 @@ PAGES = {
         "/activity",
     ),
     "operator": ("/round", "/transcript", "/nothing"),
-    "importer": ("/report", "/import", "/round"),
-    "administrator": ("/people", "/tokens", "/api", "/health"),
+    "importer": ("/report", "/import", "/round", "/account"),
+    "administrator": ("/people", "/hotlines", "/tokens", "/api", "/health", "/activity", "/account"),
 }  # fmt: skip
 
 

@@ -5,7 +5,8 @@ from tests.programme.offices import Clock
 from tests.web.offices import Office
 
 from deniable.programme.verification import verify
-from deniable.web.accounts import ROLES, Passwords, codes
+from deniable.web.accounts.passwords import Passwords
+from deniable.web.accounts.people import ROLES
 from deniable.web.app import create_app
 from deniable.web.demo import ROUNDS, TARGETS, demonstration
 
@@ -30,12 +31,12 @@ def test_a_demonstration_has_a_past_and_a_round_that_is_due(tmp_path: Path) -> N
 def test_everybody_can_sign_in_and_every_page_is_marked(tmp_path: Path) -> None:
     clock = Clock()
     console = demonstration(tmp_path, clock=clock, passwords=CHEAP)
-    office = Office(console, clock, create_app(console))
+    office = Office(console, clock, create_app(console, "http://testserver"))
     assert [one.person.role for one in console.demo] == list(ROLES)
     for one in console.demo:
         browser = office.browser()
         page = browser.get("/login").text
-        code = codes(console.key, one.person.id, 1).at(clock())
+        code = one.code(console.key, clock())
         assert one.password in page
         assert code in page
         assert browser.sign_in(one.person.name, one.password, code).status_code == 303

@@ -52,6 +52,20 @@ def test_a_plan_is_looked_at_and_begun(office: Office) -> None:
     assert "began the programme" in office.browser("Ada").get("/activity").text
 
 
+def test_a_first_day_in_the_past_is_told_before_it_begins(office: Office) -> None:
+    browser = office.browser("Anna")
+    assert "overdue" not in show(browser).text
+    page = show(browser, start="2025-12-31", length="1", unit="D", zone="UTC")
+    assert "5 rounds are overdue already" in page.text
+    assert "published as late" in page.text
+    begun = browser.post("/plan", {**typed(start="2025-12-31", zone="UTC"), "step": "begin", "shown": shown(page)})
+    assert begun.status_code == 422  # the plan that was shown had another period
+    changed = show(browser, start="2025-12-28", zone="UTC")
+    assert "1 round is overdue already" in changed.text
+    browser.post("/plan", {**typed(start="2025-12-28", zone="UTC"), "step": "begin", "shown": shown(changed)})
+    assert "Round 1 was due on" in browser.get("/plan?done=begun").text
+
+
 def test_what_is_begun_is_what_was_looked_at(office: Office) -> None:
     browser = office.browser("Anna")
     page = show(browser)
@@ -80,7 +94,7 @@ def test_there_is_one_programme(office: Office) -> None:
         ({"points": "nan"}, "above 0 and below 50"),
         ({"reports_per_person": "0"}, "Reports by one person must be a whole number of at least 1"),
         ({"audits": "4"}, "Audits a round must be at most the number of targets"),
-        ({"max_gap": "2"}, "Longest gap = 2 cannot be met"),
+        ({"max_gap": "2"}, "Longest gap must be at least"),
         ({"mechanism": "tca"}, "needs a horizon or a longest gap"),
         ({"mechanism": "greedy"}, "race or tca"),
         ({"mechanism": "tca", "horizon": "9", "max_gap": "20"}, "either a horizon or a longest gap for tca, got both"),

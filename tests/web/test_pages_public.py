@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import zipfile
 from collections.abc import Callable
 from datetime import timedelta
@@ -10,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.programme.published import lines_in
 from tests.web.offices import Office
 
 from deniable.programme import backup
 from deniable.programme.keys import KeyFile
 from deniable.programme.page import render
-from deniable.programme.publishing import read_lines
 from deniable.programme.store import Store
 from deniable.programme.verification import verify
 from deniable.web.pages.common import read_record
@@ -43,6 +44,18 @@ def test_the_transcript_is_published_and_checked(office: Office) -> None:
     assert "complete, unaltered, signed by the office" in page
     assert verify(public(office), now=office.clock()).rounds == 1
     assert "published the transcript" in office.browser("Ada").get("/activity").text
+
+
+def test_nothing_is_published_where_the_key_is(office: Office, tmp_path: Path) -> None:
+    office.begin()
+    folder = public(office)
+    folder.mkdir()
+    shutil.copy(tmp_path / "console.key", folder / "copy")
+    answer = office.browser("Otto").post("/transcript/publish")
+    assert answer.status_code == 422
+    assert "The key is in the public folder" in answer.text
+    assert str(tmp_path) not in answer.text.partition("This did not work.")[2].partition("</div>")[0]
+    assert [path.name for path in folder.iterdir()] == ["copy"]
 
 
 def test_published_files_that_were_changed(office: Office) -> None:
@@ -94,7 +107,7 @@ def test_what_is_downloaded_is_what_is_published(office: Office, tmp_path: Path)
     packed = browser.get("/transcript/public.zip").content
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
         archive.extractall(tmp_path / "unpacked")
-    assert read_lines(tmp_path / "unpacked" / "public") == list(read_record(office.console.store).lines)
+    assert lines_in(tmp_path / "unpacked" / "public") == list(read_record(office.console.store).lines)
     assert browser.get("/transcript/public.zip").content == packed
 
 
@@ -125,6 +138,8 @@ def test_health_before_there_is_a_programme(office: Office) -> None:
     page = office.browser("Ada").get("/health").text
     assert "none yet" in page
     assert "unlocked with its key file" in page
+    assert "The terminal said where the file is" in page
+    assert "console.key" not in page
 
 
 def test_health_of_rounds(office: Office) -> None:

@@ -23,9 +23,19 @@ PAGES = {
         "/transcript/transcript.jsonl",
         "/guarantee",
         "/health",
+        "/account",
     ),
-    "Ida": ("/report", "/import"),
-    "Ada": ("/people", "/tokens", "/guarantee", "/health", "/activity"),
+    "Ida": ("/report", "/import", "/account"),
+    "Ada": (
+        "/people",
+        "/hotlines",
+        "/tokens",
+        "/guarantee",
+        "/health",
+        "/activity",
+        "/activity?about=people",
+        "/account",
+    ),
 }
 
 

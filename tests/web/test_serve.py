@@ -31,9 +31,9 @@ from deniable.errors import DeniableError
 from deniable.programme.calendar import Calendar
 
 
-def address(host: str, *, tls: bool = False, behind_proxy: bool = False) -> Address:
+def address(host: str, *, tls: bool = False, behind_proxy: bool = False, origin: str | None = None) -> Address:
     file = Path("file.pem") if tls else None
-    return Address(host, 0, file, file, behind_proxy)
+    return Address(host, 0, file, file, behind_proxy, origin)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "localhost"])
@@ -45,8 +45,26 @@ def test_this_computer_alone_needs_no_tls(host: str) -> None:
 def test_other_addresses_need_tls_or_a_proxy(host: str) -> None:
     with pytest.raises(DeniableError, match="others could read what is sent: give --tls-cert and --tls-key, or"):
         address(host)
-    assert address(host, tls=True).secure
-    assert address(host, behind_proxy=True).secure
+    assert address(host, tls=True, origin="https://console.example.org").secure
+    assert address(host, behind_proxy=True, origin="https://console.example.org").secure
+
+
+@pytest.mark.parametrize(
+    ("host", "tls", "behind_proxy"),
+    [("0.0.0.0", True, False), ("0.0.0.0", False, True), ("127.0.0.1", False, True), ("example.org", True, False)],
+)
+def test_others_must_be_told_under_which_name(host: str, tls: bool, behind_proxy: bool) -> None:
+    with pytest.raises(DeniableError, match=r"say where browsers reach the console, .*: give --origin, such as https"):
+        address(host, tls=tls, behind_proxy=behind_proxy)
+    with pytest.raises(DeniableError, match="--origin must be what browsers show, such as https://"):
+        address(host, tls=tls, behind_proxy=behind_proxy, origin="http://console.example.org")
+    where = address(host, tls=tls, behind_proxy=behind_proxy, origin="https://Console.example.org:443/")
+    assert where.origin == "https://console.example.org"
+
+
+def test_on_this_computer_a_name_may_be_given() -> None:
+    assert address("127.0.0.1", origin="http://console.test:8470").origin == "http://console.test:8470"
+    assert address("localhost", tls=True).origin is None
 
 
 def said(capsys: pytest.CaptureFixture[str], *args: str) -> str:
@@ -65,8 +83,31 @@ def test_options_that_do_not_go_together(tmp_path: Path, capsys: pytest.CaptureF
     both = ("--tls-cert", file, "--tls-key", file, "--behind-proxy")
     assert "got both" in said(capsys, "--programme", database, *both)
     assert "others could read" in said(capsys, "--programme", database, "--host", "0.0.0.0")
-    assert "on this computer alone" in said(capsys, "--demo", "--host", "0.0.0.0", "--behind-proxy")
+    everywhere = ("--host", "0.0.0.0", "--behind-proxy")
+    assert "give --origin" in said(capsys, "--programme", database, *everywhere)
+    assert "must be what browsers show" in said(capsys, "--programme", database, *everywhere, "--origin", "a.example")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--host", "0.0.0.0"),
+        ("--host", "192.0.2.1", "--behind-proxy", "--origin", "https://a.example"),
+        ("--behind-proxy", "--origin", "https://a.example"),
+        ("--behind-proxy",),
+        ("--origin", "http://a.example"),
+        ("--tls-cert", "file", "--tls-key", "file"),
+        ("--tls-key", "file"),
+    ],
+)
+def test_a_demonstration_is_for_this_computer_alone(
+    options: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deniable.cli.serve._run", lambda *_: pytest.fail("it is served"))
+    assert "--demo shows its passwords to everybody and is for this computer alone: leave out" in said(
+        capsys, "--demo", "--port", "0", *options
+    )
 
 
 def test_certificates_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,12 +193,15 @@ def test_the_first_start(tmp_path: Path) -> None:
     and ends when it is told to.
     """
     with served(tmp_path) as (process, printed):
+        assert f"  {tmp_path / 'programme.key'}\n" in printed
         address = link(printed, "first-run")
         page = httpx.get(address)
         assert page.status_code == 200
         assert "server" not in page.headers
         assert page.headers["cache-control"] == "no-store"
         here = address.partition("/first-run")[0]
+        rebound = httpx.get(address, headers={"Host": "rebound.example"})
+        assert (rebound.status_code, "set-cookie" in rebound.headers) == (421, False)
         for sent in NOT_HTTP:
             with socket.create_connection(("127.0.0.1", int(here.rpartition(":")[2])), timeout=30) as client:
                 client.sendall(sent)
@@ -232,21 +276,22 @@ def test_the_demonstration_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_killed_under_load_nothing_is_lost(tmp_path: Path) -> None:
-    """With kill -9, while eight machines push reports, three times: what was acknowledged is counted, and nothing that
-    was never sent.
+def test_killed_under_load_nothing_is_lost(database: str, tmp_path: Path) -> None:
+    """On both databases, with kill -9, while eight machines push reports, three times: what was acknowledged is
+    counted, and nothing that was never sent.
     """
     from deniable.programme.keys import KeyFile  # noqa: PLC0415
     from deniable.programme.ledger import Programme  # noqa: PLC0415
-    from deniable.web import accounts  # noqa: PLC0415
+    from deniable.web.accounts import people, tokens  # noqa: PLC0415
+    from deniable.web.accounts.people import Person  # noqa: PLC0415
     from deniable.web.console import Console  # noqa: PLC0415
 
-    database, key = str(tmp_path / "programme.db"), KeyFile(tmp_path / "programme.key")
+    key = KeyFile(tmp_path / "programme.key")
     console = Console.open(database, key)
     with console.store.writing() as connection:
-        secret = accounts.make_token(connection, "hotline", ["reports"])
-        person = accounts.Person("id-Ada", "Ada", "administrator")
-        accounts.add(connection, person, "", generation=1)
+        secret = tokens.make(connection, console.key, "hotline", ["reports"])
+        person = Person("id-Ada", "Ada", "administrator")
+        people.add(connection, console.key, person, password="", codes="")
     Programme.begin(
         console.store, console.vault, name="Killed", targets=TARGETS, mechanism="race", delta=0.1,
         calendar=Calendar(datetime.datetime.now(datetime.UTC).date(), "1D", "UTC"),
@@ -254,7 +299,7 @@ def test_killed_under_load_nothing_is_lost(tmp_path: Path) -> None:
     console.close()
     sent, acknowledged = collections.Counter[str](), collections.Counter[str]()
     for _ in range(3):
-        with served(tmp_path) as (process, printed):
+        with served(tmp_path, "--programme", database, "--key", str(key.path)) as (process, printed):
             found = re.search(r"http://127\.0\.0\.1:\d+", printed)
             assert found is not None
             before = sum(acknowledged.values())

@@ -10,7 +10,8 @@ from starlette.exceptions import HTTPException
 from tests.programme.offices import Clock
 from tests.web.offices import Office
 
-from deniable.web import accounts, sessions
+from deniable.web import sessions
+from deniable.web.accounts import links, people
 from deniable.web.throttle import MOST_KEPT, REFILLED_IN, TRIES, Lanes, Throttle
 
 KEY = bytes(range(32))
@@ -24,52 +25,52 @@ def connection(office: Office) -> Iterator[sa.Connection]:
 
 def test_a_session_ends_after_half_an_hour_without_use(office: Office, connection: sa.Connection) -> None:
     now = office.clock.now
-    token = sessions.begin(connection, "id-Ada", now)
+    token = sessions.begin(connection, office.console.key, "id-Ada", now)
     almost = now + sessions.IDLE - timedelta(minutes=1)
-    found = sessions.find(connection, token, almost)
+    found = sessions.find(connection, office.console.key, token, almost)
     assert found is not None
     assert (found.person.name, found.is_fresh) == ("Ada", False)
-    assert sessions.find(connection, token, now + sessions.IDLE) is None
-    sessions.touch(connection, token, almost)
-    found = sessions.find(connection, token, now + sessions.IDLE)
+    assert sessions.find(connection, office.console.key, token, now + sessions.IDLE) is None
+    sessions.touch(connection, office.console.key, token, almost)
+    found = sessions.find(connection, office.console.key, token, now + sessions.IDLE)
     assert found is not None
 
 
 def test_no_session_lasts_longer_than_a_working_day(office: Office, connection: sa.Connection) -> None:
     now = office.clock.now
-    token = sessions.begin(connection, "id-Ada", now)
+    token = sessions.begin(connection, office.console.key, "id-Ada", now)
     for minutes in range(0, 12 * 60, 20):
         moment = now + timedelta(minutes=minutes)
-        assert sessions.find(connection, token, moment) is not None
-        sessions.touch(connection, token, moment)
-    assert sessions.find(connection, token, now + sessions.LONGEST) is None
+        assert sessions.find(connection, office.console.key, token, moment) is not None
+        sessions.touch(connection, office.console.key, token, moment)
+    assert sessions.find(connection, office.console.key, token, now + sessions.LONGEST) is None
 
 
 def test_a_new_session_ends_the_one_before(office: Office, connection: sa.Connection) -> None:
     now = office.clock.now
-    first = sessions.begin(connection, "id-Ada", now)
-    second = sessions.begin(connection, "id-Otto", now, before=first)
-    assert sessions.find(connection, first, now) is None
-    assert sessions.find(connection, second, now) is not None
-    sessions.end(connection, second)
-    assert sessions.find(connection, second, now) is None
+    first = sessions.begin(connection, office.console.key, "id-Ada", now)
+    second = sessions.begin(connection, office.console.key, "id-Otto", now, before=first)
+    assert sessions.find(connection, office.console.key, first, now) is None
+    assert sessions.find(connection, office.console.key, second, now) is not None
+    sessions.end(connection, office.console.key, second)
+    assert sessions.find(connection, office.console.key, second, now) is None
 
 
 def test_old_sessions_are_swept_away(office: Office, connection: sa.Connection) -> None:
     now = office.clock.now
-    sessions.begin(connection, "id-Ada", now)
-    sessions.begin(connection, "id-Otto", now + sessions.IDLE)
+    sessions.begin(connection, office.console.key, "id-Ada", now)
+    sessions.begin(connection, office.console.key, "id-Otto", now + sessions.IDLE)
     kept = connection.execute(sa.text("SELECT person FROM sessions")).scalars().all()
     assert kept == ["id-Otto"]
 
 
 def test_who_is_disabled_or_has_new_codes_is_signed_out(office: Office, connection: sa.Connection) -> None:
     now = office.clock.now
-    otto, anna = (sessions.begin(connection, name, now) for name in ("id-Otto", "id-Anna"))
-    accounts.set_disabled(connection, "id-Otto", True)
-    accounts.reset_codes(connection, "id-Anna", now)
-    assert sessions.find(connection, otto, now) is None
-    assert sessions.find(connection, anna, now) is None
+    otto, anna = (sessions.begin(connection, office.console.key, name, now) for name in ("id-Otto", "id-Anna"))
+    people.set_disabled(connection, office.console.key, "id-Otto", True)
+    links.reset_codes(connection, office.console.key, "id-Anna", now)
+    assert sessions.find(connection, office.console.key, otto, now) is None
+    assert sessions.find(connection, office.console.key, anna, now) is None
 
 
 def test_a_form_belongs_to_one_session() -> None:
@@ -147,6 +148,9 @@ def test_few_passwords_are_checked_at_once_and_strangers_hold_up_nobody() -> Non
             with pytest.raises(HTTPException) as refused:
                 await lanes.run(waits, stranger=True)
             outcomes.append(str(refused.value.status_code))
+            with pytest.raises(HTTPException):
+                lanes.check(stranger=True)
+            lanes.check(stranger=False)
             await lanes.run(lambda: outcomes.append("known"), stranger=False)
             released.set()
 

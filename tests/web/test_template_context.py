@@ -18,12 +18,14 @@ from deniable.web import rendering
 from deniable.web.app import ErrorPage
 from deniable.web.charts import Chart
 from deniable.web.pages import (
+    account,
     activity,
     api,
     decisions,
     first_run,
     guarantee,
     health,
+    hotlines,
     import_,
     login,
     people,
@@ -41,7 +43,8 @@ ROUND = {"round", "due", "overdue", "ended", "targets", "may_close", "may_decide
 PREVIEW = {"held", "kind", "source", "round", "minutes"}
 
 SHOWN: dict[str, tuple[type, set[str]]] = {
-    "activity.html": (activity.ActivityPage, {"rows", "most"}),
+    "account.html": (account.AccountPage, {"name", "role", "done", "error"}),
+    "activity.html": (activity.ActivityPage, {"auditors", "rows", "only_people", "older", "newer"}),
     "api.html": (api.ApiPage, {"operations", "document"}),
     "close.html": (round.ClosePage, {"round", "audits", "late", "reason", "error"}),
     "closed.html": (round.ClosedPage, {"round", "audits", "already", "next_round", "next_due", "overdue"}),
@@ -53,17 +56,21 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     "error.html": (ErrorPage, {"status", "heading", "sentence"}),
     "guarantee.html": (guarantee.GuaranteePage, {"name", "promise", "standing", "lapsed"}),
     "health.html": (health.HealthPage, {"checks", "wrong", "may_back_up", "error"}),
-    "import.html": (import_.ImportPage, {"kinds", "kind", "source", "mapped", "done", "error"}),
+    "hotlines.html": (hotlines.HotlinesPage, {"hotlines", "people", "typed_name", "done", "error"}),
+    "import.html": (import_.ImportPage, {"kinds", "kind", "sources", "source", "mapped", "done", "error"}),
     "import_preview.html": (import_.PreviewPage, PREVIEW),
     "import_preview_counts.html": (import_.CountedPreviewPage, PREVIEW | {"in_file", "new", "counts"}),
     "invitation.html": (
         first_run.InvitationPage,
-        {"name", "role", "is_first", "exists", "qr", "secret", "typed_name", "error"},
+        {"name", "role", "is_first", "joins", "qr", "uri", "secret", "typed_name", "error"},
     ),
-    "login.html": (login.LoginPage, {"error", "demo"}),
-    "people.html": (people.PeoplePage, {"people", "roles", "link", "typed_name", "typed_role", "error"}),
+    "login.html": (login.LoginPage, {"done", "error", "demo"}),
+    "people.html": (
+        people.PeoplePage,
+        {"people", "lacks_auditor", "roles", "link", "typed_name", "typed_role", "error"},
+    ),
     "plan.html": (plan.PlanPage, {"form", "zones", "preview", "shown", "error"}),
-    "planned.html": (plan.PlannedPage, {"name", "begun", "promise", "first", "facts", "charts"}),
+    "planned.html": (plan.PlannedPage, {"name", "begun", "promise", "first", "first_is_past", "facts", "charts"}),
     "report.html": (
         report.ReportPage,
         {"round", "due", "ended", "targets", "most", "may_correct", "done", "error", "error_at"},
@@ -149,10 +156,10 @@ def _types(kind: Any) -> Iterator[Any]:
 
 
 GETS = {
-    "Ada": ("/people", "/tokens", "/api", "/health", "/activity", "/guarantee"),
-    "Otto": ("/round", "/round/close", "/round/decisions/skip", "/transcript", "/guarantee", "/health"),
-    "Ida": ("/report", "/import"),
-    "Anna": ("/round", "/report", "/import", "/plan", "/transcript", "/guarantee", "/health", "/activity"),
+    "Ada": ("/people", "/hotlines", "/tokens", "/api", "/health", "/activity", "/guarantee", "/account"),
+    "Otto": ("/round", "/round/close", "/round/decisions/skip", "/transcript", "/guarantee", "/health", "/account"),
+    "Ida": ("/report", "/import", "/account"),
+    "Anna": ("/round", "/report", "/import", "/plan", "/transcript", "/guarantee", "/health", "/activity", "/account"),
 }
 
 

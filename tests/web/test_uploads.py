@@ -20,7 +20,8 @@ from tests.web.test_pages_import import held, preview
 
 from deniable.web import app
 from deniable.web.pages import import_
-from deniable.web.security import LARGE
+from deniable.web.security import LARGE, SMALL
+from deniable.web.uploads import Uploads
 
 MIB = 2**20
 
@@ -185,18 +186,143 @@ def test_a_programme_whose_names_are_formulas_is_published_as_text(office: Offic
     assert programme.parameters.targets[0] == "=1+1"
 
 
-def test_a_body_that_trickles_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise whoever sends nothing would keep others from sending."""
-    monkeypatch.setattr(app, "LONGEST_PAUSE", 0.05)
+async def _nothing() -> Message:
+    await anyio.sleep(5)
+    raise AssertionError
 
-    async def nothing() -> Message:
-        await anyio.sleep(5)
-        raise AssertionError
 
-    scope = {"type": "http", "path": "/login", "method": "POST"}
+async def _a_byte() -> Message:
+    await anyio.sleep(0.01)
+    return {"type": "http.request", "body": b"x", "more_body": True}
+
+
+async def _read_for_ever(receive: Callable[[], Any]) -> None:
+    for _ in range(40):
+        await receive()
+
+
+@pytest.mark.parametrize("path", ["/login", "/import", "/api/v1/reports"])
+@pytest.mark.parametrize(("limit", "sent"), [("LONGEST_PAUSE", _nothing), ("LONGEST_ELSEWHERE", _a_byte)])
+def test_a_body_that_trickles_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, path: str, limit: str, sent: Callable[[], Any]
+) -> None:
+    """Otherwise whoever sends nothing, or a byte now and then, would keep others from sending."""
+    monkeypatch.setattr(app, limit, 0.05)
+    if limit == "LONGEST_ELSEWHERE":
+        monkeypatch.setattr(app, "LONGEST", {"/import": 0.05})
+    scope = {"type": "http", "path": path, "method": "POST", "headers": []}
     with pytest.raises(HTTPException) as refused:
-        anyio.run(app._bounded(scope, nothing))
+        anyio.run(_read_for_ever, app._bounded(scope, sent))
     assert refused.value.status_code == 408
+
+
+def test_all_but_a_file_must_come_within_seconds() -> None:
+    assert (app.LONGEST, app.LONGEST_ELSEWHERE) == ({"/import": 300}, 10)
+
+
+def test_within_its_time_a_body_may_trickle() -> None:
+    """The check above can fail."""
+    scope = {"type": "http", "path": "/login", "method": "POST", "headers": []}
+    anyio.run(_read_for_ever, app._bounded(scope, _a_byte))
+
+
+# How many at once
+
+
+def test_one_file_a_person_and_two_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Uploads, "PATIENCE", 0.05)
+    outcomes: list[Any] = []
+    told: list[str] = []
+
+    async def sends(uploads: Uploads, person: str, done: anyio.Event) -> None:
+        async with uploads.place(person):
+            outcomes.append(person)
+            await done.wait()
+
+    async def refused(uploads: Uploads, person: str) -> None:
+        with pytest.raises(HTTPException) as error:
+            await sends(uploads, person, anyio.Event())
+        outcomes.append(error.value.status_code)
+        told.append(error.value.detail)
+
+    async def crowd() -> None:
+        uploads, done = Uploads(), anyio.Event()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(sends, uploads, "Ida", done)
+            await anyio.wait_all_tasks_blocked()
+            await refused(uploads, "Ida")
+            tasks.start_soon(sends, uploads, "Anna", done)
+            await anyio.wait_all_tasks_blocked()
+            await refused(uploads, "Otto")
+            done.set()
+        for person in ("Otto", "Ida"):
+            await sends(uploads, person, done)
+
+    anyio.run(crowd)
+    assert outcomes == ["Ida", 409, "Anna", 503, "Otto", "Ida"]
+    assert "other" not in told[-1].lower()  # whoever has to wait is not told why
+
+
+class _Taken(Uploads):
+    def place(self, person: str) -> Any:
+        raise HTTPException(503, f"no place for {person}")
+
+
+def test_a_plan_needs_no_place_and_a_file_does(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(office.console, "uploads", _Taken())
+    anna = office.browser("Anna")
+    assert anna.post("/plan", {"name": "x"}).status_code == 422
+    office.begin()
+    assert "No place for id-Anna" in preview(anna).text
+
+
+def test_the_place_is_free_again_after_each_file(office: Office) -> None:
+    office.begin()
+    ida = office.browser("Ida")
+    for file in (b"", b"id,channel\n1,Ash Mill\n", b"\xff"):
+        assert preview(ida, file).status_code in {200, 422}
+    ida.client.post("/import", content=b"x", headers={"Content-Type": "text/plain"})
+    assert not office.console.uploads._people
+    assert preview(ida).status_code == 200
+
+
+# What is no file
+
+PART = b"--x\r\nContent-Disposition: form-data; name=csrf%s\r\n\r\n%%s\r\n--x--\r\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("application/x-www-form-urlencoded", b"csrf=%s&kind=plain&source=hotline&mapped=names&file=id,channel"),
+        ("application/x-www-form-urlencoded; charset=none", b"csrf=%s&kind=plain&file=a&file=b&mapping=c"),
+        ("", b"csrf=%s&kind=plain&source=hotline"),
+        ("application/json", b'{"csrf": "%s"}'),
+        ("text/csv", b"id,channel\n1,Ash Mill\n%s"),
+        ("application/octet-stream", bytes(range(256)).replace(b"%", b"%s")),
+        ("multipart/mixed; boundary=x", b"--x\r\n%s"),
+        ("multipart/form-data", b"%s"),
+        ("multipart/form-data; boundary=", b"%s"),
+        ("multipart/form-data; boundary=x; charset=none", PART % b""),
+        ("multipart/form-data; boundary=x", PART % b""),
+        ("multipart/form-data; boundary=x", PART % b"; filename=a"),
+    ],
+)  # fmt: skip
+def test_what_is_posted_in_place_of_a_file(office: Office, kind: str, body: bytes) -> None:
+    programme = office.begin()
+    ida = office.browser("Ida")
+    answer = ida.client.post("/import", content=body % ida.csrf().encode(), headers={"Content-Type": kind})
+    assert answer.status_code in {400, 403, 415, 422}
+    assert "<h1>" in answer.text
+    assert sum(programme.active_counts().values()) == 0
+
+
+def test_only_a_form_with_a_file_may_be_large(office: Office) -> None:
+    office.begin()
+    ida = office.browser("Ida")
+    kind = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert ida.client.post("/import", content=b"a" * (SMALL + 1), headers=kind).status_code == 413
+    assert ida.client.post("/import", content=(b"a" * SMALL for _ in range(2)), headers=kind).status_code == 413
 
 
 def test_a_file_with_too_many_reports(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,17 +12,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from argon2 import PasswordHasher
 from playwright.sync_api import Browser, Page
 from tests.programme.importers import exports
 from tests.programme.offices import TARGETS, Clock
 from tests.web.browsers import PICTURES, Walk, chromium, link_on, served, violations
+from tests.web.offices import PASSWORD
 
+from deniable.programme import tables
 from deniable.programme.keys import KeyFile
 from deniable.programme.verification import verify
-from deniable.web import accounts
-from deniable.web.accounts import Passwords
+from deniable.web.accounts import activity, links
+from deniable.web.accounts.passwords import Passwords
 from deniable.web.console import Console
+from deniable.web.pages.activity import MOST
 
 CHEAP = Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
 NOT_FOR_BROWSERS = {("GET", "/api/v1/status"), ("POST", "/api/v1/reports")}
@@ -106,6 +110,7 @@ def everybodys_way(walk: Walk, folder: Path) -> None:
     plan(walk, anna)
     publish(walk, otto, "rules")
     enter(walk, ida)
+    name_hotline(walk, ada, ida)
     import_globaleaks(walk, ida, folder)
     counts(walk, anna, folder)
     close(walk, otto)
@@ -115,6 +120,7 @@ def everybodys_way(walk: Walk, folder: Path) -> None:
     print_guarantee(walk, anna)
     administrate(walk, ada, folder)
     refusals(walk, ida)
+    account(walk, anna)
     for page in people.values():
         leave(walk, page)
     assert walk.not_visited() == NOT_FOR_BROWSERS
@@ -126,7 +132,7 @@ ROLES = {"Otto": "Operator", "Ida": "Importer", "Anna": "Auditor"}
 
 def first_run(walk: Walk) -> Page:
     with walk.console.store.writing() as connection:
-        token = accounts.invite_first(connection, walk.clock.now)
+        token = links.invite_first(connection, walk.console.key, walk.clock.now)
     page = walk.window()
     assert "link that was printed in the terminal" in walk.visit(page, "/", "before-the-first-run")
     walk.join(page, f"{walk.address}/first-run/{token}", "first-run", name="Ada")
@@ -191,6 +197,15 @@ def enter(walk: Walk, page: Page) -> None:
     assert "Take back" not in page.inner_text("main")
 
 
+def name_hotline(walk: Walk, ada: Page, ida: Page) -> None:
+    assert "no hotline that you bring yet" in walk.visit(ida, "/import", "import-without-hotline")
+    assert "There are none yet" in walk.visit(ada, "/hotlines", "hotlines-none")
+    ada.get_by_label("Hotline", exact=True).fill("hotline")
+    ada.get_by_label("Brought by").select_option("Ida, importer")
+    ada.get_by_role("button", name="Let them bring it").click()
+    assert "Nobody else can bring" in walk.look(ada, "hotlines")
+
+
 def choose_file(page: Page, folder: Path) -> None:
     channels = {exports.NORTH: "Ash Mill", exports.SOUTH: "Birch Works", exports.TEST: ""}
     mapping = "\n".join(["channel,target", *(f"{channel},{target}" for channel, target in channels.items())])
@@ -198,7 +213,7 @@ def choose_file(page: Page, folder: Path) -> None:
     (folder / "tips.json").write_bytes(exports.globaleaks_json())
     page.get_by_role("link", name="Import", exact=True).click()
     page.get_by_label("Made by").select_option("globaleaks")
-    page.get_by_label("Your name for this hotline").fill("hotline")
+    page.get_by_label("Hotline", exact=True).select_option("hotline")
     page.get_by_label("File", exact=True).set_input_files(folder / "tips.json")
     page.get_by_role("radio", name="This file says so").check()
     page.get_by_label("Mapping file").set_input_files(folder / "mapping.csv")
@@ -340,6 +355,21 @@ def administrate(walk: Walk, page: Page, folder: Path) -> None:
     row.get_by_role("button", name="Withdraw the link").click()
     otto.reload()
     assert "was used or has expired" in walk.look(otto, "link-withdrawn")
+    with walk.console.store.writing() as connection:
+        connection.execute(sa.update(tables.people).where(tables.people.c.name == "Otto"), {"role": "auditor"})
+        for number in range(MOST):
+            activity.record(connection, walk.clock.now, "Anna", f"did thing {number}")
+    assert "altered outside the console" in walk.visit(page, "/people", "person-altered")
+    row.get_by_role("button", name="Remove").click()
+    assert "Otto" not in walk.look(page, "person-removed")
+    walk.visit(page, "/activity", "activity-administrator")
+    page.get_by_role("link", name="Older").click()
+    assert "closed round" in walk.look(page, "activity-older")
+    page.get_by_role("link", name="Newer").click()
+    page.get_by_role("link", name="Show people and tokens only").click()
+    shown = walk.look(page, "activity-people")
+    assert "removed Otto" in shown
+    assert "closed round" not in shown
     walk.visit(page, "/health", "health")
     with page.expect_download() as download:
         page.get_by_role("button", name="Download a backup").click()
@@ -354,6 +384,23 @@ def refusals(walk: Walk, ida: Page) -> None:
     walk.sign_in(ida, "Ida")
     assert "Your role does not include this page" in walk.visit(ida, "/round", "forbidden")
     assert "no such page" in walk.visit(ida, "/nowhere", "not-found")
+
+
+def account(walk: Walk, page: Page) -> None:
+    """The password is changed, and then every session ended."""
+    page.goto(walk.address)
+    page.get_by_role("link", name="Your account").click()
+    walk.look(page, "account")
+    code = walk.code("Anna")
+    for again, says in (("something else", "must be the same"), ("a new horse battery", "Your password is changed")):
+        page.get_by_label("Old password").fill(PASSWORD)
+        page.get_by_label("One-time code").fill(code)
+        page.get_by_label("New password").fill("a new horse battery")
+        page.get_by_label("The same once more").fill(again)
+        page.get_by_role("button", name="Change the password").click()
+        assert says in walk.look(page, "account-password")
+    page.get_by_role("button", name="Sign out everywhere").click()
+    assert page.url == f"{walk.address}/login"
 
 
 def leave(walk: Walk, page: Page) -> None:

@@ -1,6 +1,6 @@
 """`deniable serve`: the console, in a browser."""
 
-import ipaddress
+import asyncio
 import signal
 import socket
 import ssl
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from deniable.errors import DeniableError
+from deniable.web import origins
 
 if TYPE_CHECKING:
     from deniable.web.console import Console
@@ -23,13 +24,15 @@ DEFAULT_PORT = 8470
 
 @dataclass(frozen=True)
 class Address:
-    """Where the console listens, and whether browsers reach it through TLS."""
+    """Where the console listens, and where browsers reach it, through TLS or not."""
 
     host: str
     port: int
     certificate: Path | None
     certificate_key: Path | None
     behind_proxy: bool
+    origin: str | None = None
+    """What browsers show, such as https://console.example.org; None on this computer alone."""
 
     def __post_init__(self) -> None:
         has_tls = self.certificate is not None
@@ -44,6 +47,13 @@ class Address:
                 f"on {self.host} others could read what is sent: give --tls-cert and --tls-key, or, where a server "
                 "with TLS stands before this one and nobody can go round it, --behind-proxy"
             )
+        if self.origin is not None:
+            object.__setattr__(self, "origin", origins.checked(self.origin, secure=self.secure))
+        elif self.behind_proxy or not self.is_loopback:
+            raise DeniableError(
+                "say where browsers reach the console, so that it answers to no other name: give --origin, such as "
+                "https://console.example.org"
+            )
 
     @property
     def secure(self) -> bool:
@@ -51,12 +61,7 @@ class Address:
 
     @property
     def is_loopback(self) -> bool:
-        if self.host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:  # a name, which may stand for any address
-            return False
+        return origins.is_loopback(self.host)
 
     def check_certificate(self) -> None:
         """Before anything is made or printed."""
@@ -121,9 +126,19 @@ def serve(
         bool,
         typer.Option(
             "--behind-proxy",
-            help="A server with TLS stands before this one, passes the Host header on, and nobody can go round it.",
+            help="A server with TLS stands before this one, passes the Host header on, and nobody can go round it. "
+            "Needs --origin.",
         ),
     ] = False,
+    origin: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            show_default=False,
+            help="Where browsers reach the console, such as https://console.example.org; it answers to no other name. "
+            "Without it, to those of this computer.",
+        ),
+    ] = None,
     new_administrator: Annotated[
         str | None,
         typer.Option(
@@ -142,18 +157,23 @@ def serve(
     """The console: plan a programme, enter reports, close rounds, publish, in a browser.
 
     At the first start it prints a link by which the administrator is set up; nothing else can be reached before. It
-    listens on this computer alone, unless --host names another address, which needs TLS. No address, no exact time and
-    no request is logged.
+    listens on this computer alone, unless --host names another address, which needs TLS and --origin. No address, no
+    exact time and no request is logged.
     """
-    where = Address(host, port, tls_cert, tls_key, behind_proxy)
+    if demo and (behind_proxy or origin or tls_cert or tls_key or not origins.is_loopback(host)):
+        raise DeniableError(
+            "--demo shows its passwords to everybody and is for this computer alone: leave out --host, --origin, "
+            "--behind-proxy, --tls-cert and --tls-key"
+        )
+    where = Address(host, port, tls_cert, tls_key, behind_proxy, origin)
     _check_installed()
     where.check_certificate()
     with (
         where.listening() as listening,
-        _demonstration(where) if demo else _console(where, database, key, passphrase) as console,
+        _demonstration() if demo else _console(where, database, key, passphrase) as console,
     ):
         shown = f"[{host}]" if ":" in host else host
-        here = f"{'https' if tls_cert else 'http'}://{shown}:{listening.getsockname()[1]}"
+        here = where.origin or f"{'https' if tls_cert else 'http'}://{shown}:{listening.getsockname()[1]}"
         for line in _greeting(console, here, new_administrator):
             print(line, flush=True)
         _run(console, where, listening)
@@ -173,10 +193,15 @@ def _check_installed() -> None:
 @contextmanager
 def _console(where: Address, database: str, key: Path | None, passphrase: bool) -> Iterator["Console"]:
     from deniable.cli.programme_options import key_of  # noqa: PLC0415
+    from deniable.programme.keys import KeyFile  # noqa: PLC0415
     from deniable.web.console import Console, is_new  # noqa: PLC0415
 
-    chosen = key_of(database, key, passphrase, new=is_new(database))
+    new = is_new(database)
+    chosen = key_of(database, key, passphrase, new=new)
     console = Console.open(database, chosen, secure=where.secure)
+    if new and isinstance(chosen, KeyFile):  # here alone: a browser is no place to say where a key is
+        print("The key of this new database is the file below. Copy it now to a safe place apart from the database:")
+        print(f"  {chosen.path.absolute()}", flush=True)
     try:
         yield console
     finally:
@@ -184,14 +209,11 @@ def _console(where: Address, database: str, key: Path | None, passphrase: bool) 
 
 
 @contextmanager
-def _demonstration(where: Address) -> Iterator["Console"]:
+def _demonstration() -> Iterator["Console"]:
     from deniable.web.demo import demonstration  # noqa: PLC0415
 
-    if not where.is_loopback:
-        raise DeniableError("--demo shows its passwords to everybody, so it can only be used on this computer alone")
     with tempfile.TemporaryDirectory(prefix="deniable-demo-") as folder:
         console = demonstration(Path(folder))
-        console.secure = where.secure
         try:
             yield console
         finally:
@@ -200,14 +222,15 @@ def _demonstration(where: Address) -> Iterator["Console"]:
 
 def _greeting(console: "Console", here: str, new_administrator: str | None) -> Iterator[str]:
     """What the terminal says before the first request."""
-    from deniable.web import accounts  # noqa: PLC0415
+    from deniable.web.accounts import activity, links  # noqa: PLC0415
 
     now = console.clock()
     with console.store.writing() as connection:
-        first = invited = accounts.invite_first(connection, now)
+        first = invited = links.invite_first(connection, console.key, now)
         if first is None and new_administrator is not None:
-            invited = accounts.invite(connection, new_administrator, "administrator", now)
-            accounts.record(connection, now, "the terminal", f"invited {new_administrator} as administrator")
+            invited = links.invite(connection, console.key, new_administrator, "administrator", now)
+            deed = f"invited {new_administrator} as administrator"
+            activity.record(connection, now, activity.TERMINAL, deed, "people")
     yield f"The console is at {here}"
     if first is not None:
         yield "Open this link to set up the administrator. It works once, and until this command is started again."
@@ -218,7 +241,7 @@ def _greeting(console: "Console", here: str, new_administrator: str | None) -> I
     if console.demo:
         yield "Everything in it is made up, and gone when it ends. Sign in as:"
         for one in console.demo:
-            code = accounts.codes(console.key, one.person.id, one.generation).at(console.clock())
+            code = one.code(console.key, console.clock())
             yield f"  {one.person.name:<16} {one.person.role:<14} password {one.password}   code now {code}"
         yield "A code lasts half a minute; the sign-in page shows the next ones."
     yield "Stop it with Ctrl-C."
@@ -228,24 +251,18 @@ def _run(console: "Console", where: Address, listening: socket.socket) -> None:
     import uvicorn  # noqa: PLC0415
 
     from deniable.web.app import create_app  # noqa: PLC0415
+    from deniable.web.connections import MOST_EACH, Loop, configured  # noqa: PLC0415
 
-    config = uvicorn.Config(
-        create_app(console),
-        access_log=False,
-        log_config=None,
-        log_level="critical",
-        server_header=False,
-        proxy_headers=False,
-        http="h11",
-        ws="none",
-        limit_concurrency=200,
-        timeout_graceful_shutdown=10,
-        ssl_certfile=where.certificate,
-        ssl_keyfile=where.certificate_key,
+    config = configured(
+        create_app(console, where.origin),
+        certificate=where.certificate,
+        certificate_key=where.certificate_key,
+        most_each=None if where.behind_proxy or where.is_loopback else MOST_EACH,
     )
     before = signal.signal(signal.SIGTERM, _stop)  # which the server calls when it has ended
     try:
-        uvicorn.Server(config).run(sockets=[listening])
+        with asyncio.Runner(loop_factory=Loop) as runner:
+            runner.run(uvicorn.Server(config).serve(sockets=[listening]))
     finally:
         signal.signal(signal.SIGTERM, before)
 

@@ -1,5 +1,5 @@
 """The tables of a programme's database: public facts; ciphertexts whose number and size follow from public facts,
-but for the receipts of imports, which tell an order of magnitude; and who may work with it in the console. All are
+but for the receipts of imports, which tell how many sources there are; and who may work with it in the console. All are
 here, so that a backup has them whether or not the console is installed.
 """
 
@@ -61,31 +61,34 @@ people = Table(
     Column("name", Text, nullable=False, unique=True),
     Column("role", Text, nullable=False),
     Column("password", Text, nullable=False, comment="Argon2id"),
-    Column("generation", Integer, nullable=False, comment="of the one-time codes"),
+    Column("codes", Text, nullable=False, comment="salt of the one-time codes; their secret needs the key too"),
     Column("last_code", Integer, nullable=False, comment="the half minute of the last code accepted"),
     Column("disabled", Integer, nullable=False),
+    Column("mark", Text, nullable=False, comment="HMAC of the row under the console's key"),
     sqlite_strict=True,
 )
 
 invitations = Table(
     "invitations",
     metadata,
-    Column("digest", Text, primary_key=True, comment="SHA-256 of what the link ends in"),
+    Column("digest", Text, primary_key=True, comment="HMAC of what the link ends in"),
     Column("person", Text, nullable=False, unique=True, comment="the id of who is invited, or of who has new codes"),
     Column("name", Text, nullable=False),
     Column("role", Text, nullable=False),
-    Column("generation", Integer, nullable=False),
+    Column("joins", Integer, nullable=False, comment="0 where the person exists and sets up new codes"),
     Column("until", Integer, nullable=False, comment="minutes since 1970"),
+    Column("mark", Text, nullable=False, comment="HMAC of the row under the console's key"),
     sqlite_strict=True,
 )
 
 sessions = Table(
     "sessions",
     metadata,
-    Column("digest", Text, primary_key=True, comment="SHA-256 of the cookie"),
+    Column("digest", Text, primary_key=True, comment="HMAC of the cookie"),
     Column("person", Text, ForeignKey("people.id"), nullable=False),
     Column("began", Integer, nullable=False, comment="minutes since 1970"),
     Column("used", Integer, nullable=False, comment="minutes since 1970"),
+    Column("mark", Text, nullable=False, comment="HMAC of the row under the console's key"),
     sqlite_strict=True,
 )
 
@@ -94,8 +97,18 @@ tokens = Table(
     metadata,
     Column("id", Text, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
-    Column("digest", Text, nullable=False, unique=True, comment="SHA-256 of the token"),
+    Column("digest", Text, nullable=False, unique=True, comment="HMAC of the token"),
     Column("scopes", Text, nullable=False),
+    Column("mark", Text, nullable=False, comment="HMAC of the row under the console's key"),
+    sqlite_strict=True,
+)
+
+hotlines = Table(
+    "hotlines",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("person", Text, nullable=False, comment="the id of who brings its exports"),
+    Column("mark", Text, nullable=False, comment="HMAC of the row under the console's key"),
     sqlite_strict=True,
 )
 
@@ -106,6 +119,7 @@ activity = Table(
     Column("day", Text, nullable=False),
     Column("who", Text, nullable=False),
     Column("deed", Text, nullable=False),
+    Column("about", Text, nullable=False, comment="people or programme"),
     sqlite_strict=True,
 )
 

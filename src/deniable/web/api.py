@@ -13,11 +13,12 @@ from fastapi.responses import JSONResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.exceptions import HTTPException
 
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, elsewhere
 from deniable.programme.ledger import Programme
+from deniable.programme.locking import KeyChangedError
 from deniable.programme.store import StoreError
-from deniable.web import accounts
-from deniable.web.accounts import Scope
+from deniable.web.accounts import tokens
+from deniable.web.accounts.tokens import Scope, Token
 from deniable.web.console import Console
 from deniable.web.security import console_of
 
@@ -31,20 +32,22 @@ _bearer = HTTPBearer(auto_error=False, description="A token that the administrat
 def needs(scope: Scope) -> Any:
     """A dependency: the request carries a token for this."""
 
-    def check(
-        request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
-    ) -> accounts.Token:
-        found = None
-        if given is not None:
-            with console_of(request).store.reading() as connection:
-                found = accounts.token(connection, given.credentials)
-        if found is None:
-            raise HTTPException(401, "This needs a token: Authorization: Bearer …", {"WWW-Authenticate": "Bearer"})
-        if scope not in found.scopes:
-            raise HTTPException(403, f"This token is not for {scope}.")
-        return found
+    def check(request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> Token:
+        return _token(console_of(request), given, scope)
 
     return Depends(check)
+
+
+def _token(console: Console, given: HTTPAuthorizationCredentials | None, scope: Scope) -> Token:
+    found = None
+    if given is not None:
+        with console.store.reading() as connection:
+            found = tokens.find(connection, console.key, given.credentials)
+    if found is None:
+        raise HTTPException(401, "This needs a token: Authorization: Bearer …", {"WWW-Authenticate": "Bearer"})
+    if scope not in found.scopes:
+        raise HTTPException(403, f"This token is not for {scope}.")
+    return found
 
 
 def _json(**properties: Any) -> dict[str, Any]:
@@ -98,9 +101,11 @@ _STATUS = {
         **_answers(400, 401, 403, 409, 413, 422, 503),
     },
 )
-async def push(request: Request, _: Annotated[accounts.Token, needs("reports")]) -> JSONResponse:
-    reports = _reports(await request.body())
-    await to_thread.run_sync(_on_the_programme, console_of(request), lambda programme: programme.report(reports))
+async def push(request: Request, _: Annotated[Token, needs("reports")]) -> JSONResponse:
+    body, given, console = await request.body(), await _bearer(request), console_of(request)
+    await to_thread.run_sync(_token, console, given, "reports")  # it may have been revoked while the body came
+    reports = _reports(body)
+    await to_thread.run_sync(_on_the_programme, console, lambda programme: programme.report(reports))
     return JSONResponse({"counted": True})
 
 
@@ -113,7 +118,7 @@ async def push(request: Request, _: Annotated[accounts.Token, needs("reports")])
         **_answers(401, 403, 409, 503),
     },
 )
-def status(request: Request, _: Annotated[accounts.Token, needs("status")]) -> JSONResponse:
+def status(request: Request, _: Annotated[Token, needs("status")]) -> JSONResponse:
     now = _on_the_programme(console_of(request), Programme.status)
     return JSONResponse(
         {
@@ -137,10 +142,10 @@ def _on_the_programme(console: Console, work: Callable[[Programme], Any]) -> Any
         raise HTTPException(409, "The programme has ended.")
     try:
         return work(programme)
-    except StoreError:
+    except (StoreError, KeyChangedError):
         raise
     except DeniableError as error:
-        raise HTTPException(422, str(error)) from None
+        raise HTTPException(422, elsewhere(error)) from None
 
 
 def _reports(body: bytes) -> dict[str, int]:

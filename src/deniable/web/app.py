@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from anyio import fail_after
+from anyio import current_time, fail_after
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -18,22 +17,29 @@ from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse,
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, elsewhere
+from deniable.programme.locking import KeyChangedError
 from deniable.programme.store import StoreError
 from deniable.web import api
 from deniable.web.console import Console
+from deniable.web.origins import is_ours
 from deniable.web.pages import ROUTERS
-from deniable.web.rendering import render
-from deniable.web.security import SignInFirst, most_bytes
+from deniable.web.rendering import origin_of, render
+from deniable.web.security import UPLOAD, SignInFirst, most_bytes
 
 THREADS = 10
 """With those that check passwords, fewer than the database has connections to give (15): nothing waits for one."""
 
 LONGEST_PAUSE = 30
 """Seconds between two parts of a request: whoever sends nothing must not keep others waiting."""
+
+LONGEST = {UPLOAD: 300}
+LONGEST_ELSEWHERE = 10
+"""Seconds for the whole body of a request, by its path."""
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
@@ -61,8 +67,10 @@ class ErrorPage:
     sentence: str
 
 
-def create_app(console: Console) -> FastAPI:
-    """The whole console."""
+def create_app(console: Console, origin: str | None = None) -> FastAPI:
+    """The whole console. origin: where browsers reach it, as `origins.checked` gives it; without one it answers to the
+    names and addresses of this computer alone.
+    """
     app = FastAPI(
         title="deniable",
         version="1",
@@ -75,6 +83,7 @@ def create_app(console: Console) -> FastAPI:
         telemetry=_NO_TELEMETRY,
     )
     app.state.console = console
+    app.state.origin = origin
     app.include_router(api.router)
     for router in ROUTERS:
         app.include_router(router, include_in_schema=False)
@@ -83,7 +92,7 @@ def create_app(console: Console) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(SignInFirst, _sign_in_first)
     app.add_exception_handler(DeniableError, _refused)
-    app.add_middleware(Guard, console=console)
+    app.add_middleware(Guard, console=console, origin=origin)
     return app
 
 
@@ -94,25 +103,26 @@ async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
 
 
 class Guard:
-    """Around everything else: headers on every response, bounded bodies, no requests from other sites, nothing but the
-    first run before there are people, and errors that say nothing.
+    """Around everything else: headers on every response, bounded bodies, no requests from other sites or under other
+    names, nothing but the first run before there are people, and errors that say nothing.
     """
 
-    def __init__(self, app: ASGIApp, console: Console) -> None:
+    def __init__(self, app: ASGIApp, console: Console, origin: str | None) -> None:
         self._app = app
         self._console = console
+        self._origin = origin
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request, headers, has_begun = Request(scope), self._headers(scope), False
+        request, has_begun = Request(scope), False
 
         async def guarded(message: Message) -> None:
             nonlocal has_begun
             if message["type"] == "http.response.start":
                 has_begun = True
-                MutableHeaders(scope=message).update(headers)
+                MutableHeaders(scope=message).update(self._headers(scope["path"], message["status"]))
             await send(message)
 
         try:
@@ -121,14 +131,16 @@ class Guard:
                 await refused(scope, receive, guarded)
             else:
                 await self._app(scope, _bounded(scope, receive), guarded)
+        except ClientDisconnect:
+            pass  # nobody is left to be answered, and a line in a journal would tell when somebody came
         except Exception as error:
             _tell(error)
             if not has_begun:  # otherwise the server breaks the connection off
                 await PlainTextResponse(_BUG, 500)(scope, receive, guarded)
 
-    def _headers(self, scope: Scope) -> dict[str, str]:
+    def _headers(self, path: str, status: int) -> dict[str, str]:
         headers = dict(HEADERS)
-        if scope["path"].startswith("/static/"):
+        if path.startswith("/static/") and status in {200, 304}:
             headers["Cache-Control"] = _STATIC
         if self._console.secure:
             headers["Strict-Transport-Security"] = "max-age=31536000"
@@ -136,9 +148,11 @@ class Guard:
 
     async def _refused(self, request: Request) -> Response | None:
         """What is answered without looking further, if anything is."""
+        if not is_ours(request.headers.get("host", ""), self._origin):
+            return _problem(request, 421)
         if _declared(request.headers) > most_bytes(request.scope):
             return _problem(request, 413)
-        if request.method not in {"GET", "HEAD", "OPTIONS"} and not _same_site(request.headers):
+        if request.method not in {"GET", "HEAD", "OPTIONS"} and not _same_site(request):
             return _problem(request, 403, "The request came from another site.")
         if not request.scope["path"].startswith(_BEFORE_FIRST_RUN) and not await run_in_threadpool(
             self._console.has_people
@@ -156,14 +170,15 @@ def _declared(headers: Headers) -> int:
 
 def _bounded(scope: Scope, receive: Receive) -> Receive:
     """Stops a body that is longer than it may be, also where it does not say how long it is, and one that trickles."""
-    received, is_complete = 0, False
+    received, is_complete, until = 0, False, 0.0
 
     async def counted() -> Message:
-        nonlocal received, is_complete
+        nonlocal received, is_complete, until
         if is_complete:  # whoever waits now waits for the browser to go away
             return await receive()
+        until = until or current_time() + LONGEST.get(scope["path"], LONGEST_ELSEWHERE)
         try:
-            with fail_after(LONGEST_PAUSE):
+            with fail_after(min(LONGEST_PAUSE, until - current_time())):
                 message = await receive()
         except TimeoutError:
             raise HTTPException(408, "What was sent came too slowly; try again.") from None
@@ -177,27 +192,31 @@ def _bounded(scope: Scope, receive: Receive) -> Receive:
     return counted
 
 
-def _same_site(headers: Headers) -> bool:
+def _same_site(request: Request) -> bool:
     """Whether the browser says that one of our own pages sent this. Programs that are no browsers say nothing.
 
     Our pages send no referrer, so that a browser gives their origin as "null"; it then tells in Sec-Fetch-Site.
     """
-    site = headers.get("sec-fetch-site")
+    site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site in {"same-origin", "none"}
-    origin = headers.get("origin")
-    return origin in {None, "null"} or urlsplit(origin).netloc == headers.get("host")
+    return request.headers.get("origin") in {None, "null", origin_of(request)}
 
 
 # In plain text: whatever renders pages may be what failed.
 _BUG = "This is a bug in deniable. The terminal in which it runs says where; please report it.\n"
+_KEY_CHANGED = "The key was changed. Nothing was written; whoever runs the console must start it again."
 _HEADINGS = {
     400: "That cannot be read",
     401: "Sign in first",
     403: "Not allowed",
     404: "Nothing here",
     405: "Not in this way",
+    408: "Too slow",
+    409: "One at a time",
     413: "Too large",
+    415: "That cannot be read",
+    421: "Another name",
     422: "That did not work",
     429: "Too many tries",
     503: "Not now",
@@ -208,6 +227,7 @@ _SENTENCES = {
     404: "There is no such page.",
     405: "The page cannot be used in this way.",
     413: "What was sent is larger than it may be.",
+    421: "The console is not to be used under this name. Open it at the address that it was started with.",
     503: "The database cannot be used at the moment. Nothing was changed; try again.",
 }
 
@@ -241,16 +261,17 @@ def _sign_in_first(_: Request, __: Exception) -> Response:
 
 
 def _refused(request: Request, error: Exception) -> Response:
-    """One sentence for people who are signed in; it may name a file of ours, so nobody else reads it."""
-    if isinstance(error, StoreError):
+    """One sentence for people who are signed in, without the names of our files; nobody else reads it."""
+    assert isinstance(error, DeniableError)
+    if isinstance(error, StoreError | KeyChangedError):
         _tell(error)
-        return _problem(request, 503)
+        return _problem(request, 503, _KEY_CHANGED if isinstance(error, KeyChangedError) else None)
     who = getattr(request.state, "visitor", None)
-    return _problem(request, 422, str(error) if who is not None and who.person is not None else None)
+    return _problem(request, 422, elsewhere(error) if who is not None and who.person is not None else None)
 
 
 def _tell(error: Exception) -> None:
     """Where it happened, in the terminal; neither text nor traceback, since either may quote a count."""
     at = traceback.extract_tb(error.__traceback__)[-1]
-    told = f": {error}" if isinstance(error, StoreError) else ""
+    told = f": {error}" if isinstance(error, StoreError | KeyChangedError) else ""
     print(f"error: {type(error).__name__} in {Path(at.filename).name}, line {at.lineno}{told}", file=sys.stderr)

@@ -3,11 +3,12 @@
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Self
 
 import sqlalchemy as sa
-from anyio import CapacityLimiter
+from starlette.responses import Response
 
 from deniable.programme import tables
 from deniable.programme.keys import Key
@@ -15,23 +16,28 @@ from deniable.programme.ledger import Clock, Programme, system_clock
 from deniable.programme.locking import create_locked, unlock
 from deniable.programme.store import Store
 from deniable.programme.vault import Vault
-from deniable.web import accounts
+from deniable.web.accounts import activity, codes, people
+from deniable.web.accounts.passwords import Passwords
+from deniable.web.accounts.people import Person
 from deniable.web.previews import Previews
 from deniable.web.throttle import Lanes, Throttle
+from deniable.web.uploads import Uploads
 
 CONSOLE_KEY = "console key"
 
-UPLOADS = 2
-"""At once, since they are kept in memory."""
+A_YEAR = 365 * 24 * 3600
 
 
 @dataclass(frozen=True)
 class DemoPerson:
     """Somebody invented, whose password everybody may know."""
 
-    person: accounts.Person
+    person: Person
     password: str
-    generation: int = 1
+    salt: str
+
+    def code(self, key: bytes, now: datetime) -> str:
+        return codes.totp(key, self.person.id, self.salt).at(now)
 
 
 class Console:
@@ -44,17 +50,17 @@ class Console:
         *,
         clock: Clock = system_clock,
         secure: bool = False,
-        passwords: accounts.Passwords | None = None,
+        passwords: Passwords | None = None,
     ) -> None:
         self.store = store
         self.vault = vault
         self.clock = clock
         self.secure = secure
-        self.passwords = passwords or accounts.Passwords()
+        self.passwords = passwords or Passwords()
         self.throttle = Throttle(clock)
         self.previews = Previews(clock)
         self.lanes = Lanes()
-        self.receiving = CapacityLimiter(UPLOADS)
+        self.uploads = Uploads()
         self.demo: Sequence[DemoPerson] = ()
         self.key = _console_key(store, vault)
         self._programme: Programme | None = None
@@ -82,21 +88,28 @@ class Console:
         """Whether there was a first run; once there was, there are always people."""
         if not self._has_people:
             with self.store.reading() as connection:
-                self._has_people = accounts.anybody(connection)
+                self._has_people = people.anybody(connection)
         return self._has_people
 
-    def record(self, person: accounts.Person, deed: str) -> None:
+    def record(self, person: Person, deed: str) -> None:
         """Put a deed into the activity log: "closed round 3".
 
         Never that somebody entered or imported reports, not even without their number: when reports come in is itself
         confidential, and the administrator reads the log.
         """
         with self.store.writing() as connection:
-            accounts.record(connection, self.clock(), person.name, deed)
+            activity.record(connection, self.clock(), person.name, deed)
 
     def cookie(self, name: str) -> str:
         """A cookie's name: browsers accept __Host- from this very host over TLS alone."""
         return f"__Host-{name}" if self.secure else name
+
+    def keep(self, response: Response, name: str, value: str) -> None:
+        """Give the browser a cookie: until it is closed, or for a year where it says which device this is."""
+        lasts = A_YEAR if name == "device" else None
+        response.set_cookie(
+            self.cookie(name), value, max_age=lasts, secure=self.secure, httponly=True, samesite="strict", path="/"
+        )
 
     def close(self) -> None:
         self.store.dispose()
@@ -115,7 +128,7 @@ def is_new(database: str) -> bool:
 
 
 def _console_key(store: Store, vault: Vault) -> bytes:
-    """From which one-time codes, form tokens and device cookies are derived; made at the first start.
+    """From which marks, digests, one-time codes, form tokens and device cookies are derived; made at the first start.
 
     It is sealed like the programme's secrets, and outlives a change of the master key.
     """

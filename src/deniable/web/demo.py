@@ -9,8 +9,9 @@ from deniable.programme.calendar import Calendar
 from deniable.programme.keys import KeyFile
 from deniable.programme.ledger import Clock, Programme, system_clock
 from deniable.programme.parameters import delta_for
-from deniable.web import accounts
-from deniable.web.accounts import ROLES, Person
+from deniable.web.accounts import activity, codes, hotlines, people
+from deniable.web.accounts.passwords import Passwords
+from deniable.web.accounts.people import ROLES, Person, Role
 from deniable.web.console import Console, DemoPerson
 
 NAME = "Site visits (demonstration)"
@@ -33,11 +34,12 @@ ROUNDS = 16
 BUSY = {"Fir Foundry": 4.0, "Ivy Chemicals": 2.0}
 """Reports a week, on average; about the others there is one in five weeks."""
 RARE = 0.2
+HOTLINE = "hotline"
 
 PEOPLE = {"administrator": "Ada", "operator": "Otto", "importer": "Imogen", "auditor": "Audrey"}
 
 
-def demonstration(folder: Path, *, clock: Clock = system_clock, passwords: accounts.Passwords | None = None) -> Console:
+def demonstration(folder: Path, *, clock: Clock = system_clock, passwords: Passwords | None = None) -> Console:
     """The console of a made-up office, whose database, key and public files are in this folder."""
     database, key = str(folder / "programme.db"), KeyFile(folder / "programme.key")
     _programme(database, key, folder / "public", clock())
@@ -45,6 +47,9 @@ def demonstration(folder: Path, *, clock: Clock = system_clock, passwords: accou
     if passwords is not None:
         console.passwords = passwords
     console.demo = tuple(_person(console, role) for role in ROLES)
+    importer = next(one.person for one in console.demo if one.person.role == "importer")
+    with console.store.writing() as connection:
+        hotlines.assign(connection, console.key, HOTLINE, importer.id)
     return console
 
 
@@ -75,6 +80,7 @@ def _programme(database: str, key: KeyFile, public: Path, now: datetime) -> None
         elif round_ < ROUNDS:
             programme.close_round(round_)
         programme.publish(public)
+    programme.add_source(HOTLINE)
     programme.close()
 
 
@@ -83,9 +89,10 @@ def _reports(chance: random.Random, rate: float) -> int:
     return sum(chance.random() < rate / 10 for _ in range(10))
 
 
-def _person(console: Console, role: accounts.Role) -> DemoPerson:
+def _person(console: Console, role: Role) -> DemoPerson:
     person, password = Person(secrets.token_hex(8), PEOPLE[role], role), f"{role}-{secrets.token_hex(4)}"
+    salt, stored = codes.new_salt(), console.passwords.hashed(password)
     with console.store.writing() as connection:
-        accounts.add(connection, person, console.passwords.hashed(password), generation=1)
-        accounts.record(connection, console.clock(), person.name, f"joined as {role}")
-    return DemoPerson(person, password)
+        people.add(connection, console.key, person, password=stored, codes=salt)
+        activity.record(connection, console.clock(), person.name, f"joined as {role}", "people")
+    return DemoPerson(person, password, salt)

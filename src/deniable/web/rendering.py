@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from deniable.web import sessions
-from deniable.web.accounts import Role
+from deniable.web.accounts.people import Role
 from deniable.web.security import Permission, Visitor, console_of, may
 
 NAVIGATION: tuple[tuple[Permission, str, str], ...] = (
@@ -21,6 +21,7 @@ NAVIGATION: tuple[tuple[Permission, str, str], ...] = (
     ("guarantee", "/guarantee", "Guarantee"),
     ("health", "/health", "Health"),
     ("people", "/people", "People"),
+    ("people", "/hotlines", "Hotlines"),
     ("people", "/tokens", "Tokens"),
     ("activity", "/activity", "Activity"),
 )
@@ -79,9 +80,10 @@ def render(request: Request, template_name: str, page: Any, status: int = 200) -
     return response
 
 
-def origin(request: Request) -> str:
-    """Where this console is, as the browser that asks knows it."""
-    return f"{'https' if console_of(request).secure else 'http'}://{request.headers.get('host', '')}"
+def origin_of(request: Request) -> str:
+    """Where browsers reach this console; without a name of its own, on this computer, as the one that asks knows it."""
+    fixed: str | None = request.app.state.origin
+    return fixed or f"{'https' if console_of(request).secure else 'http'}://{request.headers.get('host', '')}"
 
 
 @cache

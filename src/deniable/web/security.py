@@ -7,15 +7,18 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Request
-from starlette.datastructures import FormData, UploadFile
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, Headers, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
 
 from deniable.web import sessions
-from deniable.web.accounts import Person, Role
+from deniable.web.accounts.people import ROLES, Person, Role
 from deniable.web.console import Console
+from deniable.web.sessions import Session
 
 Permission = Literal[
+    "account",
     "people",
     "activity",
     "health",
@@ -32,7 +35,8 @@ Permission = Literal[
 ]
 
 ALLOWED: Mapping[Permission, tuple[Role, ...]] = {
-    "people": ("administrator",),  # invite, disable, reset codes; tokens
+    "account": ROLES,  # one's own
+    "people": ("administrator",),  # invite, disable, remove, reset codes; tokens
     "activity": ("administrator", "auditor"),
     "health": ("administrator", "operator", "auditor"),
     "plan": ("auditor",),
@@ -48,13 +52,21 @@ ALLOWED: Mapping[Permission, tuple[Role, ...]] = {
 }
 
 
+UPLOAD = "/import"
 SMALL = 64 * 1024
-LARGE = {"/import": 64 * 1024 * 1024, "/plan": 1024 * 1024, "/api/v1/reports": 1024 * 1024}
+LARGE = {UPLOAD: 64 * 1024 * 1024, "/plan": 1024 * 1024, "/api/v1/reports": 1024 * 1024}
+_MULTIPART, _URLENCODED = "multipart/form-data", "application/x-www-form-urlencoded"
 
 
 def most_bytes(scope: Mapping[str, Any]) -> int:
-    """What a request may bring, by its path."""
+    """What a request may bring, by its path; only a form with a file in it is an upload."""
+    if scope["path"] == UPLOAD and _kind(Headers(raw=scope["headers"])) != _MULTIPART:
+        return SMALL
     return LARGE.get(scope["path"], SMALL)
+
+
+def _kind(headers: Headers) -> str:
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 class SignInFirst(Exception):  # noqa: N818
@@ -85,20 +97,22 @@ def visitor(request: Request) -> Visitor:
     """Whoever made the request; notes that their session is in use."""
     console, now = console_of(request), console_of(request).clock()
     cookie = request.cookies.get(console.cookie("session"), "")
-    found = None
-    if cookie:
-        with console.store.reading() as connection:
-            found = sessions.find(connection, cookie, now)
+    found = _session(console, cookie) if cookie else None
     if found is not None:
         if not found.is_fresh:
             with console.store.writing() as connection:
-                sessions.touch(connection, cookie, now)
+                sessions.touch(connection, console.key, cookie, now)
         result = Visitor(found.person, cookie, is_new=False)
     else:
         visit = request.cookies.get(console.cookie("visit"), "")
         result = Visitor(None, visit or secrets.token_urlsafe(16), is_new=not visit)
     request.state.visitor = result
     return result
+
+
+def _session(console: Console, cookie: str) -> Session | None:
+    with console.store.reading() as connection:
+        return sessions.find(connection, console.key, cookie, console.clock())
 
 
 def require(permission: Permission) -> Any:
@@ -126,14 +140,22 @@ class _InMemory(MultiPartParser):
 
 
 async def form(request: Request, who: Annotated[Visitor, Depends(visitor)]) -> AsyncIterator[FormData]:
-    """The fields of a form that this very console gave to this very session or visit."""
+    """The fields of a form that this very console gave to this very session or visit.
+
+    A body may be minutes on its way, so the session is looked up again when it has come: whoever was disabled, removed
+    or signed out in the meantime does nothing any more.
+    """
     console = console_of(request)
-    is_large = most_bytes(request.scope) > SMALL
-    if is_large and who.person is None:
+    if request.scope["path"] in LARGE and who.person is None:
         raise SignInFirst
-    async with console.receiving if is_large else nullcontext():
+    is_upload = request.scope["path"] == UPLOAD
+    async with console.uploads.place(who.person.id) if is_upload and who.person else nullcontext():
         fields = await _parsed(request)
         try:
+            if who.person is not None:
+                still = await run_in_threadpool(_session, console, who.cookie)
+                if still is None or still.person != who.person:
+                    raise SignInFirst
             given = fields.get("csrf")
             if not isinstance(given, str) or not sessions.is_form_token(console.key, who.cookie, given):
                 raise HTTPException(
@@ -145,14 +167,16 @@ async def form(request: Request, who: Annotated[Visitor, Depends(visitor)]) -> A
 
 
 async def _parsed(request: Request) -> FormData:
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = _kind(request.headers)
+    if kind not in {_MULTIPART, _URLENCODED, ""}:
+        raise HTTPException(415, "The form cannot be read; send it as a browser does.")
     try:
-        if kind == "multipart/form-data":
+        if kind == _MULTIPART:
             parser = _InMemory(request.headers, request.stream(), max_files=4, max_fields=2000, max_part_size=2**20)
             fields = await parser.parse()
         else:
             fields = await FormParser(request.headers, request.stream()).parse()
-    except (MultiPartException, ValueError):
+    except (MultiPartException, ValueError, LookupError):  # the last for a character set that there is not
         raise HTTPException(400, "The form cannot be read.") from None
     if not all(_is_text(value) for _, value in fields.multi_items() if isinstance(value, str)):
         raise HTTPException(400, "The form has something in it that is not text.")

@@ -1,4 +1,4 @@
-"""Who is signed in: sessions on the server, of which the browser has a random name and the database its hash."""
+"""Who is signed in: sessions on the server, of which the browser has a random name and the database its digest."""
 
 import hmac
 import secrets
@@ -8,7 +8,10 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 
 from deniable.programme import tables
-from deniable.web.accounts import Person, digest, minutes
+from deniable.web.accounts import marks, people
+from deniable.web.accounts.marks import Row
+from deniable.web.accounts.people import Person
+from deniable.web.accounts.times import minutes
 
 IDLE = timedelta(minutes=30)
 LONGEST = timedelta(hours=12)
@@ -21,37 +24,47 @@ class Session:
     """Whether this minute's use was noted."""
 
 
-def begin(connection: sa.Connection, person: str, now: datetime, before: str | None = None) -> str:
+def begin(connection: sa.Connection, key: bytes, person: str, now: datetime, before: str | None = None) -> str:
     """A new session, which ends the one `before`: what somebody knew of it is worth nothing. Returns its cookie."""
     if before is not None:
-        end(connection, before)
+        end(connection, key, before)
     _sweep(connection, now)
     token = secrets.token_urlsafe(32)
-    row = {"digest": digest(token), "person": person, "began": minutes(now), "used": minutes(now)}
-    connection.execute(sa.insert(tables.sessions), row)
+    digest = marks.digest(key, "session", token)
+    row = {"digest": digest, "person": person, "began": minutes(now), "used": minutes(now)}
+    connection.execute(sa.insert(tables.sessions), marks.marked(key, tables.sessions, row))
     return token
 
 
-def find(connection: sa.Connection, token: str, now: datetime) -> Session | None:
-    """The session of this cookie, unless it was idle for half an hour, is half a day old, or its person is disabled."""
-    both = sa.join(tables.sessions, tables.people)
-    wanted = sa.select(tables.sessions.c.began, tables.sessions.c.used, tables.people).select_from(both)
-    row = connection.execute(
-        wanted.where(tables.sessions.c.digest == digest(token), tables.people.c.disabled == 0)
-    ).one_or_none()
-    if row is None or row.used <= minutes(now - IDLE) or row.began <= minutes(now - LONGEST):
+def find(connection: sa.Connection, key: bytes, token: str, now: datetime) -> Session | None:
+    """The session of this cookie, unless it was idle for half an hour, is half a day old, or its person is disabled; or
+    unless one of their rows was altered.
+    """
+    row = _row(connection, key, token)
+    if row is None or row["used"] <= minutes(now - IDLE) or row["began"] <= minutes(now - LONGEST):
         return None
-    return Session(Person(row.id, row.name, row.role), row.used >= minutes(now))
+    known = people.by_id(connection, key, row["person"])
+    return None if known is None or known.disabled else Session(known.person, row["used"] >= minutes(now))
 
 
-def touch(connection: sa.Connection, token: str, now: datetime) -> None:
+def touch(connection: sa.Connection, key: bytes, token: str, now: datetime) -> None:
     """Note that it is in use."""
-    row = sa.update(tables.sessions).where(tables.sessions.c.digest == digest(token))
-    connection.execute(row, {"used": minutes(now)})
+    row = _row(connection, key, token)
+    if row is not None:
+        used = sa.update(tables.sessions).where(tables.sessions.c.digest == row["digest"])
+        connection.execute(used, marks.marked(key, tables.sessions, {**row, "used": minutes(now)}))
 
 
-def end(connection: sa.Connection, token: str) -> None:
-    connection.execute(sa.delete(tables.sessions).where(tables.sessions.c.digest == digest(token)))
+def end(connection: sa.Connection, key: bytes, token: str) -> None:
+    digest = marks.digest(key, "session", token)
+    connection.execute(sa.delete(tables.sessions).where(tables.sessions.c.digest == digest))
+
+
+def _row(connection: sa.Connection, key: bytes, token: str) -> Row | None:
+    """None also where somebody else than the console wrote it."""
+    wanted = sa.select(tables.sessions).where(tables.sessions.c.digest == marks.digest(key, "session", token))
+    row = connection.execute(wanted).mappings().one_or_none()
+    return row if row is not None and marks.fits(key, tables.sessions, row) else None
 
 
 def _sweep(connection: sa.Connection, now: datetime) -> None:

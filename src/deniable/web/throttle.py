@@ -69,9 +69,12 @@ class Lanes:
     def __init__(self) -> None:
         self._lanes = {stranger: CapacityLimiter(self.AT_ONCE) for stranger in (False, True)}
 
-    async def run(self, work: Callable[[], T], *, stranger: bool) -> T:
-        """What the work returns, done in a thread. Refused where too many wait already."""
-        lane = self._lanes[stranger]
-        if lane.statistics().tasks_waiting >= self.MOST_WAITING:
+    def check(self, *, stranger: bool) -> None:
+        """Refuses where too many wait already; to be asked before a try is used up, which would be for nothing."""
+        if self._lanes[stranger].statistics().tasks_waiting >= self.MOST_WAITING:
             raise HTTPException(503, "Too many people are signing in. Wait a minute and try again.")
-        return await to_thread.run_sync(work, limiter=lane)
+
+    async def run(self, work: Callable[[], T], *, stranger: bool) -> T:
+        """What the work returns, done in a thread."""
+        self.check(stranger=stranger)
+        return await to_thread.run_sync(work, limiter=self._lanes[stranger])

@@ -1,12 +1,14 @@
 """One file a page; each route hands its template exactly one frozen dataclass of declared fields."""
 
 from deniable.web.pages import (
+    account,
     activity,
     api,
     decisions,
     first_run,
     guarantee,
     health,
+    hotlines,
     import_,
     login,
     people,
@@ -29,8 +31,10 @@ ROUTERS = (
     guarantee.router,
     health.router,
     people.router,
+    hotlines.router,
     tokens.router,
     api.router,
     activity.router,
+    account.router,
 )
 """Every page's routes."""

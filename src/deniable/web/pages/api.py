@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from deniable.web.accounts import Person
-from deniable.web.rendering import origin, render
+from deniable.web.accounts.people import Person
+from deniable.web.rendering import origin_of, render
 from deniable.web.security import require
 
 router = APIRouter()
@@ -42,7 +42,7 @@ class ApiPage:
 
 @router.get("/api")
 def api_page(request: Request, _: Annotated[Person, require("people")]) -> Response:
-    app, here = request.app, origin(request)
+    app, here = request.app, origin_of(request)
     operations = tuple(
         _operation(here, method, path, described)
         for path, methods in app.openapi()["paths"].items()

@@ -10,9 +10,10 @@ from fastapi import Depends, Request
 from fastapi.responses import RedirectResponse
 from starlette.exceptions import HTTPException
 
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, elsewhere
 from deniable.programme import tables
 from deniable.programme.ledger import Programme
+from deniable.programme.locking import KeyChangedError
 from deniable.programme.store import Store, StoreError
 from deniable.programme.transcript import Entry, parse
 from deniable.web.security import console_of
@@ -82,10 +83,10 @@ def told(request: Request, sentences: Mapping[str, str]) -> str | None:
 
 
 def refusal(error: DeniableError) -> str:
-    """What the form says of it. Where the database itself is in trouble, that is not the form's fault."""
-    if isinstance(error, StoreError):
+    """What the form says of it. Where the database or its key is in trouble, that is not the form's fault."""
+    if isinstance(error, StoreError | KeyChangedError):
         raise error
-    return str(error)
+    return elsewhere(error)
 
 
 def sentence(words: str) -> str:

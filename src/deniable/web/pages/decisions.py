@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from deniable.errors import DeniableError
 from deniable.programme.ledger import Programme
 from deniable.programme.transcript import Entry
-from deniable.web.accounts import Person
+from deniable.web.accounts.people import Person
 from deniable.web.pages.common import Running, go, read_record, refusal
 from deniable.web.rendering import render
 from deniable.web.security import Fields, console_of, require, text, texts

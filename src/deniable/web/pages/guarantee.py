@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from deniable.programme.page import Promise, promise_in
-from deniable.web.accounts import Person
+from deniable.web.accounts.people import Person
 from deniable.web.pages.common import Running
 from deniable.web.rendering import render
 from deniable.web.security import require

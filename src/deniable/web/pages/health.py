@@ -16,7 +16,7 @@ from deniable.programme import backup, tables
 from deniable.programme.ledger import Programme
 from deniable.programme.locking import CHECK
 from deniable.programme.page import day_in_words, due_in_words
-from deniable.web.accounts import Person
+from deniable.web.accounts.people import Person
 from deniable.web.console import Console
 from deniable.web.pages.common import refusal
 from deniable.web.pages.transcript import verified
@@ -122,11 +122,13 @@ def _office(console: Console) -> Iterator[Check]:
     if sealed is None or not console.vault.matches(bytes(sealed)):
         yield Check("Key", "wrong", "changed", "The key was changed since the console started; start it again.")
     else:
-        kind = "its passphrase" if kdf is not None else "its key file"
+        is_file = kdf is None
+        kind = "its key file" if is_file else "its passphrase"
+        where = " The terminal said where the file is when the programme was set up." if is_file else ""
         yield Check(
             "Key", "good", "fits",
             f"The database is unlocked with {kind}. Keep a copy in a safe place, apart from the database and its "
-            "backups: without it the programme cannot go on.",
+            f"backups: without it the programme cannot go on.{where}",
         )  # fmt: skip
     elsewhere = "Backups made at the terminal are not listed here."
     if last is None:

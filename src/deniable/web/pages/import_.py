@@ -11,9 +11,10 @@ from starlette.datastructures import FormData
 
 from deniable.errors import DeniableError
 from deniable.programme.importers import Batch, Mapping, read, read_mapping
-from deniable.programme.ledger import Status
-from deniable.programme.receipts import check_source
-from deniable.web.accounts import Person, digest
+from deniable.programme.status import Status
+from deniable.web.accounts import hotlines
+from deniable.web.accounts.marks import digest
+from deniable.web.accounts.people import Person
 from deniable.web.pages.common import Bar, Running, bars, go, refusal, told
 from deniable.web.previews import KEPT_FOR
 from deniable.web.rendering import render
@@ -25,17 +26,21 @@ KINDS = (("plain", "a table of your own (CSV)"), ("globaleaks", "GlobaLeaks"), (
 
 DONE = {
     "counted": "The file is imported. What was counted before was not counted again.",
+    "marked": "The file is noted. Nothing in it is counted, now or later.",
     "dropped": "The file was discarded; nothing was counted.",
 }
 MOST_REPORTS = 100_000
-"""In one file; the room that they take in the database is never given back."""
+"""In one file, so that counting it takes seconds."""
 GONE = "The file is not kept any more; choose it again."
+NOT_YOURS = "Choose a hotline that you bring; an administrator says who brings which."
 
 
 @dataclass(frozen=True)
 class ImportPage:
     kinds: tuple[tuple[str, str], ...]
     kind: str
+    sources: tuple[tuple[str, str], ...]
+    """The hotlines that this person brings, each twice: as it is and as it is shown."""
     source: str
     mapped: str
     """`names` where channels are called like targets, `file` where a mapping says which is which."""
@@ -65,8 +70,8 @@ class CountedPreviewPage(PreviewPage):
 
 
 @router.get("/import")
-def import_page(request: Request, _: Annotated[Person, require("report")], __: Running) -> Response:
-    return _page(request)
+def import_page(request: Request, person: Annotated[Person, require("report")], _: Running) -> Response:
+    return _page(request, person)
 
 
 @router.post("/import")
@@ -76,14 +81,13 @@ def preview(
     console = console_of(request)
     kind, source = text(fields, "kind"), text(fields, "source")
     try:
-        check_source(source)
+        _check_brings(request, person, source)
         status = programme.status()
         batch = _read(fields, status)
-        # How long this takes depends on how much was imported before, so it is not done for who may not know.
         new = programme.import_reports(source, batch, dry_run=True) if may(person, "counts") else 0
         held = console.previews.hold(person.id, _session(request), source, batch)
     except DeniableError as error:
-        return _page(request, fields, refusal(error))
+        return _page(request, person, fields, refusal(error))
     public = PreviewPage(
         held=held,
         kind=dict(KINDS)[kind],
@@ -99,17 +103,21 @@ def preview(
 
 
 @router.post("/import/confirm")
-def confirm(request: Request, _: Annotated[Person, require("report")], programme: Running, fields: Fields) -> Response:
+def confirm(
+    request: Request, person: Annotated[Person, require("report")], programme: Running, fields: Fields
+) -> Response:
     held = console_of(request).previews.take(_session(request), text(fields, "held"))
     if text(fields, "step") != "count":
         return go("/import", "dropped")
     if held is None:
-        return _page(request, error=GONE)
+        return _page(request, person, error=GONE)
     try:
-        programme.import_reports(held.source, held.batch)
+        _check_brings(request, person, held.source)
+        mark_only = text(fields, "mark_only") == "yes"
+        programme.import_reports(held.source, held.batch, mark_only=mark_only)
     except DeniableError as error:
-        return _page(request, error=refusal(error))
-    return go("/import", "counted")
+        return _page(request, person, error=refusal(error))
+    return go("/import", "marked" if mark_only else "counted")
 
 
 def _read(fields: FormData, status: Status) -> Batch:
@@ -130,16 +138,28 @@ def _read(fields: FormData, status: Status) -> Batch:
     return batch
 
 
+def _sources(request: Request, person: Person) -> tuple[str, ...]:
+    console = console_of(request)
+    with console.store.reading() as connection:
+        return hotlines.brought_by(connection, console.key, person)
+
+
+def _check_brings(request: Request, person: Person, source: str) -> None:
+    if source not in _sources(request, person):
+        raise DeniableError(NOT_YOURS)
+
+
 def _session(request: Request) -> str:
     cookie: str = request.state.visitor.cookie
-    return digest(cookie)
+    return digest(console_of(request).key, "session", cookie)
 
 
-def _page(request: Request, fields: FormData | None = None, error: str | None = None) -> Response:
+def _page(request: Request, person: Person, fields: FormData | None = None, error: str | None = None) -> Response:
     filled = fields or FormData()
     page = ImportPage(
         kinds=KINDS,
         kind=text(filled, "kind"),
+        sources=tuple((name, name) for name in _sources(request, person)),
         source=text(filled, "source"),
         mapped=text(filled, "mapped") or "names",
         done=None if error else told(request, DONE),

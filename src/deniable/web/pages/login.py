@@ -9,8 +9,12 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
-from deniable.web import accounts, sessions
+from deniable.web import sessions
+from deniable.web.accounts import codes, people
+from deniable.web.accounts.names import same_name
+from deniable.web.accounts.people import Account, Role
 from deniable.web.console import Console
+from deniable.web.pages.common import told
 from deniable.web.rendering import render
 from deniable.web.security import Fields, SignInFirst, Visitor, console_of, may, text, visitor
 
@@ -18,13 +22,16 @@ router = APIRouter()
 
 WRONG = "The name, the password or the code is not right, or the code was used before."
 TOO_OFTEN = "There were too many tries. Wait a quarter of an hour, or use a browser in which you signed in before."
-HOME: Mapping[accounts.Role, str] = {
+DONE = {
+    "joined": "You have joined. Sign in with the next code that the app shows.",
+    "codes": "Your new codes are set up. Sign in with the next one that the app shows.",
+}
+HOME: Mapping[Role, str] = {
     "administrator": "/people",
     "operator": "/round",
     "importer": "/report",
     "auditor": "/round",
 }
-A_YEAR = 365 * 24 * 3600
 
 
 @dataclass(frozen=True)
@@ -37,6 +44,7 @@ class DemoEntry:
 
 @dataclass(frozen=True)
 class LoginPage:
+    done: str | None
     error: str | None
     demo: tuple[DemoEntry, ...]
     """In a demonstration, whom one can sign in as."""
@@ -66,7 +74,8 @@ async def login(request: Request, fields: Fields) -> Response:
     name, code = text(fields, "name"), text(fields, "code")
     password = fields.get("password")
     known, device = await to_thread.run_sync(_known, console, name, request.cookies.get(console.cookie("device")))
-    account = f"person {known.person.id}" if known is not None else f"nobody {accounts.same_name(name)}"
+    account = f"person {known.person.id}" if known is not None else f"nobody {same_name(name)}"
+    console.lanes.check(stranger=device is None)
     if not console.throttle.take(account, device):
         return _page(request, TOO_OFTEN, 429)
     before = request.cookies.get(console.cookie("session"))
@@ -76,10 +85,9 @@ async def login(request: Request, fields: Fields) -> Response:
         return _page(request, WRONG, 403)
     console.throttle.forgive(account, device)
     response = RedirectResponse("/", 303)
-    keep = partial(response.set_cookie, secure=console.secure, httponly=True, samesite="strict", path="/")
-    keep(console.cookie("session"), session)
+    console.keep(response, "session", session)
     if device is None:
-        keep(console.cookie("device"), sessions.device(console.key, known.person.id), max_age=A_YEAR)
+        console.keep(response, "device", sessions.device(console.key, known.person.id))
     return response
 
 
@@ -88,39 +96,41 @@ def logout(request: Request, who: Annotated[Visitor, Depends(visitor)], _: Field
     console = console_of(request)
     if who.person is not None:
         with console.store.writing() as connection:
-            sessions.end(connection, who.cookie)
+            sessions.end(connection, console.key, who.cookie)
+    return signed_out(console)
+
+
+def signed_out(console: Console) -> Response:
+    """Where somebody goes whose session has ended."""
     response = RedirectResponse("/login", 303)
     response.delete_cookie(console.cookie("session"), path="/", secure=console.secure, httponly=True, samesite="strict")
     return response
 
 
-def _known(console: Console, name: str, cookie: str | None) -> tuple[accounts.Account | None, str | None]:
+def _known(console: Console, name: str, cookie: str | None) -> tuple[Account | None, str | None]:
     with console.store.reading() as connection:
-        known = accounts.account(connection, name)
+        known = people.by_name(connection, console.key, name)
     return known, sessions.known_device(console.key, known.person.id if known else None, cookie)
 
 
-def _signed_in(
-    console: Console, known: accounts.Account | None, password: str, code: str, before: str | None
-) -> str | None:
+def _signed_in(console: Console, known: Account | None, password: str, code: str, before: str | None) -> str | None:
     """The cookie of a new session, if all is right."""
     now = console.clock()
     fits = console.passwords.fits(password, known.password if known else None)
-    person, generation = (known.person.id, known.generation) if known else ("", 0)
-    step = accounts.matching_step(accounts.codes(console.key, person, generation), code, now)
+    person, salt = (known.person.id, known.codes) if known else ("", "")
+    step = codes.matching_step(codes.totp(console.key, person, salt), code, now)
     if known is None or known.disabled or not fits or step is None:
         return None
     with console.store.writing() as connection:
-        if accounts.account_of(connection, person) != known or not accounts.use_code(connection, person, step):
+        if people.by_id(connection, console.key, person) != known or not codes.use(connection, person, step):
             return None  # changed, or used, in the meantime
-        return sessions.begin(connection, person, now, before)
+        return sessions.begin(connection, console.key, person, now, before)
 
 
 def _page(request: Request, error: str | None, status: int) -> Response:
     console, now = console_of(request), console_of(request).clock()
     demo = tuple(
-        DemoEntry(one.person.name, one.person.role, one.password,
-                  accounts.codes(console.key, one.person.id, one.generation).at(now))
-        for one in console.demo
-    )  # fmt: skip
-    return render(request, "login.html", LoginPage(error, demo), status)
+        DemoEntry(one.person.name, one.person.role, one.password, one.code(console.key, now)) for one in console.demo
+    )
+    page = LoginPage(None if error else told(request, DONE), error, demo)
+    return render(request, "login.html", page, status)

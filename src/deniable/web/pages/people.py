@@ -3,14 +3,16 @@
 from dataclasses import dataclass
 from typing import Annotated
 
+import sqlalchemy as sa
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from deniable.errors import DeniableError
-from deniable.web import accounts
-from deniable.web.accounts import ROLES, Person
+from deniable.web.accounts import activity, links, people
+from deniable.web.accounts.people import ROLES, Person
+from deniable.web.console import Console
 from deniable.web.pages.common import refusal
-from deniable.web.rendering import origin, render
+from deniable.web.rendering import origin_of, render
 from deniable.web.security import Fields, console_of, require, text
 
 router = APIRouter(prefix="/people")
@@ -26,6 +28,8 @@ class Row:
     has_joined: bool
     waiting: bool
     """Whether a link was made for them that they did not use yet."""
+    altered: bool
+    """Whether somebody else than the console wrote it, so that it opens nothing."""
     is_self: bool
 
 
@@ -42,6 +46,8 @@ class NewLink:
 @dataclass(frozen=True)
 class PeoplePage:
     people: tuple[Row, ...]
+    lacks_auditor: bool
+    """Whether there is no programme, and nobody who could begin one."""
     roles: tuple[str, ...]
     link: NewLink | None
     typed_name: str
@@ -59,11 +65,11 @@ def invite(request: Request, person: Administrator, fields: Fields) -> Response:
     console, name, role = console_of(request), text(fields, "name"), text(fields, "role")
     try:
         with console.store.writing() as connection:
-            token = accounts.invite(connection, name, role, console.clock())
-            accounts.record(connection, console.clock(), person.name, f"invited {' '.join(name.split())} as {role}")
+            token = links.invite(connection, console.key, name, role, console.clock())
+            _record(console, connection, person, f"invited {' '.join(name.split())} as {role}")
     except DeniableError as error:
         return _page(request, person, status=422, typed=(name, role), error=refusal(error))
-    link = NewLink(name, f"{origin(request)}/invitation/{token}", invited=True)
+    link = NewLink(name, f"{origin_of(request)}/invitation/{token}", invited=True)
     return _page(request, person, link=link)
 
 
@@ -71,10 +77,10 @@ def invite(request: Request, person: Administrator, fields: Fields) -> Response:
 def reset(request: Request, person: Administrator, id_: str, _: Fields) -> Response:
     console = console_of(request)
     with console.store.writing() as connection:
-        token = accounts.reset_codes(connection, id_, console.clock())
-        name = accounts.account_of(connection, id_).person.name
-        accounts.record(connection, console.clock(), person.name, f"reset the one-time codes of {name}")
-    link = NewLink(name, f"{origin(request)}/invitation/{token}", invited=False)
+        token = links.reset_codes(connection, console.key, id_, console.clock())
+        name = people.known(connection, console.key, id_).person.name
+        _record(console, connection, person, f"reset the one-time codes of {name}")
+    link = NewLink(name, f"{origin_of(request)}/invitation/{token}", invited=False)
     return _page(request, person, link=link)
 
 
@@ -93,8 +99,21 @@ def withdraw(request: Request, person: Administrator, id_: str, _: Fields) -> Re
     """A link that was sent to the wrong place leads nowhere any more."""
     console = console_of(request)
     with console.store.writing() as connection:
-        name = accounts.withdraw_invitation(connection, id_)
-        accounts.record(connection, console.clock(), person.name, f"withdrew the link of {name}")
+        name = links.withdraw(connection, id_)
+        _record(console, connection, person, f"withdrew the link of {name}")
+    return RedirectResponse("/people", 303)
+
+
+@router.post("/{id_}/remove")
+def remove(request: Request, person: Administrator, id_: str, _: Fields) -> Response:
+    """Somebody who is disabled is forgotten, and the name is free; the log keeps what they did."""
+    console = console_of(request)
+    try:
+        with console.store.writing() as connection:
+            name = people.remove(connection, console.key, id_)
+            _record(console, connection, person, f"removed {name}")
+    except DeniableError as error:
+        return _page(request, person, status=422, error=refusal(error))
     return RedirectResponse("/people", 303)
 
 
@@ -102,12 +121,16 @@ def _set_disabled(request: Request, person: Person, id_: str, disabled: bool) ->
     console = console_of(request)
     try:
         with console.store.writing() as connection:
-            accounts.set_disabled(connection, id_, disabled)
-            name = accounts.account_of(connection, id_).person.name
-            accounts.record(connection, console.clock(), person.name, f"{'disabled' if disabled else 'enabled'} {name}")
+            people.set_disabled(connection, console.key, id_, disabled)
+            name = people.known(connection, console.key, id_).person.name
+            _record(console, connection, person, f"{'disabled' if disabled else 'enabled'} {name}")
     except DeniableError as error:
         return _page(request, person, status=422, error=refusal(error))
     return RedirectResponse("/people", 303)
+
+
+def _record(console: Console, connection: sa.Connection, person: Person, deed: str) -> None:
+    activity.record(connection, console.clock(), person.name, deed, "people")
 
 
 def _page(
@@ -119,8 +142,9 @@ def _page(
     typed: tuple[str, str] = ("", "importer"),
     error: str | None = None,
 ) -> Response:
-    with console_of(request).store.reading() as connection:
-        everybody = accounts.listed(connection)
+    console = console_of(request)
+    with console.store.reading() as connection:
+        everybody = people.listed(connection, console.key)
     rows = tuple(
         Row(
             id=one.person.id,
@@ -129,8 +153,10 @@ def _page(
             disabled=one.disabled,
             has_joined=one.has_joined,
             waiting=one.waiting,
+            altered=one.altered,
             is_self=one.person.id == person.id,
         )
         for one in everybody
     )
-    return render(request, "people.html", PeoplePage(rows, ROLES, link, *typed, error), status)
+    lacks_auditor = console.programme() is None and not any(row.role == "auditor" for row in rows)
+    return render(request, "people.html", PeoplePage(rows, lacks_auditor, ROLES, link, *typed, error), status)

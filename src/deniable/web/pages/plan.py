@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from datetime import UTC, date, time
+from datetime import UTC, date, datetime, time
 from functools import cache
 from typing import Annotated, Any
 from zoneinfo import available_timezones
@@ -21,7 +21,7 @@ from deniable.programme.calendar import Calendar
 from deniable.programme.ledger import Programme
 from deniable.programme.page import Day, Promise, due_in_words, every_period, facts_of, promise_in
 from deniable.programme.parameters import Parameters, delta_for
-from deniable.web.accounts import Person
+from deniable.web.accounts.people import Person
 from deniable.web.charts import Chart, lead_needed, plan_charts
 from deniable.web.pages.common import go, refusal
 from deniable.web.rendering import render
@@ -69,6 +69,8 @@ class Preview:
     every: str
     first: Day
     second: Day
+    overdue: int
+    """Rounds that would be due, and not closed, when it begins now."""
     lead: str | None
     charts: tuple[Chart, ...]
 
@@ -90,6 +92,7 @@ class PlannedPage:
     """Whether that was just now."""
     promise: Promise
     first: Day
+    first_is_past: bool
     facts: tuple[tuple[str, str], ...]
     charts: tuple[Chart, ...]
 
@@ -106,6 +109,7 @@ def plan_page(request: Request, _: Annotated[Person, require("plan")]) -> Respon
         begun=request.query_params.get("done") == "begun",
         promise=promise_in(parameters.guarantee().in_words()),
         first=due_in_words(parameters.calendar, 1),
+        first_is_past=parameters.calendar.rounds_due(console_of(request).clock()) > 0,
         facts=facts_of(parameters),
         charts=plan_charts(parameters.built(), parameters.guarantee(), parameters.audits),
     )
@@ -120,7 +124,7 @@ def plan(request: Request, person: Annotated[Person, require("plan")], fields: F
     form = _typed(fields)
     try:
         settings = settings_of(form)
-        preview = _preview(settings)
+        preview = _preview(settings, console.clock())
         if text(fields, "step") == "begin":
             if text(fields, "shown") != form.fingerprint:
                 return _page(request, form, preview, CHANGED)
@@ -155,7 +159,7 @@ def settings_of(form: PlanForm) -> dict[str, Any]:
     }
 
 
-def _preview(settings: Mapping[str, Any]) -> Preview:
+def _preview(settings: Mapping[str, Any], now: datetime) -> Preview:
     # What is drawn afresh when it begins does not matter to what the plan means.
     parameters = Parameters(programme="0" * 32, public_key="0" * 64, commitment="0" * 64, **settings)
     built, guarantee, calendar = parameters.built(), parameters.guarantee(), parameters.calendar
@@ -166,6 +170,7 @@ def _preview(settings: Mapping[str, Any]) -> Preview:
         every=every_period(calendar.period),
         first=due_in_words(calendar, 1),
         second=due_in_words(calendar, 2),
+        overdue=calendar.rounds_due(now),
         lead=None if lead is None else f"{math.ceil(lead):,}",
         charts=plan_charts(built, guarantee, parameters.audits, _other(parameters)),
     )

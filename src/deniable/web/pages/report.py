@@ -10,7 +10,7 @@ from starlette.datastructures import FormData
 from deniable.errors import DeniableError
 from deniable.programme.ledger import Programme
 from deniable.programme.page import Day, due_in_words
-from deniable.web.accounts import Person
+from deniable.web.accounts.people import Person
 from deniable.web.pages.common import Running, go, refusal, told
 from deniable.web.rendering import render
 from deniable.web.security import Fields, may, require, text

@@ -8,9 +8,10 @@ from fastapi.responses import Response
 from starlette.datastructures import FormData
 
 from deniable.errors import DeniableError
-from deniable.programme.ledger import Closed, Programme, Status
+from deniable.programme.ledger import Programme
 from deniable.programme.page import Day, due_in_words
-from deniable.web.accounts import Person
+from deniable.programme.status import Closed, Status
+from deniable.web.accounts.people import Person
 from deniable.web.pages.common import Bar, Running, bars, go, refusal
 from deniable.web.rendering import render
 from deniable.web.security import Fields, console_of, may, require, text

@@ -7,8 +7,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from deniable.errors import DeniableError
-from deniable.web import accounts
-from deniable.web.accounts import Person, Token
+from deniable.web.accounts import activity, tokens
+from deniable.web.accounts.people import Person
+from deniable.web.accounts.tokens import Token
 from deniable.web.pages.common import refusal
 from deniable.web.rendering import render
 from deniable.web.security import Fields, console_of, require, text, texts
@@ -36,9 +37,9 @@ def make(request: Request, person: Administrator, fields: Fields) -> Response:
     console, name, scopes = console_of(request), text(fields, "name"), texts(fields, "scope")
     try:
         with console.store.writing() as connection:
-            secret = accounts.make_token(connection, name, scopes)
+            secret = tokens.make(connection, console.key, name, scopes)
             deed = f"made the token {' '.join(name.split())} for {' and '.join(scopes)}"
-            accounts.record(connection, console.clock(), person.name, deed)
+            activity.record(connection, console.clock(), person.name, deed, "people")
     except DeniableError as error:
         return _page(request, status=422, typed_name=name, error=refusal(error))
     return _page(request, new=secret)
@@ -48,14 +49,15 @@ def make(request: Request, person: Administrator, fields: Fields) -> Response:
 def revoke(request: Request, person: Administrator, id_: str, _: Fields) -> Response:
     console = console_of(request)
     with console.store.writing() as connection:
-        name = accounts.revoke_token(connection, id_)
-        accounts.record(connection, console.clock(), person.name, f"revoked the token {name}")
+        name = tokens.revoke(connection, id_)
+        activity.record(connection, console.clock(), person.name, f"revoked the token {name}", "people")
     return RedirectResponse("/tokens", 303)
 
 
 def _page(
     request: Request, *, status: int = 200, new: str | None = None, typed_name: str = "", error: str | None = None
 ) -> Response:
-    with console_of(request).store.reading() as connection:
-        known = tuple(accounts.tokens(connection))
+    console = console_of(request)
+    with console.store.reading() as connection:
+        known = tuple(tokens.listed(connection, console.key))
     return render(request, "tokens.html", TokensPage(known, new, typed_name, error), status)

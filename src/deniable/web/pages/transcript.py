@@ -22,7 +22,7 @@ from deniable.programme.publishing import contents
 from deniable.programme.store import Store
 from deniable.programme.transcript import parse_head
 from deniable.programme.verification import verify
-from deniable.web.accounts import Person
+from deniable.web.accounts.people import Person
 from deniable.web.pages.common import Running, go, read_record, refusal, sentence, told
 from deniable.web.rendering import render
 from deniable.web.security import Fields, console_of, may, require

@@ -14,37 +14,50 @@ def upgrade() -> None:
         sa.Column("name", sa.Text, nullable=False, unique=True),
         sa.Column("role", sa.Text, nullable=False),
         sa.Column("password", sa.Text, nullable=False, comment="Argon2id"),
-        sa.Column("generation", sa.Integer, nullable=False, comment="of the one-time codes"),
+        sa.Column(
+            "codes", sa.Text, nullable=False, comment="salt of the one-time codes; their secret needs the key too"
+        ),
         sa.Column("last_code", sa.Integer, nullable=False, comment="the half minute of the last code accepted"),
         sa.Column("disabled", sa.Integer, nullable=False),
+        sa.Column("mark", sa.Text, nullable=False, comment="HMAC of the row under the console's key"),
         sqlite_strict=True,
     )
     op.create_table(
         "invitations",
-        sa.Column("digest", sa.Text, primary_key=True, comment="SHA-256 of what the link ends in"),
+        sa.Column("digest", sa.Text, primary_key=True, comment="HMAC of what the link ends in"),
         sa.Column(
             "person", sa.Text, nullable=False, unique=True, comment="the id of who is invited, or of who has new codes"
         ),
         sa.Column("name", sa.Text, nullable=False),
         sa.Column("role", sa.Text, nullable=False),
-        sa.Column("generation", sa.Integer, nullable=False),
+        sa.Column("joins", sa.Integer, nullable=False, comment="0 where the person exists and sets up new codes"),
         sa.Column("until", sa.Integer, nullable=False, comment="minutes since 1970"),
+        sa.Column("mark", sa.Text, nullable=False, comment="HMAC of the row under the console's key"),
         sqlite_strict=True,
     )
     op.create_table(
         "sessions",
-        sa.Column("digest", sa.Text, primary_key=True, comment="SHA-256 of the cookie"),
+        sa.Column("digest", sa.Text, primary_key=True, comment="HMAC of the cookie"),
         sa.Column("person", sa.Text, sa.ForeignKey("people.id"), nullable=False),
         sa.Column("began", sa.Integer, nullable=False, comment="minutes since 1970"),
         sa.Column("used", sa.Integer, nullable=False, comment="minutes since 1970"),
+        sa.Column("mark", sa.Text, nullable=False, comment="HMAC of the row under the console's key"),
         sqlite_strict=True,
     )
     op.create_table(
         "tokens",
         sa.Column("id", sa.Text, primary_key=True),
         sa.Column("name", sa.Text, nullable=False, unique=True),
-        sa.Column("digest", sa.Text, nullable=False, unique=True, comment="SHA-256 of the token"),
+        sa.Column("digest", sa.Text, nullable=False, unique=True, comment="HMAC of the token"),
         sa.Column("scopes", sa.Text, nullable=False),
+        sa.Column("mark", sa.Text, nullable=False, comment="HMAC of the row under the console's key"),
+        sqlite_strict=True,
+    )
+    op.create_table(
+        "hotlines",
+        sa.Column("name", sa.Text, primary_key=True),
+        sa.Column("person", sa.Text, nullable=False, comment="the id of who brings its exports"),
+        sa.Column("mark", sa.Text, nullable=False, comment="HMAC of the row under the console's key"),
         sqlite_strict=True,
     )
     op.create_table(
@@ -53,10 +66,11 @@ def upgrade() -> None:
         sa.Column("day", sa.Text, nullable=False),
         sa.Column("who", sa.Text, nullable=False),
         sa.Column("deed", sa.Text, nullable=False),
+        sa.Column("about", sa.Text, nullable=False, comment="people or programme"),
         sqlite_strict=True,
     )
 
 
 def downgrade() -> None:
-    for table in ("activity", "tokens", "sessions", "invitations", "people"):
+    for table in ("activity", "hotlines", "tokens", "sessions", "invitations", "people"):
         op.drop_table(table)
