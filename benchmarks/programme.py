@@ -8,6 +8,7 @@ import os
 import statistics
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -24,11 +25,25 @@ from deniable.programme.ledger import Programme
 
 
 @dataclass(frozen=True)
+class Sizes:
+    targets: int
+    rounds: int
+    reports: int
+    batch: int
+
+
+@dataclass(frozen=True)
 class Measured:
     reports: list[float]
     """Seconds for each report, a transaction of its own."""
     rounds: list[float]
     """Seconds for each round."""
+    batch: float
+    """Seconds for a batch of reports entered at once."""
+    imported: float
+    """Seconds for a batch of the same size imported from a hotline."""
+    published: float
+    """Seconds for publishing at the end."""
     size: int
     """Of the database at the end, in bytes."""
 
@@ -38,9 +53,9 @@ def in_a_century() -> datetime:
     return datetime(2126, 1, 1, tzinfo=UTC)
 
 
-def measure(database: str, folder: Path, targets: int, rounds: int, reports: int) -> Measured:
+def measure(database: str, folder: Path, sizes: Sizes) -> Measured:
     """A programme with reports before every round, published when it starts, so that every draw looks at the folder."""
-    names = [f"Target {number}" for number in range(targets)]
+    names = [f"Target {number}" for number in range(sizes.targets)]
     dice = np.random.default_rng(0)
     programme = Programme.create(
         database,
@@ -56,13 +71,23 @@ def measure(database: str, folder: Path, targets: int, rounds: int, reports: int
         programme.publish(folder / "public")
         filing: list[float] = []
         closing_: list[float] = []
-        for number in range(rounds):
-            filed = dice.integers(targets, size=reports)
+        for number in range(sizes.rounds):
+            filed = dice.integers(sizes.targets, size=sizes.reports)
             filing.extend(timed(partial(programme.report, {names[target]: 1})) for target in filed)
             closing_.append(timed(programme.close_round))
             if number % 100 == 0:  # so that the folder grows too
                 programme.publish()
-        return Measured(filing, closing_, size(database))
+        filed = dice.integers(sizes.targets, size=sizes.batch).tolist()
+        return Measured(
+            filing,
+            closing_,
+            batch=timed(partial(programme.report, Counter(names[target] for target in filed))),
+            imported=timed(
+                partial(programme.import_reports, "hotline", [(str(n), n, names[t]) for n, t in enumerate(filed)])
+            ),
+            published=timed(programme.publish),
+            size=size(database),
+        )
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -104,8 +129,9 @@ def row(name: str, measured: Measured, ends: int) -> str:
     milliseconds = np.array(measured.rounds) * 1000
     first, last = (statistics.median(part) for part in (measured.rounds[:ends], measured.rounds[-ends:]))
     return (
-        f"| {name} | {1 / statistics.mean(measured.reports):,.0f} | {np.percentile(milliseconds, 50):.1f} "
-        f"| {np.percentile(milliseconds, 95):.1f} | {last / first:.2f} x | {measured.size / 2**20:.1f} |"
+        f"| {name} | {1000 * statistics.mean(measured.reports):,.1f} | {np.percentile(milliseconds, 50):.1f} "
+        f"| {np.percentile(milliseconds, 95):.1f} | {last / first:.2f} x | {measured.batch:.2f} "
+        f"| {measured.imported:.2f} | {measured.published:.2f} | {measured.size / 2**20:.1f} |"
     )
 
 
@@ -114,30 +140,32 @@ def main(args: list[str] | None = None) -> None:
     parser.add_argument("--targets", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=1000)
     parser.add_argument("--reports", type=int, default=5, help="before every round, one transaction each")
+    parser.add_argument("--batch", type=int, default=1000, help="reports that are entered, and imported, at once")
     parser.add_argument("--ends", type=int, default=50, help="rounds at the start and at the end that are compared")
     parser.add_argument("--postgresql", metavar="URL", help="an empty database; by default on a server of our own")
     given = parser.parse_args(args)
     print(f"Race, {given.targets:,} targets, {given.rounds:,} rounds; every transaction waits for the disk.\n")
     print(
-        "| database | reports a second | close round, ms: median | 95 of 100 "
-        f"| last {given.ends} rounds against the first {given.ends} | size, MiB |"
+        "| database | enter a report, ms | close round, ms: median | 95 of 100 "
+        f"| last {given.ends} rounds against the first {given.ends} "
+        f"| {given.batch:,} reports, s: entered | imported | publish, s | size, MiB |"
     )
-    print("| --- |" + " ---: |" * 5)
-    sizes = (given.targets, given.rounds, given.reports)
+    print("| --- |" + " ---: |" * 8)
+    sizes = Sizes(given.targets, given.rounds, given.reports, given.batch)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
         folder = Path(made)
         (folder / "sqlite").mkdir()
-        measured = measure(str(folder / "sqlite" / "programme.db"), folder / "sqlite", *sizes)
+        measured = measure(str(folder / "sqlite" / "programme.db"), folder / "sqlite", sizes)
         print(row("SQLite", measured, given.ends), flush=True)
         (folder / "postgresql").mkdir()
         if given.postgresql:
-            print(row("PostgreSQL", measure(given.postgresql, folder / "postgresql", *sizes), given.ends))
+            print(row("PostgreSQL", measure(given.postgresql, folder / "postgresql", sizes), given.ends))
             return
         with postgres(folder / "server") as url:
             if url is None:
                 print("\nPostgreSQL is not installed here; name a database with --postgresql URL.")
             else:
-                print(row("PostgreSQL", measure(url, folder / "postgresql", *sizes), given.ends))
+                print(row("PostgreSQL", measure(url, folder / "postgresql", sizes), given.ends))
 
 
 if __name__ == "__main__":

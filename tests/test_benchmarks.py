@@ -34,7 +34,8 @@ def test_engine(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_programme(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programme, "postgres", lambda _: nullcontext())
-    programme.main(["--targets", "5", "--rounds", "4", "--reports", "2", "--ends", "2"])
+    programme.main(["--targets", "5", "--rounds", "4", "--reports", "2", "--batch", "9", "--ends", "2"])
     out = capsys.readouterr().out
-    assert re.search(r"^\| SQLite \| [\d,]+ \| \d+\.\d \| \d+\.\d \| \d+\.\d\d x \| \d+\.\d \|$", out, re.MULTILINE)
+    numbers = r"[\d,.]+ \| \d+\.\d \| \d+\.\d \| \d+\.\d\d x (\| \d+\.\d\d ){3}\| \d+\.\d"
+    assert re.search(rf"^\| SQLite \| {numbers} \|$", out, re.MULTILINE)
     assert "PostgreSQL is not installed here" in out

@@ -3,6 +3,8 @@
 import json
 import math
 from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +14,11 @@ from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import expon, norm
 
+import deniable as dn
 from deniable.calibration import gaussian_sigma, race_delta, race_rho, rr_likelihood_cap, sensitivity
 from deniable.errors import DeniableError
 from deniable.guarantee import Curve, Exponential, Gaussian, Guarantee, TotalVariation
+from deniable.streams import add_report
 
 CURVES = st.one_of(
     st.builds(TotalVariation, st.floats(0, 1)),
@@ -50,6 +54,73 @@ def test_where_the_cap_binds_the_curve_is_below_its_delta() -> None:
     """Randomized response without a horizon: delta = cap - 1, but a cap alone keeps TPR - FPR within 1 - 1/cap."""
     promise = Guarantee(TotalVariation(0.1, likelihood_cap=1.1))
     assert (promise.tradeoff(FPR) - FPR).max() == pytest.approx(1 - 1 / 1.1, abs=1e-4)
+
+
+EPSILONS = st.floats(0, 8)
+
+
+@given(CURVES, EPSILONS)
+def test_delta_at_is_the_largest_gap_of_the_curve_in_its_direction(curve: Curve, epsilon: float) -> None:
+    """TPR - exp(epsilon) * FPR to accuse; to exonerate, the same of the test that says "not filed"."""
+    promise = Guarantee(curve)
+    tpr = promise.tradeoff(FPR)
+    accusing = (tpr - math.exp(epsilon) * FPR).max()
+    exonerating = (1 - FPR - math.exp(epsilon) * (1 - tpr)).max()
+    # The grid's points are on the curve, so what they show is at most delta; and it is dense.
+    near = pytest.approx(max(0.0, accusing), abs=2e-3)
+    assert accusing - 1e-9 <= promise.delta_at(epsilon, accusing=True) == near
+    assert max(accusing, exonerating) - 1e-9 <= promise.delta_at(epsilon)
+    assert promise.delta_at(epsilon) <= max(accusing, exonerating, 0) + 2e-3
+
+
+@given(UNCAPPED)
+def test_at_epsilon_0_it_is_delta(curve: Curve) -> None:
+    promise = Guarantee(curve)
+    assert promise.delta_at(0) == pytest.approx(promise.delta, abs=1e-12)
+    assert promise.delta_at(0, accusing=True) == pytest.approx(promise.delta, abs=1e-12)
+
+
+@pytest.mark.parametrize("curve", [Exponential(1.3134667), TotalVariation(0.1, likelihood_cap=1.5)])
+def test_beyond_the_cap_nothing_accuses_but_something_exonerates(curve: Curve) -> None:
+    promise, epsilon = Guarantee(curve), math.log(curve.likelihood_cap)
+    assert promise.delta_at(epsilon, accusing=True) == 0
+    assert promise.delta_at(0.99 * epsilon, accusing=True) > 0
+    assert promise.delta_at(epsilon) > 0.02  # negative control: one direction alone is not (epsilon, delta)-DP
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5, 2.0])
+def test_delta_at_of_a_gaussian_is_that_of_two_normals(epsilon: float) -> None:
+    """The positive part of the difference of the densities, integrated."""
+    mu = 0.7
+    distance, _ = quad(lambda x: max(0.0, norm.pdf(x, mu) - math.exp(epsilon) * norm.pdf(x)), -10, 12, limit=500)
+    assert Guarantee(Gaussian(mu)).delta_at(epsilon) == pytest.approx(distance, abs=1e-8)
+
+
+def test_delta_at_holds_for_enumerated_transcripts() -> None:
+    race = dn.Race(2, 2.0)
+    stream = np.array([[2, 0]] * 7)
+    filed, not_filed = (dn.transcript_distribution(race, one) for one in (add_report(stream, 0, 1), stream))
+    promise = race.guarantee()
+
+    def found(one: dict[Any, Fraction], other: dict[Any, Fraction], epsilon: float) -> float:
+        return sum(max(0.0, float(one[a]) - math.exp(epsilon) * float(other[a])) for a in one)
+
+    for epsilon in (0.0, 0.2, 0.5, 1.0):
+        assert found(filed, not_filed, epsilon) <= promise.delta_at(epsilon, accusing=True)
+        assert found(not_filed, filed, epsilon) <= promise.delta_at(epsilon)
+    # Negative control: the direction matters, and the streams are telling ones.
+    assert found(not_filed, filed, 1.0) > promise.delta_at(1.0, accusing=True) == 0
+    assert found(filed, not_filed, 0.0) > 0.8 * promise.delta_at(0)
+
+
+def test_delta_at_at_the_ends() -> None:
+    for nothing in (Exponential(1.0), Gaussian(0.0), TotalVariation(0.0)):
+        assert Guarantee(nothing).delta_at(0.5) == 0
+    assert Guarantee(Exponential(math.inf)).delta_at(5.0) == Guarantee(TotalVariation(1.0)).delta_at(5.0) == 1
+    assert Guarantee(Gaussian(1.0)).delta_at(1e6) == 0
+    for epsilon in (-0.1, math.nan, math.inf):
+        with pytest.raises(DeniableError, match="epsilon must be a finite number of at least 0"):
+            Guarantee(Gaussian(1.0)).delta_at(epsilon)
 
 
 @pytest.mark.parametrize("rho", [1.3134667, 4.0])

@@ -391,8 +391,8 @@ def test_target_lists(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "at least two targets, got 0"),
         ("acme\n", "at least two targets, got 1"),
+        ("", "targets.txt is empty: write one target a line into it"),
         ("acme\nbravo\nacme\n", "'acme' must not appear twice"),
         ("acme\nbra\0vo\n", "without control characters"),
         ("acme\nbravo\nAcme\n", "'acme' and 'Acme' must differ in more than upper and lower case"),

@@ -40,7 +40,7 @@ def test_coverage_that_cannot_be_met_is_refused_at_once(n_targets: int, audits: 
     history = no_history(1, n_targets)
     with pytest.raises(dn.DeniableError, match=f"max_gap = {max_gap} cannot be met with {audits} audits a round"):
         Rules(max_gap).eligible(history, np.zeros((1, n_targets), dtype=np.bool_), audits)
-    with pytest.raises(dn.DeniableError, match=f"{n_targets} targets need at least {max_gap + 1} rounds"):
+    with pytest.raises(dn.DeniableError, match=f"at least {max_gap + 1} rounds for {n_targets} targets"):
         Rules(max_gap).check_reach(n_targets, audits)
 
 

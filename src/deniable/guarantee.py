@@ -11,7 +11,7 @@ from decimal import ROUND_UP, Context, Decimal
 from typing import Any, overload
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import log_ndtr, ndtr, ndtri
 
 from deniable.arrays import FloatArray
 from deniable.calibration import gaussian_delta, group_privacy, power_above, prior_advantage, race_delta
@@ -37,6 +37,18 @@ class TotalVariation:
     def tradeoff(self, fpr: FloatArray) -> FloatArray:
         tpr = np.minimum(1.0, fpr + self.delta)
         return tpr if math.isinf(self.likelihood_cap) else np.minimum(tpr, self.likelihood_cap * fpr)
+
+    def delta_at(self, epsilon: float) -> tuple[float, float]:
+        """Accusing, exonerating; see `Guarantee.delta_at`. At the corners of the curve, which is made of lines."""
+        # The TPR is 1 from this FPR on; before it, the curve rises at least as fast as the FPR.
+        exonerating = min(self.delta, 1 - 1 / self.likelihood_cap)
+        if math.isinf(self.likelihood_cap):
+            return self.delta, exonerating
+        if epsilon >= math.log(self.likelihood_cap):
+            return 0.0, exonerating
+        # Up to this FPR the cap binds, and the curve rises faster than exp(epsilon) * FPR.
+        corner = min(self.delta / (self.likelihood_cap - 1), 1 / self.likelihood_cap)
+        return (self.likelihood_cap - math.exp(epsilon)) * corner, exonerating
 
     def for_reports(self, reports: int) -> "TotalVariation":
         _, delta = group_privacy(0, self.delta, reports)  # `app:lem:group_privacy_reports`
@@ -66,6 +78,14 @@ class Gaussian:
 
     def tradeoff(self, fpr: FloatArray) -> FloatArray:
         return np.asarray(ndtr(ndtri(fpr) + self.mu), dtype=np.float64)
+
+    def delta_at(self, epsilon: float) -> tuple[float, float]:
+        """Accusing, exonerating; see `Guarantee.delta_at`. The same (Balle and Wang 2018, theorem 8)."""
+        if self.mu == 0:
+            return 0.0, 0.0
+        middle = epsilon / self.mu
+        delta = ndtr(self.mu / 2 - middle) - math.exp(epsilon + log_ndtr(-self.mu / 2 - middle))
+        return float(delta), float(delta)
 
     def for_reports(self, reports: int) -> "Gaussian":
         return Gaussian(reports * self.mu)
@@ -99,6 +119,19 @@ class Exponential:
             return np.ones_like(fpr)
         with np.errstate(divide="ignore"):  # log1p(-1) = -inf gives a TPR of 1
             return -np.expm1(self.rho * np.log1p(-fpr))
+
+    def delta_at(self, epsilon: float) -> tuple[float, float]:
+        """Accusing, exonerating; see `Guarantee.delta_at`. Where the derivative by y = 1 - FPR is 0."""
+        if self.rho == 1 or math.isinf(self.rho):
+            return (0.0, 0.0) if self.rho == 1 else (1.0, 1.0)
+        power = math.log(self.rho)
+        # The largest y - exp(epsilon) * y**rho, at y = (exp(epsilon) * rho)**(-1/(rho-1)).
+        exonerating = math.exp(-(epsilon + power) / (self.rho - 1)) * (1 - 1 / self.rho)
+        if epsilon >= power:
+            return 0.0, exonerating
+        # The largest 1 - y**rho - exp(epsilon) * (1 - y), at y = (exp(epsilon) / rho)**(1/(rho-1)).
+        y = math.exp((epsilon - power) / (self.rho - 1))
+        return 1 - y**self.rho - math.exp(epsilon) * (1 - y), exonerating
 
     def for_reports(self, reports: int) -> "Exponential":
         return Exponential(power_above(self.rho, reports))
@@ -162,6 +195,24 @@ class Guarantee:
         tpr = self.curve.tradeoff(rates)
         return tpr if rates.ndim else float(tpr)
 
+    def delta_at(self, epsilon: float, *, accusing: bool = False) -> float:
+        """The delta of (epsilon, delta)-DP that follows from the trade-off curve, up to rounding; epsilon >= 0.
+
+        P[S | one] <= exp(epsilon) * P[S | other] + delta for every set S of transcripts, in both directions. With
+        `accusing` only where "one" is "filed" and "other" is "not filed": the direction in which the likelihood cap
+        holds, so that from log(likelihood_cap) on it is 0. In the other one, a transcript can exonerate without limit.
+
+        >>> promise = Guarantee(Exponential(rho=1.25))
+        >>> [round(delta, 4) for delta in (promise.delta_at(0), promise.delta_at(0.2))]
+        [0.0819, 0.0368]
+        >>> round(promise.delta_at(0.2, accusing=True), 4)
+        0.0013
+        """
+        if not 0 <= epsilon < math.inf:
+            raise DeniableError(f"epsilon must be a finite number of at least 0, got {epsilon}")
+        accuse, exonerate = self.curve.delta_at(epsilon)
+        return min(self.delta, max(0.0, accuse if accusing else max(accuse, exonerate)))
+
     def for_reports(self, k: int) -> "Guarantee":
         """The guarantee for k reports of one person, whenever filed and whatever targets they concern.
 
@@ -214,7 +265,7 @@ class Guarantee:
         guess = (
             "Suppose someone watches every audit, knows how targets are chosen, knows every other report, "
             f"and tries to guess whether {filed}: watching improves their chance of guessing right by at "
-            f"most {_points(self.delta)}, whatever they believed before."
+            f"most {points(self.delta)}, whatever they believed before."
         )
         odds = (
             f"Besides, no sequence of audits is more than {_rounded_up(self.likelihood_cap)} times as likely "
@@ -267,12 +318,22 @@ def _more_reports(grouped: Guarantee) -> str:
     capped = f", and the factor at most {_rounded_up(factor)}" if factor <= _WORTH_SAYING else ""
     return (
         f"If you file more, the limit for them taken together is higher: for {grouped.reports} reports the "
-        f"improvement is at most {_points(grouped.delta)}{capped}."
+        f"improvement is at most {points(grouped.delta)}{capped}."
     )
 
 
-def _points(delta: float) -> str:
+def points(delta: float) -> str:
+    """What watching adds to the chance of a right guess, at most: half of delta, rounded up."""
     return f"{_rounded_up(delta, scale=50)} points in 100"
+
+
+def points_above_half(delta: float) -> str:
+    """How often, in 100, somebody is right at most who would be right 50 times without watching.
+
+    >>> points_above_half(0.1), points_above_half(0.0667)
+    ('55', '53.34')
+    """
+    return f"{50 + Decimal(_rounded_up(delta, scale=50)):f}"
 
 
 def _rounded_up(value: float, scale: int = 1) -> str:

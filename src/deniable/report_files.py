@@ -308,4 +308,6 @@ def read_targets(path: FilePath) -> tuple[str, ...]:
             f"{path} must have one target a line and no header, but starts with {names[0]!r}: "
             "remove that line, or move it down if it is a target"
         )
+    if not names:
+        raise DeniableError(f"targets file {path} is empty: write one target a line into it")
     return check_targets(names)

@@ -67,8 +67,8 @@ class Rules:
         if self.max_gap is not None and self.max_gap * audits < n_targets:
             many = "1 audit" if audits == 1 else f"{audits} audits"
             raise DeniableError(
-                f"max_gap = {self.max_gap} cannot be met: with {many} a round, {n_targets} targets need at least "
-                f"{-(-n_targets // audits)} rounds"
+                f"max_gap must be at least {-(-n_targets // audits)} rounds for {n_targets} targets with {many} "
+                f"a round, got {self.max_gap}"
             )
 
     def eligible(self, history: History, chosen: BoolArray, audits: int) -> BoolArray:

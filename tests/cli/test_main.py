@@ -22,6 +22,13 @@ def test_a_slip_of_the_finger_is_put_right(run: Run) -> None:
     assert run("audti").err == "error: no such command 'audti' (did you mean 'audit'?); see deniable --help\n"
 
 
+@pytest.mark.parametrize("typed", [["--rounds", "8"], ["--rounds=8"]])
+def test_an_option_by_another_word(run: Run, typed: list[str]) -> None:
+    words = "no such option: --rounds (did you mean --horizon?); see deniable attack --help"
+    assert run("attack", "--mechanism", "race", *typed) == (2, "", f"error: {words}\n")
+    assert "--horizon" not in run("serve", *typed).err  # which has no such option
+
+
 @pytest.mark.parametrize(
     ("option", "typed", "words"),
     [

@@ -141,7 +141,7 @@ def test_json_is_one_document_with_the_same_figures(run: Run) -> None:
         (["--targets", "5", "--delta", "0.1", "--horizon", "0"], "horizon must be"),
         (
             ["--targets", "5", "--delta", "0.1", "--max-gap", "4"],
-            "error: --max-gap = 4 cannot be met: with 1 audit a round, 5 targets need at least 5 rounds",
+            "error: --max-gap must be at least 5 rounds for 5 targets with 1 audit a round, got 4",
         ),
         (["--targets", "5", "--delta", "0.1", "--audits", "6"], "audits must be at most the number of targets"),
         (["--targets", "5", "--delta", "0.1", "--reports-per-round", "-1"], "error: --reports-per-round must be"),

@@ -97,6 +97,27 @@ def test_init_says_what_was_promised_when_it_is_due_and_where_the_key_is(desk: D
     assert Path("programme.key").stat().st_mode & 0o777 == 0o600
 
 
+def test_init_says_what_a_start_in_the_past_means(desk: Desk) -> None:
+    assert "Until then reports are counted" in desk.init()
+    for path in ("programme.db", "programme.key"):
+        Path(path).unlink()
+    out = " ".join(desk.init("--start", "2025-12-31").split())
+    assert "Round 1 was due at 2026-01-01 00:00 (UTC): 5 rounds are overdue already" in out
+    assert "published as late" in out
+    assert "delete programme.db and programme.key and begin again with another --start" in out
+    assert "Until then" not in out
+    assert desk.json("init", "targets.txt", *SETTINGS, "--start", "2026-01-04", "--database", "b.db")["overdue"] == 1
+
+
+@pytest.mark.parametrize("delta", ["0.3", "0.31"])
+def test_init_warns_of_a_promise_that_hides_little(desk: Desk, delta: str) -> None:
+    Path("targets.txt").write_text("\n".join(NAMES), encoding="utf-8")
+    said = " ".join(desk.done("init", "targets.txt", "--name", "x", "--delta", delta).split())
+    assert ("WARNING: with a delta above 0.3 the audits hide little." in said) == (delta == "0.31")
+    again = desk.json("init", "targets.txt", "--name", "x", "--delta", delta, "--database", "again.db")
+    assert bool(again["warnings"]) == (delta == "0.31")
+
+
 def test_init_finds_delta_for_what_a_person_may_be_promised(desk: Desk) -> None:
     Path("targets.txt").write_text("\n".join(NAMES), encoding="utf-8")
     document = desk.json("init", "targets.txt", "--name", "Site visits", "--advantage", 0.05, "--reports-per-person", 3)
@@ -156,14 +177,22 @@ def test_weights_that_do_not_fit_are_refused(desk: Desk, content: str, words: st
     assert not Path("programme.db").exists()
 
 
+def test_weights_that_cannot_be_read(desk: Desk) -> None:
+    Path("targets.txt").write_text("\n".join(NAMES), encoding="utf-8")
+    Path("weights.csv").write_bytes(b"target,weight\nBr\xfchl,1\n")
+    assert_refused(desk("init", "targets.txt", *SETTINGS, "--weights", "weights.csv"), "must be a CSV file in UTF-8")
+    assert_refused(desk("init", "targets.txt", *SETTINGS, "--weights", "none.csv"), "cannot read none.csv")
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [
         (["--advantage", "0.1"], "either --delta"),
         (["--weights", "w.csv", "--forecast"], "either --weights or --forecast"),
-        (["--max-gap", "1"], "--max-gap = 1 cannot be met"),
+        (["--max-gap", "1"], "--max-gap must be at least"),
         (["--zone", "Berlin"], "zone must be"),
         (["--period", "1Y"], "period must be"),
+        (["--period", "weekly"], "got weekly"),
         (["--start", "5 January"], "--start must be"),
         (["--time", "nine"], "--time must be"),
         (["--time", "09:00:30"], "hours and minutes"),
@@ -181,7 +210,7 @@ def test_settings_that_do_not_fit_leave_nothing_behind(desk: Desk, args: list[st
 
 def test_a_second_programme_needs_a_database_of_its_own(office: Desk) -> None:
     before = Path("programme.key").read_bytes()
-    assert_refused(office("init", "targets.txt", *SETTINGS), "exists already")
+    assert_refused(office("init", "targets.txt", *SETTINGS), "exists already", "to begin again after a mistake, delete")
     assert_refused(office("init", "targets.txt", *SETTINGS, "--key", "other.key"), "exists already")
     assert Path("programme.key").read_bytes() == before
     assert not Path("other.key").exists()
@@ -255,7 +284,7 @@ def test_status_tells_the_round_and_the_standing(office: Desk) -> None:
     office.done("override", "Ash Mill", "--reason", "an accident", "--because-of-reports")
     out = " ".join(office.done("status").split())
     assert "2 entries; 1 not yet published" in out
-    assert "The guarantee holds for reports filed from round 5 on." in out
+    assert "The guarantee holds for reports filed from round 5 on, that is, from Friday 9 January 2026, 00:00" in out
     document = office.json("status")
     assert (document["open_round"], document["overdue"], document["unpublished"]) == (2, 2, 1)
     assert document["due"] == "2026-01-07T00:00:00+00:00"
@@ -276,8 +305,10 @@ def test_only_where_asked_status_shows_counts(office: Desk) -> None:
 def test_nothing_printed_depends_on_reports(office: Desk, tmp_path: Path) -> None:
     """Every command but the draw itself prints the same whatever was counted; and no error shows a count."""
     (tmp_path / "mapping.csv").write_text("channel,target\nnorth,Ash Mill\n", encoding="utf-8")
-    (tmp_path / "export.csv").write_text("id,channel\n1,north\n2,north\n", encoding="utf-8")
+    (tmp_path / "export.csv").write_text("id,channel\n", encoding="utf-8")
     importing = ["import", "export.csv", "--from", "csv", "--source", "hotline", "--mapping", "mapping.csv"]
+    office.done(*importing)  # a source is known from its first import on, whatever was in it
+    (tmp_path / "export.csv").write_text("id,channel\n1,north\n2,north\n", encoding="utf-8")
     calls = [
         ["publish", "--out", "public"], ["status"], ["report", "Ash Mill", "1"], ["withdraw", "Ash Mill", "1"],
         [*importing, "--dry-run"], importing, importing, ["verify", "public"], ["targets", "list"], ["close-round"],

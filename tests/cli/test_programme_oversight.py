@@ -6,7 +6,7 @@ from pathlib import Path
 import pyrage
 import pytest
 from tests.cli.programmes import Desk
-from tests.cli.running import assert_refused
+from tests.cli.running import Result, assert_refused
 
 IDENTITY = pyrage.x25519.Identity.generate()
 
@@ -27,15 +27,70 @@ REPLAY = ("oversight", "replay", "public", "seals.jsonl", "--identity", "oversig
 
 def test_an_honest_programme_is_confirmed(watched: Desk) -> None:
     assert watched.json("oversight", "seals", "--out", "seals.jsonl") == {"file": "seals.jsonl", "rounds": 3}
-    assert watched.json(*REPLAY) == {"confirmed": True, "rounds": 3, "unchecked": []}
-    assert watched.done(*REPLAY).startswith("3 rounds drawn again: the audits of every one follow")
+    document, public = watched.json(*REPLAY), watched.json("verify", "public")
+    assert (document["verdict"], document["confirmed"], document["rounds"]) == ("confirmed", [1, 2, 3], 3)
+    assert (document["name"], document["head"], document["entries"]) == ("Site visits", public["head"], 3)
+    assert document["warnings"] == public["warnings"]  # by the real clock, rounds are overdue
+    out = watched.done(*REPLAY)
+    assert out.startswith(f"Site visits: 3 rounds closed, 3 entries. Fingerprint:\n  {public['head']}\n")
+    assert "Confirmed, since the audits follow from the reports and the seed: rounds 1 to 3." in out
+    assert "WARNING: rounds 4 to" in out
     watched.done(*REPLAY, "--counts", "counts.csv")
     assert Path("counts.csv").read_text(encoding="utf-8").splitlines() == [
         "round,target,reports",
         *(f"{round_},Ash Mill,1" for round_ in (1, 2, 3)),
     ]
     assert Path("counts.csv").stat().st_mode & 0o077 == 0
-    assert_refused(watched(*REPLAY, "--counts", "counts.csv"), "cannot write counts.csv")
+    assert_refused(watched(*REPLAY, "--counts", "counts.csv"), "cannot write counts.csv", "take a new name")
+    assert_refused(watched("oversight", "seals", "--out", "seals.jsonl"), "cannot write", "take a new name")
+
+
+def assert_not_confirmed(result: Result, said: str, *words: str) -> None:
+    """The report on stdout says what was confirmed, and one line on stderr why not all."""
+    assert_refused(result._replace(out=""), *words)
+    assert said in " ".join(result.out.split())
+
+
+def test_what_is_worth_a_look_is_told(watched: Desk) -> None:
+    watched.done("override", "Ash Mill", "--reason", "an accident", "--because-of-reports")
+    for _ in range(3):
+        watched.clock.tomorrow()
+    watched.done("skip", "--reason", "a strike", "--independent-of-reports")
+    watched.done("close-round")
+    watched.done("publish")
+    watched.done("oversight", "seals", "--out", "seals.jsonl")
+    out = " ".join(watched.done(*REPLAY).split())
+    for words in (
+        "rounds 1 to 3, 5.",
+        "Worth a look",
+        "ordered by hand",
+        "skipped",
+        "The round was closed 1 day late.",
+    ):
+        assert words in out
+    assert [entry["kind"] for entry in watched.json(*REPLAY)["remarkable"]] == ["override", "skip", "round"]
+
+
+def test_missing_inputs_are_no_contradiction(watched: Desk) -> None:
+    watched.done("oversight", "seals", "--out", "all.jsonl")
+    first, _, third = Path("all.jsonl").read_text(encoding="ascii").splitlines()
+    Path("seals.jsonl").write_text(f"{first}\n{third}\n", encoding="ascii")
+    result = watched(*REPLAY, "--counts", "counts.csv")
+    words = "missing inputs: the file does not have those of round 2, so ask the office for a newer file"
+    assert_not_confirmed(result, "reports and the seed: round 1. Not in the file of sealed rounds: round 2.", words)
+    assert "they follow on those: round 3." in result.out
+    assert len(Path("counts.csv").read_text(encoding="utf-8").splitlines()) == 3
+    document = json.loads(watched(*REPLAY, "--json").out)
+    assert [document[name] for name in ("verdict", "confirmed", "missing", "waiting")] == [
+        "missing inputs", [1], [2], [3],
+    ]  # fmt: skip
+
+
+def test_a_file_that_is_ahead_of_the_folder(watched: Desk) -> None:
+    watched.close()
+    watched.done("oversight", "seals", "--out", "seals.jsonl")
+    assert "In the file, but not in the public folder: entries 4." in watched.done(*REPLAY)
+    assert watched.json(*REPLAY)["not_public"] == [4]
 
 
 def test_the_first_round_that_does_not_follow_is_named(watched: Desk) -> None:
@@ -43,7 +98,10 @@ def test_the_first_round_that_does_not_follow_is_named(watched: Desk) -> None:
     first, second, third = Path("seals.jsonl").read_text(encoding="ascii").splitlines()
     swapped = json.loads(second) | {"sealed": json.loads(third)["sealed"]}
     Path("seals.jsonl").write_text("\n".join([first, json.dumps(swapped), third]), encoding="ascii")
-    assert_refused(watched(*REPLAY), "round 2 does not follow from its inputs")
+    words = "contradicted: round 2 does not follow from its inputs"
+    assert_not_confirmed(watched(*REPLAY), "the seed: round 1. CONTRADICTED: round 2.", words)
+    document = json.loads(watched(*REPLAY, "--json").out)
+    assert (document["verdict"], document["contradicted"], document["confirmed"]) == ("contradicted", 2, [1])
 
 
 def test_a_changed_folder_is_refused_first(watched: Desk) -> None:
@@ -60,7 +118,7 @@ def test_without_an_oversight_body_there_is_nothing_to_hand_over(office: Desk) -
 def test_another_key_and_missing_files(watched: Desk) -> None:
     watched.done("oversight", "seals", "--out", "seals.jsonl")
     Path("other.key").write_text(f"{pyrage.x25519.Identity.generate()}\n", encoding="ascii")
-    assert_refused(watched(*REPLAY[:-1], "other.key"), "round 1 does not follow", "cannot be opened with this key")
+    assert_refused(watched(*REPLAY[:-1], "other.key"), "not that of the oversight body")
     assert_refused(watched(*REPLAY[:-1], "nowhere"), "cannot read the key file")
     assert_refused(watched("oversight", "replay", "public", "nowhere", "--identity", "oversight.key"), "cannot read")
     assert_refused(watched("oversight", "seals", "--out", "no/such/folder"), "cannot write")

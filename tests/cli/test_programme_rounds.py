@@ -76,7 +76,7 @@ def test_reports_that_do_not_fit_are_refused(office: Desk, args: list[str], word
 
 
 def test_a_round_is_closed_when_it_is_due_and_never_twice(office: Desk) -> None:
-    assert office.done("close-round") == "Round 1 is due at 2026-01-06 00:00 (UTC).\n"
+    assert office.done("close-round") == "Nothing was drawn: round 1 is not due until 2026-01-06 00:00 (UTC).\n"
     assert_refused(office("close-round", "--round", 1), "must not be closed before")
     office.clock.tomorrow()
     first = office.json("close-round")
@@ -89,17 +89,22 @@ def test_a_round_is_closed_when_it_is_due_and_never_twice(office: Desk) -> None:
     assert_refused(office("close-round", "--round", 3), "round 2 must be closed before round 3")
     assert_refused(office("close-round", "--round", 0), "at least 1")
     out = " ".join(office.done("close-round").split())
-    assert out.startswith(f"Round 1, as it was closed before: audit {first['audits'][0]}. Round 2 is due at 2026-01-07")
-    assert "deniable programme publish" in out
+    assert out == (
+        "Nothing was drawn: round 2 is not due until 2026-01-07 00:00 (UTC). Round 1, as it was closed before: audit "
+        f"{first['audits'][0]}. What is new can be published: deniable programme publish."
+    )
 
 
 def test_late_rounds_are_closed_one_by_one_and_say_why(office: Desk) -> None:
     for _ in range(3):
         office.clock.tomorrow()
-    out = office.done("close-round", "--reason", "the office was flooded")
+    assert "say why with --reason TEXT" in " ".join(office.done("status").split())
+    out = " ".join(office.done("close-round", "--reason", "the office was flooded").split())
     assert out.startswith("Round 1: audit ")
     assert "2 more rounds can be closed" in out
+    assert "say why with --reason TEXT" in out
     assert office.json("close-round")["overdue"] == 1
+    assert "--reason" not in office.done("status")  # half a day is not late
     assert "Round 4 is due" in office.done("close-round")
     office.done("publish", "--out", "public")
     verified = office.done("verify", "public")
@@ -145,7 +150,9 @@ def test_an_override_deletes_the_reports_and_tells_what_is_left_of_the_guarantee
     office.done("report", "Cedar Bank")
     out = " ".join(office.done("override", "Ash Mill", "Birch Works", "--reason", "An accident.", declaration).split())
     assert out.startswith("Entry 1, round 1: audit of Ash Mill, Birch Works, ordered by hand. Reason: An accident.")
-    assert ("The guarantee does not cover reports filed in round 1 or earlier." in out) == (holds_from == 2)
+    assert ("The guarantee does not cover reports filed in round 1 or earlier, that is, before" in out) == (
+        holds_from == 2
+    )
     assert counts(office) == {"Cedar Bank": 1}
     assert office.json("status")["holds_from"] == holds_from
 
@@ -188,19 +195,38 @@ def export(office: Desk) -> list[str]:
 
 
 def test_an_export_is_counted_once_and_without_a_number(office: Desk, export: list[str]) -> None:
-    assert office.done(*export, "--dry-run") == "The file can be imported; nothing was changed.\n"
+    new = "hotline is a new source; known: none yet.\n"
+    assert office.done(*export, "--dry-run") == f"{new}The file can be imported; nothing was changed.\n"
     assert counts(office) == {}
-    assert office.done(*export) == "Imported.\n"
-    assert office.json(*export) == {"dry_run": False}
+    assert office.done(*export) == f"{new}Imported.\n"
+    assert office.json(*export) == {"dry_run": False, "new_source": False}
     assert counts(office) == {"Ash Mill": 2}
     assert office.done(*export, "--show-counts") == "Imported.\nConfidential: 0 new reports.\n"
-    assert office.json(*export, "--dry-run", "--show-counts") == {"dry_run": True, "new_reports": 0}
+    assert office.json(*export, "--dry-run", "--show-counts") == {
+        "dry_run": True, "new_source": False, "new_reports": 0
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("mark_only", [[], ["--mark-only"]])
+def test_a_source_that_is_mistyped_is_told_before_it_counts_everything_again(
+    office: Desk, export: list[str], mark_only: list[str]
+) -> None:
+    office.done(*export, *mark_only)
+    office.done(*export, "--source", "letters")
+    again = [*export, "--source", "hotlin"]
+    told = "hotlin is a new source; known: hotline, letters.\n"
+    assert office.done(*again, "--dry-run").startswith(told)
+    assert office.json(*again, "--dry-run") == {"dry_run": True, "new_source": True}
+    assert office.done(*again).startswith(told)
+    assert office.done(*again) == "Imported.\n"
 
 
 def test_an_import_that_does_not_fit_is_refused(office: Desk, export: list[str]) -> None:
     assert_refused(office(*export, "--from", "email"), "globaleaks, hushline or csv")
     assert_refused(office(*export, "--source", ""), "source")
     assert_refused(office(*export, "--mapping", "nowhere.csv"), "mapping")
+    (office.folder / "other.csv").write_text("channel,target\nnorth,Ash Mil\n", encoding="utf-8")
+    assert_refused(office(*export, "--mapping", "other.csv"), "line 2", "deniable programme targets list")
     assert_refused(office(*export, "--from", "globaleaks"))
     (office.folder / "export.csv").write_text("id,channel\n1,north\n2,south\n", encoding="utf-8")
     assert_refused(office(*export), "south")

@@ -25,6 +25,24 @@ def test_publish_needs_a_folder_once_and_no_key(office: Desk) -> None:
     assert {path.name for path in Path("public").iterdir()} >= {"index.html", "transcript.jsonl", "programme.json"}
 
 
+def test_nothing_is_published_beside_the_key_or_the_database(office: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in (".", "..", office.folder):
+        assert_refused(office("publish", "--out", folder), "the database is in the folder", "such as public")
+    Path("keys").mkdir()
+    Path("programme.key").rename("keys/named")
+    assert_refused(office("publish", "--out", "keys"), "the key is in the folder")
+    Path("keys/below").mkdir()
+    Path("keys/named").rename("keys/below/named")
+    monkeypatch.setenv("DENIABLE_KEY", "keys/below/named")
+    assert_refused(office("publish", "--out", "keys"), "the key is in the folder")
+    monkeypatch.delenv("DENIABLE_KEY")
+    assert_refused(
+        office("run", "--once", "--publish", "keys", "--key", "keys/below/named"), "the key is in the folder"
+    )
+    assert {path.name for path in office.folder.rglob("*")} == {"targets.txt", "programme.db", "keys", "below", "named"}
+    office.done("publish", "--out", "public")
+
+
 def test_verify_says_what_was_checked_and_what_to_look_at(office: Desk) -> None:
     office.close()
     office.done("override", "Ash Mill", "--reason", "an accident", "--because-of-reports")
@@ -35,12 +53,26 @@ def test_verify_says_what_was_checked_and_what_to_look_at(office: Desk) -> None:
         "  every entry follows on the one before, and the office signed the last",
         "index.html says what the transcript says.",
         "Worth a look\nEntry 2, round 2: audit of Ash Mill, ordered by hand. Reason: an accident.",
-        "The guarantee holds for reports filed from round 3 on.",
+        "The guarantee holds for reports filed from round 3 on, that is, from",
     ):
         assert words in out.replace(" \n", " ")
     document = office.json("verify", "public")
     assert (document["entries"], document["page"], document["against"]) == (2, "matches", None)
-    assert f"  {document['public_key']}\n  {document['head']}\n" in out
+    assert f"Public key: compare it with one that you have from elsewhere.\n  {document['public_key']}\n" in out
+    assert out.endswith(f"Fingerprint: note it, with the date, for --against.\n  {document['head']}\n")
+
+
+def test_verify_says_once_what_it_means_to_be_late(office: Desk) -> None:
+    for _ in range(4):
+        office.clock.tomorrow()
+    for _ in range(3):
+        office.done("close-round")
+    office.done("publish", "--out", "public")
+    Path("public/VERIFY.md").unlink()
+    out = " ".join(office.done("verify", "public").split())
+    assert out.count("not the time at which it happened") == 1
+    assert [f"closed {days} late." in out for days in ("3 days", "2 days", "1 day")] == [True] * 3
+    assert "Not in the folder: VERIFY.md." in out
 
 
 def test_verify_warns_without_failing(office: Desk) -> None:
@@ -60,7 +92,7 @@ def test_verify_refuses_what_was_changed(office: Desk) -> None:
     transcript = Path("public/transcript.jsonl")
     transcript.write_text(transcript.read_text("ascii").replace(audited, other), "ascii")
     assert_refused(office("verify", "public"), "entry 1")
-    assert_refused(office("verify", "nowhere"), "cannot be read")
+    assert_refused(office("verify", "nowhere"), "the folder nowhere does not exist")
 
 
 def test_verify_against_an_earlier_copy(office: Desk) -> None:

@@ -1,6 +1,7 @@
 """`deniable reproduce`: what it prints and what it refuses; the numbers are tested with the reproduction itself."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,13 +55,30 @@ def test_what_is_shown(run: Run, tmp_path: Path, tiny: list[tuple[int, bool]]) -
     out = tmp_path / "out"
     first = run("reproduce", "--out", out, "--quick", "--seed", "7", "--workers", "1")
     assert (first.code, first.err) == (0, "")
-    assert tiny == [(7, True)]
+    assert tiny[0] == (7, True)
     assert "claims of the paper: " in first.out
     assert f"are in {out}" in first.out.replace("\n", " ") or str(out) in first.out.replace("\n", "")
     assert (out / "REPORT.md").is_file()
+    tiny.clear()
     again = run("reproduce", "--out", out, "--workers", "1")
     assert "Everything was there already." in " ".join(again.out.split())
-    assert tiny[1] == (0, False)
+    assert tiny[0] == (0, False)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_quick_look_does_not_replace_a_full_reproduction(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    assert run("reproduce", "--out", out, "--workers", "1").code == 0
+    before = {path: path.read_bytes() for path in out.iterdir()}
+    monkeypatch.setattr(Settings, "make", lambda _, *, quick: replace(TINY, quick=quick))
+    refused = run("reproduce", "--out", out, "--quick", "--workers", "1")
+    assert_refused(refused, f"{out} holds a full reproduction; give another folder for --quick")
+    assert {path: path.read_bytes() for path in out.iterdir()} == before
+    other = tmp_path / "other"
+    assert run("reproduce", "--out", other, "--quick", "--workers", "1").code == 0
+    assert run("reproduce", "--out", other, "--workers", "1").code == 0  # a full one replaces a quick look
 
 
 @pytest.mark.usefixtures("tiny")

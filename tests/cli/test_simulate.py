@@ -132,7 +132,10 @@ def test_a_95_percent_wait_that_has_not_ended_is_a_lower_bound(run: Run) -> None
         (["--mechanism", "greedy", "--delta", "2", "--targets", "4"], "delta must be in (0, 1), got 2.0"),
         (["--mechanism", "best", "--targets", "4"], "mechanism must be one of greedy, uniform"),
         (["--mechanism", "rr", "--delta", "0.1", "--targets", "4", "--audits", "2"], "covers one audit a round, got 2"),
-        (["--mechanism", "uniform", "--targets", "9", "--max-gap", "3", "--workers", "1"], "max_gap = 3 cannot be met"),
+        (
+            ["--mechanism", "uniform", "--targets", "9", "--max-gap", "3", "--workers", "1"],
+            "max_gap must be at least 9",
+        ),
         ([*RACE, "--stream", "{reports}", "--targets", "3"], "are for generated reports, not for --stream"),
         ([*RACE, "--stream", "{reports}", "--cluster", "tcp://a:1"], "do not leave this machine"),
         (

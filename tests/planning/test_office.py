@@ -24,9 +24,12 @@ import deniable as dn
         ({"audits": 0}, "audits must be"),
         (
             {"rules": dn.Rules(max_gap=9)},
-            "max_gap = 9 cannot be met: with 1 audit a round, 10 targets need at least 10 rounds",
+            "max_gap must be at least 10 rounds for 10 targets with 1 audit a round, got 9",
         ),
-        ({"rules": dn.Rules(max_gap=4), "audits": 2}, "with 2 audits a round, 10 targets need at least 5 rounds"),
+        (
+            {"rules": dn.Rules(max_gap=4), "audits": 2},
+            "max_gap must be at least 5 rounds for 10 targets with 2",
+        ),
         ({"reports_per_round": -1.0}, "reports_per_round must be"),
         ({"reports_per_round": math.inf}, "reports_per_round must be"),
         ({"reports_per_person": 0}, "reports_per_person must be"),

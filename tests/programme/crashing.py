@@ -20,9 +20,10 @@ import pyrage
 from tests.programme.insight import lines_of, unsealed
 from tests.programme.offices import TARGETS, new_office
 from tests.programme.processes import CONTEXT, Log
+from tests.programme.published import lines_in
 
 from deniable.noise import SystemNoise
-from deniable.programme import backup, publishing
+from deniable.programme import backup
 from deniable.programme.book import Book
 from deniable.programme.keys import KeyFile
 from deniable.programme.ledger import Programme
@@ -244,7 +245,7 @@ class Followed:
     def _go_on(self, programme: Programme) -> None:
         public = self.folder / "public"
         if (public / TRANSCRIPT).exists():  # as the dead process left it
-            known = publishing.read_lines(public)
+            known = lines_in(public)
             assert known == self.lines[: len(known)], "an entry was published that is not in the database"
         programme.publish(public)
         assert verify(public, against=self.head, now=in_ten_years()).page == "matches"

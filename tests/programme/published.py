@@ -22,6 +22,11 @@ START = datetime.date(2026, 1, 5)
 RECIPIENT = "age1" + "q" * 58
 
 
+def lines_in(folder: Path) -> list[str]:
+    """The entries' lines in a public folder, unchecked; the last line is the signed head."""
+    return (folder / "transcript.jsonl").read_text(encoding="utf-8").splitlines()[:-1]
+
+
 def fresh(number: int) -> str:
     """A commitment, or any other hash, of its own."""
     return hashlib.sha256(str(number).encode()).hexdigest()

@@ -15,9 +15,10 @@ from tests.programme.crashing import in_ten_years
 from tests.programme.insight import lines_of, unsealed
 from tests.programme.offices import TARGETS, Office, new_office
 from tests.programme.processes import CONTEXT
+from tests.programme.published import lines_in
 
 from deniable.errors import DeniableError
-from deniable.programme import backup, publishing
+from deniable.programme import backup
 from deniable.programme.keys import KeyFile
 from deniable.programme.ledger import Programme
 from deniable.programme.transcript import parse
@@ -173,7 +174,7 @@ def test_publications_at_once_never_go_back(database: str, tmp_path: Path) -> No
     office = new_office(database, tmp_path)
     folder = tmp_path / "public"
     assert together(office, [(publish, (folder, 4))] * 3) == [None] * 3
-    assert publishing.read_lines(folder) == lines_of(database)
+    assert lines_in(folder) == lines_of(database)
     assert verify(folder, now=in_ten_years()).page == "matches"
 
 

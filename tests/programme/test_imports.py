@@ -52,6 +52,15 @@ def test_a_dry_run_changes_nothing(office: Office) -> None:
     assert set(office.programme.active_counts().values()) == {0}
 
 
+def test_what_is_only_marked_is_never_counted(office: Office) -> None:
+    programme = office.programme
+    assert programme.import_reports("hotline", EXPORT, mark_only=True, dry_run=True) == 0
+    assert programme.import_reports("hotline", EXPORT, dry_run=True) == 40
+    assert programme.import_reports("hotline", EXPORT, mark_only=True) == 0
+    assert programme.import_reports("hotline", [*EXPORT, ("report 41", 41, TARGETS[0])]) == 1
+    assert programme.active_counts() == dict.fromkeys(TARGETS, 0) | {TARGETS[0]: 1}
+
+
 def test_an_unknown_target_lets_nothing_in(office: Office) -> None:
     with pytest.raises(DeniableError, match="no target named Elm Yard takes part"):
         office.programme.import_reports("hotline", [*EXPORT, ("report 41", 41, "Elm Yard")])

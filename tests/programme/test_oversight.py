@@ -8,10 +8,11 @@ from typing import Any
 import pyrage
 import pytest
 from tests.programme.offices import TARGETS, Office, new_office
+from tests.programme.published import lines_in
 
 from deniable.errors import DeniableError
 from deniable.noise import ReplayNoise
-from deniable.programme import backup, publishing
+from deniable.programme import backup
 from deniable.programme.book import Book
 from deniable.programme.ledger import Programme
 from deniable.programme.oversight import Replayed, read_identity, read_seals, replay, write_seals
@@ -28,7 +29,7 @@ def office(database: str, folder: Path, **settings: Any) -> Office:
 
 
 def replayed(programme: Programme, folder: Path, seals: dict[int, bytes] | None = None) -> Replayed:
-    lines = publishing.read_lines(programme.publish(folder))
+    lines = lines_in(programme.publish(folder))
     entries = [parse(line) for line in lines]
     return replay(programme.parameters, entries, programme.seals() if seals is None else seals, IDENTITY)
 
@@ -56,7 +57,8 @@ def test_an_honest_programme_is_confirmed(database: str, tmp_path: Path, setting
             honest.clock.now = programme.parameters.calendar.due(programme.status().open_round)
             programme.skip("a public holiday", independent=True)
         honest.close()
-    assert replayed(programme, tmp_path / "public") == Replayed(rounds=25, unchecked=())
+    drawn = tuple(number for number in range(1, 27) if number != 14)  # that one was skipped
+    assert replayed(programme, tmp_path / "public") == Replayed(drawn)
 
 
 def test_an_honest_year_is_confirmed(tmp_path: Path) -> None:
@@ -64,7 +66,7 @@ def test_an_honest_year_is_confirmed(tmp_path: Path) -> None:
     for day in range(365):
         honest.programme.report({TARGETS[day % 4]: 1 + day % 3})
         honest.close()
-    assert replayed(honest.programme, tmp_path / "public").rounds == 365
+    assert replayed(honest.programme, tmp_path / "public") == Replayed(tuple(range(1, 366)))
 
 
 def ran(folder: Path, rounds: int = 12) -> Office:
@@ -80,8 +82,8 @@ def test_a_missing_seal_is_named(tmp_path: Path) -> None:
     seals = programme.seals()
     del seals[5]
     verdict = replayed(programme, tmp_path / "public", seals)
-    assert (verdict.rounds, verdict.failed, verdict.why) == (4, 5, "its sealed inputs are missing")
-    assert not verdict.confirmed
+    assert verdict == Replayed((1, 2, 3, 4), missing=(5,), waiting=tuple(range(6, 13)))
+    assert verdict.verdict == "missing inputs"
 
 
 def test_a_seal_put_in_place_of_another_is_named(tmp_path: Path) -> None:
@@ -89,21 +91,53 @@ def test_a_seal_put_in_place_of_another_is_named(tmp_path: Path) -> None:
     seals = programme.seals()
     seals[5] = seals[6]
     verdict = replayed(programme, tmp_path / "public", seals)
-    assert (verdict.failed, verdict.why) == (5, "its sealed inputs are not those whose hash is in the transcript")
+    assert (verdict.contradicted, verdict.why) == (5, "its sealed inputs are not those whose hash is in the transcript")
 
 
-def test_a_seal_for_somebody_else_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("changed", [{"round": 2}, {"reports": (4, 3)}], ids=["round", "targets"])
+def test_inputs_of_another_round_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any]
+) -> None:
+    """Sealed and hashed into the transcript by the office itself."""
+    seal = Inputs.sealed
+    monkeypatch.setattr(Inputs, "sealed", lambda inputs, recipient: seal(replace(inputs, **changed), recipient))
     programme = ran(tmp_path, rounds=1).programme
-    lines = publishing.read_lines(programme.publish(tmp_path / "public"))
-    verdict = replay(
-        programme.parameters,
-        [parse(line) for line in lines],
-        programme.seals(),
-        pyrage.x25519.Identity.generate(),
-    )
-    assert verdict.failed == 1
+    verdict = replayed(programme, tmp_path / "public")
+    assert (verdict.contradicted, verdict.why) == (1, "its sealed inputs are those of another round")
+
+
+def test_a_seal_that_the_programmes_key_does_not_open_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The office seals to somebody else than it says."""
+    sealed = Inputs.sealed
+    somebody = str(pyrage.x25519.Identity.generate().to_public())
+    monkeypatch.setattr(Inputs, "sealed", lambda inputs, _: sealed(inputs, somebody))
+    verdict = replayed(ran(tmp_path, rounds=1).programme, tmp_path / "public")
+    assert (verdict.verdict, verdict.contradicted) == ("contradicted", 1)
     assert verdict.why is not None
     assert "cannot be opened with this key" in verdict.why
+
+
+def test_what_belongs_to_another_programme_is_no_contradiction(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    programme, other = ran(tmp_path, rounds=2).programme, ran(tmp_path / "other", rounds=2).programme
+    entries = [parse(line) for line in lines_in(programme.publish(tmp_path / "public"))]
+    with pytest.raises(DeniableError, match="the file is another programme's"):
+        replay(programme.parameters, entries, other.seals(), IDENTITY)
+    with pytest.raises(DeniableError, match="not that of the oversight body which the programme names"):
+        replay(programme.parameters, entries, programme.seals(), pyrage.x25519.Identity.generate())
+    with pytest.raises(DeniableError, match="names no oversight body"):
+        replay(replace(programme.parameters, oversight=None), entries, programme.seals(), IDENTITY)
+    mixed = {1: programme.seals()[1], 2: other.seals()[2]}
+    assert replay(programme.parameters, entries, mixed, IDENTITY).contradicted == 2
+
+
+def test_sealed_rounds_that_are_not_public_are_told(tmp_path: Path) -> None:
+    programme = ran(tmp_path, rounds=3).programme
+    entries = [parse(line) for line in lines_in(programme.publish(tmp_path / "public"))]
+    verdict = replay(programme.parameters, entries[:1], programme.seals(), IDENTITY)
+    assert verdict == Replayed((1,), not_public=(2, 3))
+    assert verdict.verdict == "confirmed"
+    assert replay(programme.parameters, entries, {}, IDENTITY) == Replayed((), missing=(1, 2, 3))
 
 
 def dishonest(monkeypatch: pytest.MonkeyPatch, at: int, **changed: Any) -> None:
@@ -119,13 +153,13 @@ def dishonest(monkeypatch: pytest.MonkeyPatch, at: int, **changed: Any) -> None:
 def test_an_altered_count_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dishonest(monkeypatch, at=3, reports=(0, 0, 0, 500))
     verdict = replayed(ran(tmp_path).programme, tmp_path / "public")
-    assert (verdict.failed, verdict.why) == (3, "its audits do not follow from its reports and its seed")
+    assert (verdict.contradicted, verdict.why) == (3, "its audits do not follow from its reports and its seed")
 
 
 def test_an_altered_seed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dishonest(monkeypatch, at=3, seed=bytes(32))
     verdict = replayed(ran(tmp_path).programme, tmp_path / "public")
-    assert (verdict.failed, verdict.why) == (3, "its seed is not the one that was committed to")
+    assert (verdict.contradicted, verdict.why) == (3, "its seed is not the one that was committed to")
 
 
 def test_a_redrawn_round_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,12 +181,12 @@ def test_a_redrawn_round_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     redrawn = ran(tmp_path).programme
     monkeypatch.undo()
     verdict = replayed(redrawn, tmp_path / "public")
-    assert (verdict.failed, verdict.why) == (3, "its audits do not follow from its reports and its seed")
+    assert (verdict.contradicted, verdict.why) == (3, "its audits do not follow from its reports and its seed")
 
 
 def test_a_dropped_round_is_named(tmp_path: Path) -> None:
     programme = ran(tmp_path).programme
-    lines = publishing.read_lines(programme.publish(tmp_path / "public"))
+    lines = lines_in(programme.publish(tmp_path / "public"))
     entries = [parse(line) for line in lines if parse(line).round != 4]
     with pytest.raises(DeniableError, match="entry 4 is expected here"):
         replay(programme.parameters, entries, programme.seals(), IDENTITY)
@@ -178,10 +212,10 @@ def test_rounds_lost_before_a_recovery_are_told_apart(tmp_path: Path) -> None:
         second.programme.report({TARGETS[2]: 5})
         second.close()
     verdict = replayed(second.programme, folder)
-    assert verdict == Replayed(rounds=6, unchecked=(4, 5))
-    assert not verdict.confirmed
+    assert verdict == Replayed((1, 2, 3, 6, 7, 8), lost=(4, 5))
+    assert verdict.verdict == "missing inputs"
     complete = handed_over | second.programme.seals()
-    assert replayed(second.programme, folder, complete) == Replayed(rounds=8, unchecked=())
+    assert replayed(second.programme, folder, complete) == Replayed(tuple(range(1, 9)))
 
 
 def test_a_recovery_does_not_excuse_what_came_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,7 +226,7 @@ def test_a_recovery_does_not_excuse_what_came_before(tmp_path: Path, monkeypatch
     with programme._writing() as book:
         book.append(book.state.recovery_entry(1, "0" * 64, "we lost it all"))
     verdict = replayed(programme, tmp_path / "public", seals)
-    assert (verdict.failed, verdict.why) == (3, "its audits do not follow from its reports and its seed")
+    assert (verdict.contradicted, verdict.why) == (3, "its audits do not follow from its reports and its seed")
 
 
 def test_the_seals_length_depends_on_the_number_of_targets_alone() -> None:

@@ -226,13 +226,52 @@ def test_the_guarantee_is_there_in_full() -> None:
         assert sentence in outline.text("main")
     standing = replay(parameters, chained(parameters, said)).standing
     assert standing.in_words() in outline.text("main")
-    assert "holds for reports filed from round 4 on" in outline.text("header")
+    header = outline.text("header")
+    assert "at most 14.7 points in 100, for reports filed from round 4 on from 26 January 2026 on" in header
 
 
 def test_a_guarantee_that_promises_nothing_is_not_called_one() -> None:
     text = Outline(rendered(made(reports_per_person=1_000_000))).text()
     assert "promises nothing" in text
-    assert "holds for" not in text
+    assert "points in 100" not in text
+    assert "the audits can give everything away" in text
+
+
+@pytest.mark.parametrize(
+    ("delta", "intro", "tile", "coin"),
+    [
+        (0.1, "so that the audits give little away", "at most 5 points in 100, for all reports", "at most 55 times"),
+        (0.3, "so that the audits give little away", "at most 15 points in 100, for all reports", "at most 65 times"),
+        (0.31, "yet the audits can give a good deal away", "at most 15.5 points in 100", "at most 65.5 times"),
+        (0.7, "yet the audits can give a good deal away", "at most 35 points in 100", "at most 85 times"),
+        (0.99, "yet the audits can give nearly everything away", "at most 49.5 points in 100", "at most 99.5 times"),
+    ],
+)
+def test_the_words_fit_the_number(delta: float, intro: str, tile: str, coin: str) -> None:
+    outline = Outline(rendered(made(delta=delta)))
+    assert intro in outline.text("header")
+    assert tile in outline.text("header")
+    assert coin in outline.text("main")
+
+
+def test_counter_auditing_has_no_limit_for_single_cases() -> None:
+    said = "There is no limit for single cases"
+    assert said in Outline(rendered(made(mechanism="tca", horizon=100))).text("main")
+    assert said not in Outline(rendered(made())).text("main")
+
+
+def test_an_oversight_body_is_among_what_is_not_protected() -> None:
+    part = rendered(*PAGES["overseen"]()).partition("What this does not protect you from")[2].partition("</section>")[0]
+    assert "This programme has an oversight body" in part
+    assert "This programme has an oversight body" not in rendered(made())
+
+
+@pytest.mark.parametrize("oversight", [None, RECIPIENT])
+def test_neither_page_says_that_a_number_cannot_be_chosen(oversight: str | None) -> None:
+    parameters = made(oversight=oversight)
+    for text in (Outline(rendered(parameters)).text("main"), " ".join(page.verify_text(parameters).split())):
+        assert "until it likes" not in text
+        assert "a dishonest office could work out whom each of several numbers would draw" in text
 
 
 def test_every_kind_of_entry_is_explained() -> None:
@@ -243,7 +282,9 @@ def test_every_kind_of_entry_is_explained() -> None:
         f"The audit of {HOSTILE} in round 1 was not carried out",
         "(not carried out)",
         "Ordered by hand, outside the draw",
-        "The guarantee does not cover reports filed in round 3 or earlier.",
+        "The guarantee does not cover reports filed in round 3 or earlier, that is, before Monday 26 January 2026, "
+        "00:00 (Europe/Berlin time).",
+        "The reports of this round count in the next draw.",
         "The round was skipped, 1 day late",
         "The office says this had nothing to do with any report; the guarantee covers it.",
         f"Joined: new {HOSTILE}",
@@ -276,6 +317,16 @@ def test_targets_are_counted() -> None:
         (0, 0, 0, 0),
         (1, 5, 5, 0),
     ]
+
+
+def test_a_very_long_list_of_targets_is_left_to_the_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "MOST_TARGETS", 2)
+    table = (
+        rendered(made(), [drawn(1, B), drawn(2, D)]).partition('<table class="targets">')[2].partition("</section")[0]
+    )
+    assert [name for name in NAMES if name in table] == [B, D]
+    assert table.index(D) < table.index(B)
+    assert "The 2 others are in" in table
 
 
 def test_older_entries_are_folded_away() -> None:

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from tests.programme.published import KEY, NAMES, OTHER_KEY, Said, chained, drawn, fresh, made, programmes
+from tests.programme.published import KEY, NAMES, OTHER_KEY, Said, chained, drawn, fresh, lines_in, made, programmes
 
 from deniable.errors import DeniableError
 from deniable.programme.page import render
 from deniable.programme.parameters import Parameters
-from deniable.programme.publishing import contents, publish, read_head, read_lines
+from deniable.programme.publishing import contents, publish, read_head
 from deniable.programme.signatures import public_key
 from deniable.programme.transcript import Entry, digest, line, parse, signed_head
 from deniable.programme.verification import verify
@@ -88,7 +88,7 @@ def test_the_folder(tmp_path: Path) -> None:
     assert (folder / "transcript.jsonl").read_text() == "\n".join([*lines, head]) + "\n"
     assert (folder / "programme.json").read_bytes() == parameters.to_bytes()
     assert (folder / "index.html").read_text() == render(parameters, [parse(line) for line in lines], head)
-    assert read_lines(folder) == lines
+    assert lines_in(folder) == lines
     assert read_head(folder).entries == 4
 
 

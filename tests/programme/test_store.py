@@ -180,6 +180,22 @@ def test_a_checkpoint_that_fails_is_not_the_end(tmp_path: Path, monkeypatch: pyt
     store.scrub()
 
 
+def test_what_could_not_be_scrubbed_is_scrubbed_after_the_next_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store.create(str(tmp_path / "programme.db"), a_row)
+    with monkeypatch.context() as busy:
+        busy.setattr(Store, "_empty_log", lambda _: False)
+        store.scrub()
+    log = tmp_path / "programme.db-wal"
+    with store.writing() as connection:
+        connection.execute(sa.update(tables.programme).values(published=7))
+    assert log.stat().st_size == 0
+    with store.writing() as connection:
+        connection.execute(sa.update(tables.programme).values(published=8))
+    assert log.stat().st_size > 0  # nothing was left over, so nothing is done again
+
+
 def test_a_new_file_is_its_owners_alone(tmp_path: Path) -> None:
     office = new_office(str(tmp_path / "programme.db"), tmp_path)
     office.programme.report({"Ash Mill": 1})

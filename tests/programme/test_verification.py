@@ -14,7 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.programme.published import KEY, NAMES, OTHER_KEY, Said, chained, drawn, fresh, made, programmes, write
 
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, elsewhere
 from deniable.programme import signatures
 from deniable.programme.page import render, verify_text
 from deniable.programme.parameters import Parameters
@@ -63,6 +63,9 @@ def test_a_folder_as_published(folder: Path) -> None:
     assert [(entry.number, entry.kind) for entry in report.remarkable] == [(2, "round"), (3, "override")]
     assert (report.overdue, report.early, report.warnings) == ((), (), ())
     assert (report.page, report.instructions, report.ended) == ("missing", "missing", False)
+    assert report.missing == ("index.html", "VERIFY.md")
+    (folder / "public_key.pem").unlink()
+    assert verify(folder, now=NOW).to_dict()["missing"] == ["index.html", "VERIFY.md", "public_key.pem"]
 
 
 def test_a_programme_without_an_entry(tmp_path: Path) -> None:
@@ -105,7 +108,10 @@ def test_the_report_is_ready_for_json(folder: Path) -> None:
     shown = json.loads(json.dumps(verify(folder, now=NOW).to_dict()))
     assert shown["lapses"] == [{"entry": 3, "round": 3, "kind": "override"}]
     assert [entry["reason"] for entry in shown["remarkable"]] == ["power cut", "a court ordered it"]
-    assert shown["remarkable"][1]["effect"] == "The guarantee does not cover reports filed in round 3 or earlier."
+    assert shown["remarkable"][1]["effect"] == (
+        "The guarantee does not cover reports filed in round 3 or earlier, that is, before Monday 26 January 2026, "
+        "00:00 (Europe/Berlin time)."
+    )
 
 
 def test_the_page_is_compared(folder: Path) -> None:
@@ -189,6 +195,10 @@ def spaced(lines: list[str]) -> list[str]:
     return [lines[0].replace(",", ", ", 1), *lines[1:]]
 
 
+def with_other_line_breaks(lines: list[str]) -> list[str]:
+    return [f"{text}\r" for text in lines]
+
+
 def with_another_head(lines: list[str]) -> list[str]:
     return [*lines[:-1], lines[-1].replace(digest(lines[-2]), fresh(77))]
 
@@ -199,6 +209,7 @@ TAMPERED: list[tuple[Callable[[list[str]], list[str]], str]] = [
     (dropped, "must have the 5 entries that its signed head speaks of, got 4"),
     (reordered, "entry 1 is numbered 2"),
     (repeated, "must have the 5 entries that its signed head speaks of, got 6"),
+    (with_other_line_breaks, "a program changed the line breaks on the way"),
     (edited, r"entry 2 \(round\) cannot stand: it does not follow on entry 1"),
     (edited_last, "entry 5 is not the one that the signed head speaks of"),
     (with_another_commitment, r"entry 2 \(round\) cannot stand: it does not follow on entry 1"),
@@ -259,6 +270,12 @@ def test_a_missing_file_is_refused(folder: Path, name: str) -> None:
     (folder / name).unlink()
     with pytest.raises(DeniableError, match=f"{name} cannot be read: No such file"):
         verify(folder, now=NOW)
+
+
+def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(DeniableError, match=r"the folder .*/pubic does not exist: give the one that holds") as refused:
+        verify(tmp_path / "pubic", now=NOW)
+    assert elsewhere(refused.value).startswith("the public folder does not exist")
 
 
 @pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.long)])
@@ -349,6 +366,23 @@ def test_a_continued_copy_passes(folder: Path, earlier: Path, tmp_path: Path) ->
     assert [accepted(folder, head).entries for head in [*heads, heads[-1].upper()]] == [5] * 7
 
 
+def test_what_is_no_fingerprint_is_called_by_its_name(folder: Path) -> None:
+    head = digest(lines_of(folder)[-2])
+    for against, why in {
+        made().public_key: "is the office's public key: give the fingerprint",
+        made().commitment.upper(): "is the commitment to the random number of a round",
+        fresh(4): "is the commitment to the random number of a round",
+        head[:16]: "must have 64 characters, got 16",
+        f"{head[:12]}…": "must have 64 characters, got 12",
+        head + "0": "must have 64 characters, got 65",
+        "x" * 5000: "which is none of them",
+        "\0": "which is none of them",
+    }.items():
+        with pytest.raises(DeniableError, match=why):
+            accepted(folder, against)
+    assert accepted(folder, head).head == head
+
+
 @pytest.mark.parametrize("at", range(3))
 def test_a_transcript_that_the_office_rewrote_is_refused(folder: Path, earlier: Path, at: int) -> None:
     head = digest(lines_of(earlier)[-2])
@@ -358,7 +392,7 @@ def test_a_transcript_that_the_office_rewrote_is_refused(folder: Path, earlier: 
     for against in (earlier, earlier / "transcript.jsonl"):
         with pytest.raises(DeniableError, match=f"entry {at + 1} is not the same as in the earlier copy"):
             accepted(folder, against)
-    with pytest.raises(DeniableError, match=f"the transcript never had the head {head}"):
+    with pytest.raises(DeniableError, match=f"the transcript never had the fingerprint {head}"):
         accepted(folder, head)
 
 
@@ -393,7 +427,7 @@ def test_a_damaged_earlier_copy_is_refused(folder: Path, earlier: Path) -> None:
     put(earlier, [*lines_of(earlier)[:-2], lines_of(earlier)[-1]])
     with pytest.raises(DeniableError, match="the earlier copy is damaged"):
         accepted(folder, earlier)
-    with pytest.raises(DeniableError, match="cannot be read: No such file"):
+    with pytest.raises(DeniableError, match="got elsewhere, which is none of them"):
         accepted(folder, "elsewhere")
     (earlier / "transcript.jsonl").write_bytes(to_file([], line(chained(made(), SAID)[0])))
     with pytest.raises(DeniableError, match="must end with the line of the signed head"):
@@ -401,7 +435,7 @@ def test_a_damaged_earlier_copy_is_refused(folder: Path, earlier: Path) -> None:
 
 
 def test_the_standing_of_a_quiet_programme(tmp_path: Path) -> None:
-    assert verify(rewritten(tmp_path, [drawn(1, A)]), now=NOW).standing == Standing()
+    assert verify(rewritten(tmp_path, [drawn(1, A)]), now=NOW).standing == Standing(made().calendar)
 
 
 def test_a_programme_that_names_a_key_for_which_anybody_can_sign(

@@ -95,9 +95,22 @@ def _usage(error: Any) -> str:
         wanted = "a whole number in digits, such as 30" if number[1] == "integer" else "a number such as 0.1"
         how = "" if number[1] == "integer" else ": write it with a point and without %"
         return f"{error.param.opts[-1]} must be {wanted}{_got(error)}{how}"
+    if meant := _meant(error):
+        return f"no such option: {error.option_name} (did you mean {meant}?); see {error.ctx.command_path} --help"
     message = re.sub(r"\. Did you mean (.*)\?$", r" (did you mean \1?)", error.format_message()).rstrip(".")
     help_at = error.ctx.command_path if error.ctx else "deniable"
     return f"{message[:1].lower()}{message[1:]}; see {help_at} --help"
+
+
+OTHER_WORDS = {"--rounds": "--horizon", "--n-targets": "--targets", "--output": "--out", "--file": "--out"}
+"""What is typed for an option -> what it is called here."""
+
+
+def _meant(error: Any) -> str | None:
+    """The option of the command that an unknown one stands for; its spelling is not near, its meaning is."""
+    meant = OTHER_WORDS.get(getattr(error, "option_name", ""))
+    known = {name for option in error.ctx.command.params for name in option.opts} if meant and error.ctx else set()
+    return meant if meant in known else None
 
 
 def _got(error: Any) -> str:

@@ -55,7 +55,8 @@ class Commands(TyperGroup):
             if (error.name or "").startswith("deniable"):
                 raise
             raise DeniableError(
-                f"an audit programme needs {error.name}, which is not installed: pip install 'deniable[programme]'"
+                f"an audit programme needs {error.name}, which is not installed: pip install 'deniable[programme]', "
+                "or '.[programme]' in a copy of the project"
             ) from None
         return get_group(module.commands).commands[cmd_name]
 
@@ -71,15 +72,17 @@ def _(context: typer.Context) -> None:
     everybody to check.
 
     A programme is one database (a SQLite file, or PostgreSQL) and one key, which is kept outside it. Reports are
-    counted, encrypted, until their target is audited, and then deleted. Nothing that these commands print depends
+    counted, encrypted, until their target is audited, and then deleted; backups, and the sealed copies for an oversight
+    body where there is one, keep them for longer. Nothing that these commands print depends
     on reports, except the audits that were drawn and where --counts or --show-counts asks for it.
 
     \b
-    A programme in five commands
+    A programme in six commands, with its rules published before the first report
       deniable programme init targets.txt --name "Site visits" --delta 0.1
+      deniable programme publish --out public
       deniable programme report "Ash Mill"
       deniable programme close-round
-      deniable programme publish --out public
+      deniable programme publish
       deniable programme verify public
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
     if context.invoked_subcommand is None:

@@ -129,11 +129,11 @@ def not_carried_out(
 
 
 def _tell(programme: Programme, entry: Entry, as_json: bool) -> None:
-    standing = programme.status().standing.in_words()
+    standing, calendar = programme.status().standing.in_words(), programme.parameters.calendar
     answer(
         as_json,
-        {**described(entry), "standing": standing},
-        told(entry),
+        {**described(entry, calendar), "standing": standing},
+        told(entry, calendar),
         standing,
         "It becomes public with the next deniable programme publish.",
     )

@@ -1,6 +1,7 @@
 """`deniable programme init`: a new programme, and in words what it promises."""
 
 import csv
+import re
 from dataclasses import replace
 from datetime import date, time
 from pathlib import Path
@@ -11,12 +12,14 @@ import typer
 
 from deniable.cli import programme_options as options
 from deniable.cli.options import AsJson, Audits, Command, Cooldown, MaxGap, as_options
-from deniable.cli.programme_words import answer, due
+from deniable.cli.programme_words import answer, count, due, local
 from deniable.errors import DeniableError
 from deniable.programme.calendar import Calendar
 from deniable.programme.keys import KeyFile
 from deniable.programme.ledger import Programme
 from deniable.programme.parameters import delta_for
+from deniable.programme.promise import LITTLE, coin
+from deniable.programme.store import ExistsError
 from deniable.report_files import read_targets
 
 commands = typer.Typer(rich_markup_mode=None)
@@ -144,15 +147,21 @@ def init(
             calendar=_calendar(start, period, zone, at),
             oversight=oversight,
         )
+    except ExistsError as error:
+        raise DeniableError(
+            f"{error}, or, to begin again after a mistake, delete this one and its key, unless it was published"
+        ) from None
     except DeniableError as error:
         raise DeniableError(as_options(str(error))) from None
     programme.close()
-    _tell(programme, chosen_key.path if isinstance(chosen_key, KeyFile) else None, as_json)
+    _tell(programme, database, chosen_key.path if isinstance(chosen_key, KeyFile) else None, as_json)
 
 
-def _tell(programme: Programme, key: Path | None, as_json: bool) -> None:
+def _tell(programme: Programme, database: str, key: Path | None, as_json: bool) -> None:
     parameters = programme.parameters
     guarantee, calendar = parameters.guarantee(), parameters.calendar
+    weak = f"with a delta above {LITTLE:g} the audits hide little. {coin(guarantee)} See deniable plan."
+    warnings = [weak] if guarantee.delta > LITTLE else []
     document = {
         "programme": parameters.programme,
         "name": parameters.name,
@@ -161,6 +170,8 @@ def _tell(programme: Programme, key: Path | None, as_json: bool) -> None:
         "delta": parameters.delta,
         "guarantee": guarantee.to_dict(),
         "due": calendar.due(1).isoformat(),
+        "overdue": calendar.rounds_due(options.now()),
+        "warnings": warnings,
     }
     kept = (
         "Its key is your passphrase. Nobody can restore it: write it down, and keep it in a safe place apart from the "
@@ -175,11 +186,25 @@ def _tell(programme: Programme, key: Path | None, as_json: bool) -> None:
         f"The programme {parameters.name} is set up, with {len(parameters.targets):,} targets.",
         "\nWhat it promises to whoever reports",
         guarantee.in_words(),
-        f"\n{due(calendar, 1)} Until then reports are counted: deniable programme report --help.",
+        *(f"\nWARNING: {warning}" for warning in warnings),
+        f"\n{_when(calendar, database, key)}",
         f"\n{kept}",
         *([] if key is None else [f"  {key.absolute()}"]),
         "\nNext, publish the rules and the commitment to the first draw, before the first report comes in:",
         "  deniable programme publish --out FOLDER",
+    )
+
+
+def _when(calendar: Calendar, database: str, key: Path | None) -> str:
+    overdue = calendar.rounds_due(options.now())
+    if not overdue:
+        return f"{due(calendar, 1)} Until then reports are counted: deniable programme report --help."
+    place = "the database" if "://" in database else database  # a URL may have a password in it
+    secrets = place if key is None else f"{place} and {key}"
+    return (
+        f"Round 1 was due at {local(calendar, calendar.due(1))}: {count(overdue, 'round')} "
+        f"{'is' if overdue == 1 else 'are'} overdue already, and a round that is closed a day or more after it was due "
+        f"is published as late. If that is a mistake, delete {secrets} and begin again with another --start."
     )
 
 
@@ -188,7 +213,8 @@ def _calendar(start: str | None, period: str, zone: str, at: str) -> Calendar:
         of_day = time.fromisoformat(at)
     except ValueError:
         raise DeniableError(f"--time must be a time of day written HH:MM, got {at}") from None
-    calendar = Calendar(options.now().date(), period.upper(), zone, of_day)
+    in_capitals = period.upper() if re.fullmatch("[0-9]+[dwm]", period) else period
+    calendar = Calendar(options.now().date(), in_capitals, zone, of_day)
     try:
         first = options.now().astimezone(ZoneInfo(zone)).date() if start is None else date.fromisoformat(start)
     except ValueError:

@@ -106,6 +106,13 @@ def key_of(database: str, file: Path | None, passphrase: bool, *, new: bool = Fa
     return KeyFile(Path(name).with_suffix(".key"))
 
 
+def key_files(database: str) -> list[Path]:
+    """Where the key is if it is a file that the environment or the database's name tells; for who needs no key."""
+    name = database.removeprefix("sqlite:///")
+    beside = [] if "://" in name else [Path(name).with_suffix(".key")]
+    return [*([Path(named)] if (named := os.environ.get(KEY)) else []), *beside]
+
+
 def passphrase_of(variable: str, prompt: str, *, new: bool) -> str:
     """From the environment, or asked at the terminal without showing it."""
     if given := os.environ.get(variable):

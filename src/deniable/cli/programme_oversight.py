@@ -2,7 +2,8 @@
 
 import csv
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -10,13 +11,13 @@ import typer
 
 from deniable.cli import programme_options as options
 from deniable.cli.options import AsJson, Command
-from deniable.cli.programme_words import answer, count
+from deniable.cli.programme_words import answer, count, spans, worth_a_look
 from deniable.errors import DeniableError
 from deniable.programme.oversight import Replayed, read_identity, read_seals, write_seals
 from deniable.programme.oversight import counts as counted
 from deniable.programme.oversight import replay as replayed
 from deniable.programme.transcript import parse
-from deniable.programme.verification import verify
+from deniable.programme.verification import Report, verify
 
 commands = typer.Typer(rich_markup_mode=None)
 oversight = typer.Typer(name="oversight", rich_markup_mode=None)
@@ -76,42 +77,75 @@ def replay(
     """Run every round again, as the oversight body.
 
     The public folder is verified first. Then each round is drawn again from its sealed reports and seed: the seed must
-    be the one that was committed to before the round, and the audits must come out as published. Exit code 0: every
-    round follows, except those that are named because the office lost their inputs. 2: one does not, and one line
-    names the first.
+    be the one that was committed to before the round, and the audits must come out as published. It says which rounds
+    are confirmed. Exit code 0: all of them. 2: one contradicts its inputs, or inputs are missing, or the file or the
+    key belongs to another programme, and one line says which.
 
     It shows that the audits follow from the reports which the office says it had. It cannot show that those are the
-    reports that came in: compare them with the hotline's own records.
+    reports that came in: compare them with the hotline's own records. Nor can it show that the office did not choose a
+    seed, on the day it fixed it, by what it would draw from the reports that waited on that day.
     """
     checked = verify(folder)
     inputs = checked.parameters, [parse(line) for line in checked.lines], read_seals(sealed), read_identity(identity)
     verdict = replayed(*inputs)
-    if verdict.failed is not None:
-        raise DeniableError(f"round {verdict.failed} does not follow from its inputs: {verdict.why}")
-    if counts is not None:
+    if counts is not None and verdict.contradicted is None:
         _write_counts(counts, counted(*inputs))
-    answer(as_json, _document(verdict), *_lines(verdict))
+    answer(as_json, _document(checked, verdict), *_lines(checked, verdict))
+    if verdict.verdict != "confirmed":
+        raise DeniableError(_refusal(verdict))
+
+
+def _refusal(verdict: Replayed) -> str:
+    if verdict.contradicted is not None:
+        return f"contradicted: round {verdict.contradicted} does not follow from its inputs: {verdict.why}"
+    missing = [
+        *([f"those of {_rounds(verdict.missing)}, so ask the office for a newer file"] if verdict.missing else []),
+        *([f"those of {_rounds(verdict.lost)}, which the office says it lost"] if verdict.lost else []),
+    ]
+    return f"missing inputs: the file does not have {', and '.join(missing)}"
 
 
 def _write_counts(path: Path, rows: Iterable[tuple[int, str, int]]) -> None:
     try:
         with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
             csv.writer(file).writerows([("round", "target", "reports"), *rows])
+    except FileExistsError:
+        raise DeniableError(f"cannot write {path}: it exists already, so take a new name") from None
     except OSError as error:
         raise DeniableError(f"cannot write {path}: {error.strerror}") from None
 
 
-def _document(verdict: Replayed) -> dict[str, object]:
-    return {"confirmed": verdict.confirmed, "rounds": verdict.rounds, "unchecked": list(verdict.unchecked)}
+def _document(checked: Report, verdict: Replayed) -> dict[str, object]:
+    shown = checked.to_dict()
+    return {"verdict": verdict.verdict, **asdict(verdict), **{name: shown[name] for name in _OF_THE_FOLDER}}
 
 
-def _lines(verdict: Replayed) -> list[str]:
-    lost = ", ".join(map(str, verdict.unchecked))
+_OF_THE_FOLDER = ("name", "programme", "head", "entries", "rounds", "remarkable", "overdue", "warnings")
+
+
+def _lines(checked: Report, verdict: Replayed) -> list[str]:
+    rounds = {
+        "Confirmed, since the audits follow from the reports and the seed": verdict.confirmed or None,
+        "Not in the file of sealed rounds": verdict.missing,
+        "Lost by the office, as it said in public": verdict.lost,
+        "Not drawn again, since they follow on those": verdict.waiting,
+    }
+    extra = ", ".join(map(str, verdict.not_public))
     return [
-        f"{count(verdict.rounds, 'round')} drawn again: the audits of every one follow from its reports and its seed.",
+        f"{checked.name}: {count(checked.rounds, 'round')} closed, {count(checked.entries, 'entry', 'entries')}. "
+        "Fingerprint:",
+        f"  {checked.head}",
+        "",
+        *(f"{what}: {_rounds(numbers or ())}." for what, numbers in rounds.items() if numbers != ()),
         *(
-            [f"NOT CONFIRMED, since the office lost their inputs before it handed them over: rounds {lost}."]
-            if lost
+            [f"CONTRADICTED: round {verdict.contradicted}. No later one was drawn again."]
+            if verdict.contradicted
             else []
         ),
+        *([f"In the file, but not in the public folder: entries {extra}. Take the newest folder."] if extra else []),
+        *worth_a_look(checked),
     ]
+
+
+def _rounds(numbers: Sequence[int]) -> str:
+    return f"round{'' if len(numbers) == 1 else 's'} {spans(numbers)}" if numbers else "no round"

@@ -8,10 +8,10 @@ import typer
 
 from deniable.cli import programme_options as options
 from deniable.cli.options import AsJson, Command
-from deniable.cli.programme_words import answer, count, local
+from deniable.cli.programme_words import answer, count, local, why_late
 from deniable.errors import DeniableError
-from deniable.programme.ledger import Status
 from deniable.programme.publishing import read_head
+from deniable.programme.status import Status
 
 commands = typer.Typer(rich_markup_mode=None)
 
@@ -41,10 +41,10 @@ def publish(
     It holds the transcript, the rules, a page to read and how to check them all. Everything in it follows from what is
     public, byte for byte; no count and no time of day is in it. Any web server can serve it as it is. Needs no key:
     what it writes was signed when it was recorded. From the first time on, a database that is older than this folder
-    refuses to go on.
+    refuses to go on. A folder that holds the database or the key is refused.
     """
     with options.opened(database) as programme:
-        folder = programme.publish(out, lost=lost)
+        folder = programme.publish(out, lost=lost, keys=options.key_files(database))
         status = programme.status()
     document = {"folder": str(folder), "entries": status.published}
     answer(as_json, document, f"Published, with {count(status.published, 'entry', 'entries')}, in", f"  {folder}")
@@ -111,7 +111,8 @@ def _round(status: Status) -> str:
     if not status.overdue:
         return f"Round {status.open_round} is open, and due at {when}."
     more = f", and {count(status.overdue - 1, 'round')} after it" if status.overdue > 1 else ""
-    return f"Round {status.open_round} was due at {when}{more}: run deniable programme close-round."
+    overdue = f"Round {status.open_round} was due at {when}{more}: run deniable programme close-round."
+    return f"{overdue} {why_late(status)}".strip()
 
 
 def _published(status: Status) -> str:

@@ -4,6 +4,7 @@ import csv
 import re
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
@@ -121,7 +122,7 @@ def import_(
         bool,
         typer.Option(
             "--mark-only",
-            help="Count none of these reports, now or later: another programme counted them before.",
+            help="Count none of these reports, now or later: they were dealt with before, or counted elsewhere.",
         ),
     ] = False,
     show_counts: Annotated[
@@ -144,11 +145,20 @@ def import_(
     if kind not in KINDS:
         raise DeniableError(f"--from must be globaleaks, hushline or csv, got {kind}")
     with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+        known = programme.sources()
         batch = read(KINDS[kind], file, read_mapping(mapping, programme.status().targets))
         new = programme.import_reports(source, batch, dry_run=dry_run, mark_only=mark_only)
     done = "The file can be imported; nothing was changed." if dry_run else "Imported."
     counted = [f"Confidential: {count(new, 'new report')}."] if show_counts else []
-    answer(as_json, {"dry_run": dry_run} | ({"new_reports": new} if show_counts else {}), done, *counted)
+    document = {"dry_run": dry_run, "new_source": source not in known} | ({"new_reports": new} if show_counts else {})
+    answer(as_json, document, *_new_source(source, known), done, *counted)
+
+
+def _new_source(source: str, known: Sequence[str]) -> list[str]:
+    """A name that was mistyped would count everything again."""
+    if source in known:
+        return []
+    return [f"{source} is a new source; known: {', '.join(known) or 'none yet'}."]
 
 
 def _reports(target: str | None, number: str | None, file: Path | None) -> Counter[str]:

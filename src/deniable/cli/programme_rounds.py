@@ -6,8 +6,9 @@ import typer
 
 from deniable.cli import programme_options as options
 from deniable.cli.options import AsJson, Command
-from deniable.cli.programme_words import answer, count, due
-from deniable.programme.ledger import Closed, Programme, Status
+from deniable.cli.programme_words import answer, count, due, local, why_late
+from deniable.programme.ledger import Programme
+from deniable.programme.status import Closed, Status
 
 commands = typer.Typer(rich_markup_mode=None)
 
@@ -34,8 +35,8 @@ def close_round(
 
     In one step the reports are counted, the audits drawn with the seed that was committed to, the transcript extended
     and the counts of the audited targets deleted. A round is never drawn twice: closing it again prints what was
-    drawn, and where no round is due the command prints the last one and changes nothing. The public sees the audits,
-    and by how many days the round was closed late; the guarantee covers which targets were drawn.
+    drawn, and where no round is due the command says so, prints the last one and changes nothing. The public sees the
+    audits, and by how many days the round was closed late; the guarantee covers which targets were drawn.
     """
     with options.opened(database, options.key_of(database, key, passphrase)) as programme:
         status = programme.status()
@@ -80,7 +81,18 @@ def _tell(programme: Programme, closed: Closed | None, as_json: bool) -> None:
         "next_due": status.due.isoformat(),
         "overdue": status.overdue,
     }
-    answer(as_json, document, *([] if closed is None else [_drawn(closed)]), _next(status))
+    answer(as_json, document, *_told(closed, status))
+
+
+def _told(closed: Closed | None, status: Status) -> list[str]:
+    """That nothing was drawn comes first, or else an old audit passes for a new one."""
+    when = local(status.parameters.calendar, status.due)
+    waits = f"Nothing was drawn: round {status.open_round} is not due until {when}."
+    if closed is None:
+        return [waits]
+    if closed.already and not status.overdue and not status.ended and closed.round == status.open_round - 1:
+        return [waits, _drawn(closed) + _unpublished(status)]
+    return [_drawn(closed), _next(status)]
 
 
 def _drawn(closed: Closed) -> str:
@@ -90,6 +102,10 @@ def _drawn(closed: Closed) -> str:
 
 def _next(status: Status) -> str:
     if status.overdue:
-        return f"{count(status.overdue, 'more round')} can be closed: run the command again."
-    unpublished = " What is new can be published: deniable programme publish." * (status.entries > status.published)
-    return due(status.parameters.calendar, status.open_round) + unpublished
+        more = f"{count(status.overdue, 'more round')} can be closed: run the command again."
+        return f"{more} {why_late(status)}".strip()
+    return due(status.parameters.calendar, status.open_round) + _unpublished(status)
+
+
+def _unpublished(status: Status) -> str:
+    return " What is new can be published: deniable programme publish." * (status.entries > status.published)

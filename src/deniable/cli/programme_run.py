@@ -16,8 +16,9 @@ import typer
 from deniable.cli import programme_options as options
 from deniable.cli.options import Command
 from deniable.errors import DeniableError
-from deniable.programme.keys import Key
-from deniable.programme.ledger import Clock, Programme, Status
+from deniable.programme.keys import Key, KeyFile
+from deniable.programme.ledger import Clock, Programme
+from deniable.programme.status import Status
 from deniable.programme.store import StoreError
 
 commands = typer.Typer(rich_markup_mode=None)
@@ -143,7 +144,8 @@ class Service:
         return self.folder is not None and (status.folder != self.folder or status.published < status.entries)
 
     def _publish(self, programme: Programme) -> None:
-        folder = programme.publish(self.folder)
+        keys = [self.key.path] if isinstance(self.key, KeyFile) else []
+        folder = programme.publish(self.folder, keys=keys)
         self.say(f"Published in {folder}.", {"published": programme.status().published, "folder": str(folder)})
 
     def _close_round(self, status: Status) -> None:

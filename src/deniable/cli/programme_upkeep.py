@@ -112,8 +112,9 @@ def recover(
     with options.opened(database, options.key_of(database, key, passphrase)) as programme:
         entry = programme.recover(public, reason)
         status = programme.status()
-    following = f"{due(status.parameters.calendar, status.open_round)} Now run deniable programme publish."
-    answer(as_json, described(entry), told(entry), following)
+    calendar = status.parameters.calendar
+    following = f"{due(calendar, status.open_round)} Now run deniable programme publish."
+    answer(as_json, described(entry, calendar), told(entry, calendar), following)
 
 
 @commands.command(cls=Command)
@@ -199,7 +200,9 @@ def end(
         if not yes and _typed(f"To end the programme for good, type its name ({name}): ") != name:
             raise DeniableError(f"that is not the programme's name, {name}; nothing was changed")
         entry = programme.end(reason)
-    answer(as_json, described(entry), told(entry), "Publish it, then destroy the key: deniable programme publish")
+    calendar = programme.parameters.calendar
+    following = "Publish it, then destroy the key: deniable programme publish"
+    answer(as_json, described(entry, calendar), told(entry, calendar), following)
 
 
 def _typed(prompt: str) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from deniable.cli.options import AsJson, Command
-from deniable.cli.programme_words import answer, count, told
+from deniable.cli.programme_words import answer, count, worth_a_look
 from deniable.programme.verification import Report
 from deniable.programme.verification import verify as verified
 
@@ -22,8 +22,8 @@ def verify(
         typer.Option(
             metavar="EARLIER",
             show_default=False,
-            help="An earlier copy of the folder or of its transcript.jsonl, or an earlier head hash: what was public "
-            "then must still be there, unchanged.",
+            help="An earlier copy of the folder or of its transcript.jsonl, or an earlier fingerprint: what was "
+            "public then must still be there, unchanged.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -34,8 +34,10 @@ def verify(
     0: everything fits. 2: something does not, and one line says what. Warnings (a round that is overdue, a page that
     was changed) do not change the exit code. It runs offline and needs no key.
 
-    One copy alone cannot tell whether the office shows different people different transcripts: compare head hashes, or
-    keep a copy and use --against. Nor can it tell whether the office counted the reports it received.
+    One copy alone cannot tell whether the office shows different people different transcripts: compare
+    fingerprints, or keep a copy and use --against. Nor can it tell whether the office counted the reports it received,
+    how it chose its random numbers, or whether rounds were closed when it says so: for that, take a copy soon after
+    each due date.
 
     \b
     Examples
@@ -49,7 +51,6 @@ def verify(
 def _lines(report: Report, against: str | None) -> list[str]:
     page = {
         "matches": "index.html says what the transcript says.",
-        "missing": "There is no index.html to compare.",
         "unchecked": "index.html was not compared: pip install jinja2.",
     }.get(report.page)
     return [
@@ -60,11 +61,11 @@ def _lines(report: Report, against: str | None) -> list[str]:
         "  every audit was one that the public rules allowed",
         *([] if against is None else ["  everything in the earlier transcript is still there, unchanged"]),
         *([] if page is None else [page]),
-        *(["\nWorth a look"] if report.remarkable else []),
-        *map(told, report.remarkable),
-        *(f"\nWARNING: {warning}." for warning in report.warnings),
+        *([f"Not in the folder: {', '.join(report.missing)}."] if report.missing else []),
+        *worth_a_look(report),
         f"\n{report.standing.in_words()}{' The programme has ended.' if report.ended else ''}",
-        "\nPublic key (compare it with one that you have from elsewhere) and head hash (note it for --against):",
+        "\nPublic key: compare it with one that you have from elsewhere.",
         f"  {report.public_key}",
+        "Fingerprint: note it, with the date, for --against.",
         f"  {report.head}",
     ]

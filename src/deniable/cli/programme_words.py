@@ -1,7 +1,7 @@
 """How the commands of a programme tell what happened."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from shutil import get_terminal_size
 from textwrap import fill
@@ -9,8 +9,10 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from deniable.programme.calendar import Calendar
-from deniable.programme.standing import effect
+from deniable.programme.standing import NOT_THE_TIME, effect
+from deniable.programme.status import Status
 from deniable.programme.transcript import Entry
+from deniable.programme.verification import Report
 
 
 def answer(as_json: bool, document: Mapping[str, Any], *texts: str, wrap: bool = True) -> None:
@@ -34,15 +36,47 @@ def due(calendar: Calendar, round_: int) -> str:
     return f"Round {round_} is due at {local(calendar, calendar.due(round_))}."
 
 
+def why_late(status: Status) -> str:
+    """How to tell the public why a round is closed late; nothing where it is not."""
+    return "It is late, and the public sees by how many days; say why with --reason TEXT." if status.late else ""
+
+
 def count(number: int, thing: str, things: str | None = None) -> str:
     return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
 
 
-def told(entry: Entry) -> str:
+def told(entry: Entry, calendar: Calendar) -> str:
     """An entry in a sentence or two, with its reason and what it means for the guarantee."""
     reason = entry.fields["reason"]
     why = "" if reason is None else f" Reason: {reason}{'' if reason.endswith(('.', '!', '?')) else '.'}"
-    return f"Entry {entry.number}, round {entry.round}: {_deed(entry)}.{why} {effect(entry)}"
+    return f"Entry {entry.number}, round {entry.round}: {_deed(entry)}.{why} {effect(entry, calendar)}"
+
+
+def worth_a_look(report: Report) -> list[str]:
+    """What is in order but unusual in a transcript that was verified, and what is not as it should be."""
+    late = any(entry.kind == "round" for entry in report.remarkable)
+    calendar = report.parameters.calendar
+    return [
+        *(["\nWorth a look"] if report.remarkable else []),
+        *(told(entry, calendar).removesuffix(f" {NOT_THE_TIME}") for entry in report.remarkable),
+        *([f"Of every round that was closed late: {NOT_THE_TIME[0].lower()}{NOT_THE_TIME[1:]}"] if late else []),
+        *(f"\nWARNING: {warning}." for warning in report.warnings),
+    ]
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """Whole numbers in ascending order, as a reader would list them.
+
+    >>> spans([1, 2, 3, 5, 8, 9])
+    '1 to 3, 5, 8, 9'
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
 
 
 def _deed(entry: Entry) -> str:

@@ -37,8 +37,8 @@ def reproduce(
     """Reproduce the paper's experiments, with its claims one by one and what was found.
 
     Parts that DIR already holds, made with the same settings, are kept; so an interrupted reproduction goes on where
-    it stopped. The same seed gives the same tables, whatever the number of workers; on processors of
-    different kinds the last digits may differ.
+    it stopped. A full reproduction is not replaced by --quick. The same seed gives the same tables, whatever the
+    number of workers; on processors of different kinds the last digits may differ.
 
     \b
     Example

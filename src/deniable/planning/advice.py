@@ -11,6 +11,7 @@ from deniable.planning.waits import Wait
 NAMES = {"tca": "counter auditing (tca)", "rr": "randomized response (rr)", "race": "race"}
 # A third sooner than by lot is worth a mechanism, a tenth is a difference.
 USEFUL, DIFFERENT = 2 / 3, 0.9
+IN_PROGRAMMES = ("race", "tca")
 WEAK = 0.25
 """An advantage above this, half of what there is to give away, protects little."""
 NEARLY_ALL = 0.49
@@ -170,19 +171,27 @@ def _weaker(office: Office) -> str | None:
 
 
 def _next(office: Office, best: Option) -> str:
-    given = {
-        "mechanism": best.mechanism_id,
-        "delta": _delta_to_give(office, best),
+    rules: dict[str, object] = {
         "horizon": best.guarantee.horizon,
         "audits": office.audits if office.audits > 1 else None,
         "max-gap": office.rules.max_gap,
         "cooldown": office.rules.cooldown or None,
     }
-    options = " ".join(f"--{name} {value}" for name, value in given.items() if value is not None)
+    mechanism: dict[str, object] = {"mechanism": best.mechanism_id}
+    delta: dict[str, object] = {"delta": _delta_to_give(office, best)}
+    person: dict[str, object] = {"advantage": office.advantage, "reports-per-person": office.reports_per_person}
+    promise = delta if office.delta is not None else person
+    audit = f"deniable audit REPORTS {_given(mechanism | delta | rules)}, where REPORTS is your file"
+    if best.mechanism_id not in IN_PROGRAMMES:
+        return f"Next: {audit}; deniable audit --help says what else to give."
     return (
-        f"Next: deniable audit REPORTS {options}, where REPORTS is your file; deniable audit --help says what else to "
-        "give."
+        f"Next: deniable programme init TARGETS_FILE --name NAME {_given(mechanism | promise | rules)}, where "
+        f"TARGETS_FILE lists your targets; for reports that are in one file already, {audit}."
     )
+
+
+def _given(options: Mapping[str, object]) -> str:
+    return " ".join(f"--{name} {value}" for name, value in options.items() if value is not None)
 
 
 def _delta_to_give(office: Office, best: Option) -> str:

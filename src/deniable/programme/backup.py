@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 import sqlalchemy as sa
 
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, PlaceError
 from deniable.programme import tables
 from deniable.programme.parameters import Parameters
 from deniable.programme.public_state import replay
@@ -42,9 +42,13 @@ def write(store: Store, path: Path) -> None:
             partial.unlink(missing_ok=True)
         sync_folder(path.parent)
     except FileExistsError:
-        raise DeniableError(f"{path} exists already; a backup is never overwritten, so name another") from None
+        raise PlaceError(
+            f"{path} exists already; a backup is never overwritten, so name another", path, "the file"
+        ) from None
     except OSError as error:
-        raise DeniableError(f"cannot write the backup {path}: {error.strerror}; nothing was kept of it") from None
+        raise PlaceError(
+            f"cannot write the backup {path}: {error.strerror}; nothing was kept of it", path, "file"
+        ) from None
 
 
 def restore(path: Path, database: str, public: Path | None = None, *, never_published: bool = False) -> None:

@@ -19,8 +19,9 @@ from deniable.errors import MAX_REPORTS, DeniableError
 from deniable.mechanisms import Mechanism
 from deniable.noise import ReplayNoise
 from deniable.programme import tables
-from deniable.programme.locking import CHECK
+from deniable.programme.locking import CHECK, check_key
 from deniable.programme.parameters import Parameters
+from deniable.programme.public_files import folder_error
 from deniable.programme.public_state import PublicState
 from deniable.programme.publishing import read_head
 from deniable.programme.receipts import Receipts
@@ -181,6 +182,7 @@ class Book:
         self._store(name, blob)
 
     def _read_manifest(self) -> dict[str, str]:
+        check_key(self._connection, self._vault)
         manifest: dict[str, str] = json.loads(self._vault.open(MANIFEST, self._blob(MANIFEST)))
         if manifest[_PUBLIC] != self._public():
             raise DeniableError("the stored parameters or public state were changed; restore the last backup")
@@ -225,14 +227,19 @@ def check_not_behind(connection: sa.Connection, parameters: Parameters, must_rea
     try:
         check_head(bytes.fromhex(parameters.public_key), parameters.digest, there)
     except DeniableError as error:
-        raise DeniableError(f"what stands in {row.folder} was altered: {error}; put back a copy of it") from None
+        raise folder_error(
+            f"what stands in {row.folder} was altered: {error}; put back a copy of it", row.folder
+        ) from None
     here = parse_head(row.head).entries
     if there.entries > here:
-        raise DeniableError(
+        raise folder_error(
             f"the database is behind what was published in {row.folder}: {there.entries} entries there, {here} here; "
-            "restore a newer backup, or see: deniable programme recover --help"
+            "restore a newer backup, or see: deniable programme recover --help",
+            row.folder,
         )
     found = sa.select(tables.entries.c.digest).where(tables.entries.c.number == there.entries)
     digest_here = connection.execute(found).scalar() if there.entries else parameters.digest
     if there.head != digest_here:
-        raise DeniableError(f"the database and what was published in {row.folder} tell different stories; do not go on")
+        raise folder_error(
+            f"the database and what was published in {row.folder} tell different stories; do not go on", row.folder
+        )

@@ -9,7 +9,6 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -17,18 +16,19 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 
-from deniable.errors import DeniableError, check_whole
+from deniable.errors import DeniableError, PlaceError, check_whole
 from deniable.programme import backup, publishing, tables
+from deniable.programme.apart import check_apart
 from deniable.programme.beginning import Beginning, Entropy
 from deniable.programme.book import Book, all_lines, check_not_behind
 from deniable.programme.following import adopt, by_number, follow, number_of
 from deniable.programme.keys import Key
-from deniable.programme.locking import create_locked, unlock
+from deniable.programme.locking import check_key, create_locked, unlock
 from deniable.programme.parameters import Parameters
 from deniable.programme.public_state import PublicState
 from deniable.programme.receipts import Outside, check_source, keyed_hash
 from deniable.programme.seals import Inputs
-from deniable.programme.standing import Standing
+from deniable.programme.status import Closed, Status
 from deniable.programme.store import Store
 from deniable.programme.transcript import Entry, commitment, parse, parse_head
 from deniable.programme.vault import Vault
@@ -41,37 +41,6 @@ _NO_REASON = "no reason was given"
 
 def system_clock() -> datetime:
     return datetime.now(UTC)
-
-
-@dataclass(frozen=True)
-class Closed:
-    """A closed round."""
-
-    round: int
-    audits: tuple[str, ...]
-    """In the order drawn; none where the round was skipped."""
-    already: bool
-    """Whether it was closed before, and this is the record."""
-
-
-@dataclass(frozen=True)
-class Status:
-    """Where the programme stands. Public."""
-
-    parameters: Parameters
-    open_round: int
-    due: datetime
-    """When the open round is due."""
-    overdue: int
-    """Rounds that are due and not closed."""
-    entries: int
-    published: int
-    """Entries that were published in `folder`."""
-    folder: Path | None
-    targets: tuple[str, ...]
-    """Those that take part."""
-    standing: Standing
-    ended: bool
 
 
 class Programme:
@@ -120,7 +89,8 @@ class Programme:
         with store.writing() as connection:
             programme = connection.execute(sa.select(tables.lock.c.programme)).scalar_one()
             if connection.execute(sa.select(tables.programme.c.id)).scalar() is not None:
-                raise DeniableError(f"there is a programme in {store} already")
+                raise PlaceError(f"there is a programme in {store} already", store, "the database")
+            check_key(connection, vault)
             Beginning(programme, settings, secrets.token_bytes).write(connection, vault)
         return cls(store, vault, clock=clock)
 
@@ -147,6 +117,7 @@ class Programme:
             open_round=state.open_round,
             due=calendar.due(state.open_round),
             overdue=0 if state.ended else max(0, calendar.rounds_due(self._clock()) - state.closed),
+            late=0 if state.ended else calendar.days_late(state.open_round, self._clock()),
             entries=state.entries,
             published=row.published,
             folder=None if row.folder is None else Path(row.folder),
@@ -155,17 +126,19 @@ class Programme:
             ended=state.ended,
         )
 
-    def publish(self, folder: Path | None = None, *, lost: bool = False) -> Path:
+    def publish(self, folder: Path | None = None, *, lost: bool = False, keys: Iterable[Path] = ()) -> Path:
         """Write what is committed into the public folder, by default where it was last published.
 
         Another folder can be named while the last one is there to compare with: if it is ahead, the database is an old
-        copy, and would tell another story. `lost` says that the last one is gone for good.
+        copy, and would tell another story. `lost` says that the last one is gone for good. Neither the database nor the
+        key, in one of the files `keys` or another that is found, may be in the folder.
         """
         with self._store.writing() as connection:  # so that no older version can overwrite a newer one
             row = connection.execute(sa.select(tables.programme)).one()
             if folder is None and row.folder is None:
                 raise DeniableError("the folder to publish in must be named the first time: --out FOLDER")
             out = Path(row.folder) if folder is None else folder.absolute()
+            check_apart(out, self._store.file, keys)
             if not lost:
                 check_not_behind(connection, self.parameters)
             publishing.publish(self.parameters, all_lines(connection), row.head, out)
@@ -215,6 +188,16 @@ class Programme:
                 book.add(new)
                 book.write_receipts(receipts)
         return new.total()
+
+    def add_source(self, source: str) -> None:
+        """Make room for a source before its first import, so that the stored length does not tell when that is."""
+        with self._writing() as book:
+            book.write_receipts(book.receipts().knowing(check_source(source)))
+
+    def sources(self) -> tuple[str, ...]:
+        """The names of the sources that it knows, in the order of the alphabet."""
+        with self._writing() as book:
+            return tuple(sorted(book.receipts().sources))
 
     def active_counts(self) -> dict[str, int]:
         """The reports of every target since its last audit, the open round's included. Confidential."""

@@ -13,6 +13,10 @@ from deniable.programme.vault import Vault
 CHECK = "check"
 
 
+class KeyChangedError(DeniableError):
+    """Somebody changed the key of the database since it was unlocked."""
+
+
 def create_locked(
     database: str, programme: str, key: Key, fill: Callable[[sa.Connection, Vault], None] | None = None
 ) -> tuple[Store, Vault]:
@@ -50,10 +54,22 @@ def unlock(store: Store, key: Key) -> Vault:
     """The database's secrets can be read with what this returns; refuses another key."""
     with store.reading() as connection:
         row = connection.execute(sa.select(tables.lock)).one_or_none()
-        check = connection.execute(sa.select(tables.secrets.c.blob).where(tables.secrets.c.name == CHECK)).scalar()
+        check = _stored_check(connection)
     if row is None or check is None:
         raise DeniableError(f"{store} is damaged: its lock is missing; restore the last backup")
     vault = Vault(key.master(row.kdf), row.programme)
-    if not vault.matches(bytes(check)):
+    if not vault.matches(check):
         raise DeniableError(f"this is not the key of the programme in {store}")
     return vault
+
+
+def check_key(connection: sa.Connection, vault: Vault) -> None:
+    """Refuse to go on with a key that is not the database's any more: what it would seal nobody could open."""
+    check = _stored_check(connection)
+    if check is not None and not vault.matches(check):
+        raise KeyChangedError("the key was changed since this was started; start it again with the new key")
+
+
+def _stored_check(connection: sa.Connection) -> bytes | None:
+    found = connection.execute(sa.select(tables.secrets.c.blob).where(tables.secrets.c.name == CHECK)).scalar()
+    return None if found is None else bytes(found)

@@ -1,7 +1,8 @@
 """What the oversight body does with its key: run every round again and see whether its audits follow.
 
 It shows that each audit follows from the reports the office says it had and from a seed fixed beforehand. It does not
-show that those reports are the ones that came in: compare them with the hotline's own records.
+show that those reports are the ones that came in: compare them with the hotline's own records. Nor does it show how the
+seed was chosen on the day it was fixed.
 """
 
 import base64
@@ -29,19 +30,46 @@ Seals = Mapping[int, bytes]
 
 @dataclass(frozen=True)
 class Replayed:
-    """How far the transcript follows from the sealed inputs."""
+    """How far the transcript follows from the sealed inputs; rounds that were skipped had no draw, and are nowhere."""
 
-    rounds: int
+    confirmed: tuple[int, ...]
     """Rounds whose audits follow."""
-    unchecked: tuple[int, ...]
-    """Rounds that could not be drawn again, since the office lost their inputs before it handed them over."""
-    failed: int | None = None
-    """The first round that does not follow; None if there is none."""
+    missing: tuple[int, ...] = ()
+    """Rounds whose sealed inputs are not in the file."""
+    lost: tuple[int, ...] = ()
+    """The same, where the office said in public that it lost its records: only an earlier file may have them."""
+    waiting: tuple[int, ...] = ()
+    """Rounds that cannot be drawn again without those: reports that waited then may still have waited."""
+    contradicted: int | None = None
+    """The first round that does not follow from its inputs; None if there is none. None after it is drawn again."""
     why: str | None = None
+    not_public: tuple[int, ...] = ()
+    """Numbers of entries whose sealed inputs are in the file, but which are no round of the public folder."""
 
     @property
-    def confirmed(self) -> bool:
-        return self.failed is None and not self.unchecked
+    def verdict(self) -> str:
+        if self.contradicted is not None:
+            return "contradicted"
+        return "missing inputs" if self.missing or self.lost or self.waiting else "confirmed"
+
+
+def check_belongs(
+    parameters: Parameters, entries: Sequence[Entry], seals: Seals, identity: pyrage.x25519.Identity
+) -> None:
+    """Refuse a key or a file of sealed rounds that has nothing to do with this programme."""
+    if parameters.oversight is None:
+        raise DeniableError("this programme names no oversight body, so nothing was sealed and nothing can be replayed")
+    if str(identity.to_public()) != parameters.oversight:
+        raise DeniableError(
+            "the private key is not that of the oversight body which the programme names, so take another key or "
+            "another folder"
+        )
+    known = {entry.fields["sealed"] for entry in entries if entry.kind == "round"}
+    if seals and known and known.isdisjoint(hashlib.sha256(seal).hexdigest() for seal in seals.values()):
+        raise DeniableError(
+            "not one of the sealed rounds is of this programme: the file is another programme's, or all of it was "
+            "replaced; ask the office for the right one"
+        )
 
 
 def replay(
@@ -51,9 +79,12 @@ def replay(
 
     Rounds whose records the office says it lost are checked as well where their seals were handed over in time.
     """
+    check_belongs(parameters, entries, seals, identity)
     recoveries = {entry.fields["lost"] for entry in entries if entry.kind == "recovery"}
     kept: dict[int, tuple[bytes, PublicState]] = {}  # the run when these rounds opened: what a backup had
-    state, confirmed, unchecked = PublicState.start(parameters), 0, list[int]()
+    confirmed, missing, lost, waiting = list[int](), list[int](), list[int](), list[int]()
+    contradicted, why = None, None
+    state = PublicState.start(parameters)
     run: AuditRun | None = AuditRun(parameters.built())
     for entry in entries:
         if state.open_round in recoveries and state.open_round not in kept and run is not None:
@@ -64,16 +95,28 @@ def replay(
         elif entry.kind != "round":
             if run is not None:
                 follow(run, [0] * len(state.targets), state, entry)
-        elif run is None or (entry.number not in seals and _is_lost(entry, entries)):
+        elif entry.number not in seals:
+            (lost if _is_lost(entry, entries) else missing).append(entry.round)
             run = None
-            unchecked.append(entry.round)
+        elif run is None:
+            waiting.append(entry.round)
         else:
             why, run = _redrawn(run, state, entry, seals, identity)
             if why is not None:
-                return Replayed(confirmed, tuple(unchecked), entry.round, why)
-            confirmed += 1
+                contradicted = entry.round
+                break
+            confirmed.append(entry.round)
         state = after
-    return Replayed(confirmed, tuple(unchecked))
+    drawn = {entry.number for entry in entries if entry.kind == "round"}
+    return Replayed(
+        confirmed=tuple(confirmed),
+        missing=tuple(missing),
+        lost=tuple(lost),
+        waiting=tuple(waiting),
+        contradicted=contradicted,
+        why=why,
+        not_public=tuple(sorted(seals.keys() - drawn)),
+    )
 
 
 def _is_lost(entry: Entry, entries: Sequence[Entry]) -> bool:
@@ -111,9 +154,7 @@ def _redrawn(
 
 def _inputs(state: PublicState, entry: Entry, seals: Seals, identity: pyrage.x25519.Identity) -> Inputs:
     """The round's inputs, if they are those that the transcript speaks of."""
-    seal = seals.get(entry.number)
-    if seal is None:
-        raise DeniableError("its sealed inputs are missing")
+    seal = seals[entry.number]
     if hashlib.sha256(seal).hexdigest() != entry.fields["sealed"]:
         raise DeniableError("its sealed inputs are not those whose hash is in the transcript")
     inputs = Inputs.unsealed(seal, identity)
@@ -143,6 +184,8 @@ def write_seals(seals: Seals, path: Path) -> None:
     try:
         with path.open("x", encoding="ascii") as file:
             file.writelines(f"{line}\n" for line in lines)
+    except FileExistsError:
+        raise DeniableError(f"cannot write {path}: it exists already, so take a new name") from None
     except OSError as error:
         raise DeniableError(f"cannot write {path}: {error.strerror}") from None
 

@@ -4,7 +4,7 @@ One file without scripts or outside resources. Its text is a function of what is
 else: no clock, no locale.
 """
 
-import datetime
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,26 +13,22 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from deniable.programme.calendar import Calendar
+from deniable.programme.days import Day, day_in_words, due_in_words
 from deniable.programme.parameters import Parameters
+from deniable.programme.promise import NO_CAP, at_most, coin, given_away
 from deniable.programme.public_state import replay
 from deniable.programme.standing import effect
 from deniable.programme.timeline import timeline
 from deniable.programme.transcript import Entry, parse_head
 
+__all__ = ["Day", "Event", "Promise", "day_in_words", "due_in_words", "events_of", "every_period", "facts_of",
+           "promise_in", "render", "verify_text"]  # fmt: skip
+"""What publishing and the console's pages use; they write days as this page does."""
+
 NEWEST = 20
 """Entries that are shown at once; the reader unfolds the others."""
-
-_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-           "November", "December")  # fmt: skip
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-
-
-@dataclass(frozen=True)
-class Day:
-    """A day in words, and as machines read it."""
-
-    words: str
-    iso: str
+MOST_TARGETS = 2000
+"""In the table of targets."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +80,9 @@ class Promise:
 def render(parameters: Parameters, entries: Sequence[Entry], head_line: str) -> str:
     """The text of index.html after these entries, which `head_line` signs."""
     state = replay(parameters, entries)
-    calendar = parameters.calendar
+    calendar, guarantee = parameters.calendar, parameters.guarantee()
     events = events_of(calendar, entries)
+    targets = _shown(_targets(state.targets, events))
     template = _templates().get_template("index.html.j2")
     return template.render(
         parameters=parameters,
@@ -96,11 +93,17 @@ def render(parameters: Parameters, entries: Sequence[Entry], head_line: str) -> 
         next_round=state.open_round,
         next_due=None if state.ended else due_in_words(calendar, state.open_round),
         standing=state.standing,
-        promise=promise_in(parameters.guarantee().in_words()),
+        holds_from=day_in_words(calendar.day(state.standing.holds_from - 1)) if state.standing.lapses else None,
+        promise=promise_in(guarantee.in_words()),
+        given_away=given_away(guarantee.delta),
+        at_most=at_most(guarantee),
+        coin=coin(guarantee),
+        no_cap=NO_CAP if math.isinf(guarantee.likelihood_cap) else "",
         timeline=timeline(parameters, entries, state.standing.holds_from),
         newest=events[:NEWEST],
         earlier=events[NEWEST:],
-        targets=_targets(state.targets, events),
+        targets=targets,
+        left_out=len(state.targets) - len(targets),
         facts=facts_of(parameters),
         commitment=state.commitment,
         head=parse_head(head_line),
@@ -143,7 +146,7 @@ def events_of(calendar: Calendar, entries: Sequence[Entry]) -> tuple[Event, ...]
             added=entry.fields.get("added", ()),
             removed=entry.fields.get("removed", ()),
             reason=entry.fields["reason"],
-            effect="" if entry.kind == "round" and not entry.fields["late"] else effect(entry),
+            effect="" if entry.kind == "round" and not entry.fields["late"] else effect(entry, calendar),
             lapse=entry.lapse,
         )
         for entry in reversed(entries)
@@ -195,6 +198,14 @@ def _targets(names: Sequence[str], events: Sequence[Event]) -> tuple[Target, ...
     )
 
 
+def _shown(targets: tuple[Target, ...]) -> tuple[Target, ...]:
+    """All of them, or where a browser could not cope those that something is told of, as many as it can take."""
+    if len(targets) <= MOST_TARGETS:
+        return targets
+    told = [target for target in targets if target.audits or target.joined or target.left]
+    return tuple(sorted(told, key=lambda target: -target.last)[:MOST_TARGETS])
+
+
 def facts_of(parameters: Parameters) -> tuple[tuple[str, str], ...]:
     """The public parameters, each with what it means."""
     return tuple((name, text) for name, text in _all_facts(parameters) if text)
@@ -240,15 +251,3 @@ def every_period(period: str) -> str:
 
 def _count(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
-
-
-def day_in_words(day: datetime.date) -> Day:
-    return Day(f"{day.day} {_MONTHS[day.month - 1]} {day.year}", day.isoformat())
-
-
-def due_in_words(calendar: Calendar, round_: int) -> Day:
-    day = calendar.day(round_)
-    return Day(
-        f"{_WEEKDAYS[day.weekday()]} {day_in_words(day).words}, {calendar.time:%H:%M} ({calendar.zone} time)",
-        f"{day.isoformat()}T{calendar.time:%H:%M}",
-    )

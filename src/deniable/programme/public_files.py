@@ -4,7 +4,7 @@ import os
 import stat
 from pathlib import Path
 
-from deniable.errors import DeniableError
+from deniable.errors import PlaceError
 
 TRANSCRIPT = "transcript.jsonl"
 PROGRAMME = "programme.json"
@@ -16,6 +16,11 @@ MOST_BYTES = 2**28
 """Far more than a transcript of a century of daily rounds."""
 
 
+def folder_error(sentence: str, folder: Path | str) -> PlaceError:
+    """A refusal that names a public folder, of which the path is nobody's business but the office's."""
+    return PlaceError(sentence, str(folder), "the public folder")
+
+
 def read_public(path: Path, last: int | None = None) -> bytes:
     """The file's bytes, or its `last` ones."""
     descriptor = None
@@ -24,9 +29,9 @@ def read_public(path: Path, last: int | None = None) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise DeniableError(f"{path} must be an ordinary file")
+            raise folder_error(f"{path} must be an ordinary file", path.parent)
         if status.st_size > MOST_BYTES:
-            raise DeniableError(f"{path} must have at most {MOST_BYTES} bytes, got {status.st_size}")
+            raise folder_error(f"{path} must have at most {MOST_BYTES} bytes, got {status.st_size}", path.parent)
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             if last is not None:
                 file.seek(max(0, status.st_size - last))

@@ -61,7 +61,7 @@ class PublicState:
             numbers=_numbered(parameters.targets),
             history=no_history(1, len(parameters.targets)),
             latest_audit=np.zeros(len(parameters.targets), dtype=np.int64),
-            standing=Standing(),
+            standing=Standing(parameters.calendar),
             ended=False,
         )
 
@@ -319,7 +319,7 @@ class PublicState:
             numbers=_numbered(targets),
             history=history,
             latest_audit=np.array(stored["latest_audit"], dtype=np.int64),
-            standing=Standing(tuple(Lapse(*lapse) for lapse in stored["lapses"])),
+            standing=Standing(parameters.calendar, tuple(Lapse(*lapse) for lapse in stored["lapses"])),
         )
 
 

@@ -11,7 +11,15 @@ from pathlib import Path
 from deniable.errors import DeniableError
 from deniable.programme.page import render, verify_text
 from deniable.programme.parameters import Parameters
-from deniable.programme.public_files import INSTRUCTIONS, PAGE, PROGRAMME, PUBLIC_KEY, TRANSCRIPT, read_public
+from deniable.programme.public_files import (
+    INSTRUCTIONS,
+    PAGE,
+    PROGRAMME,
+    PUBLIC_KEY,
+    TRANSCRIPT,
+    folder_error,
+    read_public,
+)
 from deniable.programme.signatures import pem
 from deniable.programme.transcript import Entry, Head, check_head, digest, from_file, parse, parse_head, to_file
 from deniable.programme.vault import sync_folder
@@ -38,7 +46,7 @@ def publish(parameters: Parameters, lines: Sequence[str], head_line: str, folder
             _replace(folder / name, content, modified)
         sync_folder(folder)
     except OSError as error:
-        raise DeniableError(f"cannot publish into {folder}: {error.strerror}") from error
+        raise folder_error(f"cannot publish into {folder}: {error.strerror}", folder) from error
 
 
 def contents(parameters: Parameters, lines: Sequence[str], head_line: str) -> Mapping[str, bytes]:
@@ -53,11 +61,6 @@ def contents(parameters: Parameters, lines: Sequence[str], head_line: str) -> Ma
     }
 
 
-def read_lines(folder: Path) -> list[str]:
-    """The entries' lines in a public folder, unchecked."""
-    return _read_transcript(folder)[0]
-
-
 def read_head(folder: Path) -> Head:
     """The signed head in a public folder, its signature unchecked; however long the transcript is."""
     try:
@@ -67,16 +70,9 @@ def read_head(folder: Path) -> Head:
     return parse_head(from_file(end)[1])  # the first of these lines may be cut off, the last is not
 
 
-def _read_transcript(folder: Path) -> tuple[list[str], str]:
-    try:
-        return from_file(read_public(folder / TRANSCRIPT))
-    except OSError as error:
-        raise _unreadable(folder, error) from None
-
-
 def _unreadable(folder: Path, error: OSError) -> DeniableError:
-    return DeniableError(
-        f"cannot read what was published in {folder}: {error.strerror}; put it back, from a copy if need be"
+    return folder_error(
+        f"cannot read what was published in {folder}: {error.strerror}; put it back, from a copy if need be", folder
     )
 
 
@@ -105,16 +101,19 @@ def _modified(parameters: Parameters, lines: Sequence[str]) -> float:
 def _check_folder(parameters: Parameters, lines: Sequence[str], folder: Path, names: Mapping[str, bytes]) -> None:
     rules, transcript = _content(folder / PROGRAMME), _content(folder / TRANSCRIPT)
     if rules is not None and rules != parameters.to_bytes():
-        raise DeniableError(f"the folder {folder} belongs to another programme; publish into a folder of its own")
+        raise folder_error(
+            f"the folder {folder} belongs to another programme; publish into a folder of its own", folder
+        )
     if transcript is not None:
         _check_published(parameters, lines, folder, transcript)
     elif rules is None:
         # The transcript is written first, so whatever else is there is not ours.
         foreign = [name for name in names if os.path.lexists(folder / name)]
         if foreign:
-            raise DeniableError(
+            raise folder_error(
                 f"the folder {folder} has a file {foreign[0]} that no programme published; publish into a folder of "
-                "its own"
+                "its own",
+                folder,
             )
 
 
@@ -123,19 +122,21 @@ def _check_published(parameters: Parameters, lines: Sequence[str], folder: Path,
         published, head_line = from_file(transcript)
         check_head(bytes.fromhex(parameters.public_key), parameters.digest, parse_head(head_line))
     except DeniableError as error:
-        raise DeniableError(
-            f"the transcript in the folder {folder} is not one that this programme published: {error}"
+        raise folder_error(
+            f"the transcript in the folder {folder} is not one that this programme published: {error}", folder
         ) from None
     for number, (there, here) in enumerate(zip(published, lines, strict=False), start=1):
         if there != here:
-            raise DeniableError(
+            raise folder_error(
                 f"entry {number} in the folder {folder} differs from the database's; keep the folder as evidence, "
-                "find out which of the two was changed, and publish into another folder"
+                "find out which of the two was changed, and publish into another folder",
+                folder,
             )
     if len(published) > len(lines):
-        raise DeniableError(
+        raise folder_error(
             f"the folder {folder} has entries the database does not know: {len(published)} against {len(lines)}; "
-            "the database is older than what was published and must be recovered first"
+            "the database is older than what was published and must be recovered first",
+            folder,
         )
 
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from deniable.programme.calendar import Calendar
+from deniable.programme.days import due_in_words
 from deniable.programme.transcript import Entry
 
 
@@ -22,10 +24,12 @@ class Standing:
     Both worlds, with a report and without it, take the same decision if the report is filed only later, so the
     guarantee holds for reports filed from the next round on.
 
-    >>> Standing((Lapse(entry=9, round=7, kind="override"),)).holds_from
+    >>> from datetime import date
+    >>> Standing(Calendar(date(2026, 1, 5), "1W", "UTC"), (Lapse(entry=9, round=7, kind="override"),)).holds_from
     8
     """
 
+    calendar: Calendar
     lapses: tuple[Lapse, ...] = ()
 
     @property
@@ -36,7 +40,7 @@ class Standing:
     def after(self, entry: Entry) -> "Standing":
         if not entry.lapse:
             return self
-        return Standing((*self.lapses, Lapse(entry.number, entry.fields["during"], entry.kind)))
+        return Standing(self.calendar, (*self.lapses, Lapse(entry.number, entry.fields["during"], entry.kind)))
 
     def in_words(self) -> str:
         """For the public page: since when the guarantee holds, what it does not cover, and why."""
@@ -46,10 +50,10 @@ class Standing:
         others = ", ".join(str(lapse.entry) for lapse in self.lapses if lapse != last)
         also = f" It lapsed also through entries numbered {others}." if others else ""
         return (
-            f"The guarantee holds for reports filed from round {self.holds_from} on. "
-            f"It does not cover reports filed in round {last.round} or earlier, because in that round the office "
-            f"{_DEEDS[last.kind]} (entry {last.entry}) "
-            f"and did not declare that this had nothing to do with any report.{also}"
+            f"The guarantee holds for reports filed from round {self.holds_from} on, that is, from "
+            f"{due_in_words(self.calendar, last.round).words} on. It does not cover reports filed in round "
+            f"{last.round} or earlier, because before that day and hour the office {_DEEDS[last.kind]} "
+            f"(entry {last.entry}) and did not declare that this had nothing to do with any report.{also}"
         )
 
 
@@ -61,35 +65,41 @@ _DEEDS = {
 }
 
 
-def effect(entry: Entry) -> str:
+NOT_THE_TIME = "The guarantee covers which targets were drawn, not the time at which it happened."
+"""What there is to say of every round that was closed late."""
+
+
+def effect(entry: Entry, calendar: Calendar) -> str:
     """What the entry means for the guarantee, in a sentence or two for the public page."""
     match entry.kind:
         case "round" if entry.fields["late"]:
             days = entry.fields["late"]
-            return (
-                f"The round was closed {days} {'day' if days == 1 else 'days'} late. "
-                "The guarantee covers which targets were drawn, not the time at which it happened."
-            )
+            return f"The round was closed {days} {'day' if days == 1 else 'days'} late. {NOT_THE_TIME}"
         case "round":
             return "The guarantee covers it."
         case "recovery":
             return (
                 f"The office lost its records from round {entry.fields['lost']} on; the audits published since then "
-                "stand, and reports it had counted since then may be lost. The guarantee covers this. The seed of "
-                f"round {entry.round} was replaced; that the office did not choose the new one with a result in mind "
-                "rests on its word, since it was not fixed before the round began."
+                "stand, and reports it had counted since then may be lost. The guarantee covers this. The random "
+                f"number of round {entry.round} was replaced when reports of the round could be known already; that "
+                "the office did not choose the new one with them in mind rests on its word alone."
             )
         case "end":
             return (
                 "No more audits are drawn. The guarantee covers the audits drawn so far, not the time at which the "
                 "programme ended."
             )
+    covered = "The office says this had nothing to do with any report; the guarantee covers it."
     if entry.lapse:
-        return f"The guarantee does not cover reports filed in round {entry.fields['during']} or earlier."
-    return "The office says this had nothing to do with any report; the guarantee covers it."
+        during = entry.fields["during"]
+        covered = (
+            f"The guarantee does not cover reports filed in round {during} or earlier, that is, before "
+            f"{due_in_words(calendar, during).words}."
+        )
+    return f"The reports of this round count in the next draw. {covered}" if entry.kind == "skip" else covered
 
 
-def described(entry: Entry) -> dict[str, Any]:
+def described(entry: Entry, calendar: Calendar) -> dict[str, Any]:
     """The entry and its effect, ready for JSON."""
     common = {"entry": entry.number, "kind": entry.kind, "round": entry.round}
-    return {**common, **entry.fields, "effect": effect(entry)}
+    return {**common, **entry.fields, "effect": effect(entry, calendar)}

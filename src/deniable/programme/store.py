@@ -10,7 +10,7 @@ from typing import Any, Self
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, PlaceError
 from deniable.programme import tables
 
 LAYOUT = "0002"
@@ -33,6 +33,10 @@ class StoreError(DeniableError):
     """The database did not do what it was asked to: it is away, full, locked. Later it may."""
 
 
+class ExistsError(DeniableError):
+    """Where a new database should be, there is something already."""
+
+
 class Store:
     """One database. Parameters of statements never appear in its errors, since they may be secret."""
 
@@ -45,6 +49,11 @@ class Store:
             sa.event.listen(self._engine, "connect", _set_up_sqlite)
             sa.event.listen(self._engine, "begin", _begin_sqlite)
 
+    @property
+    def file(self) -> Path | None:
+        """Where an SQLite database is; None on a server."""
+        return Path(str(self.url.database)) if self.is_sqlite else None
+
     def _options(self) -> dict[str, Any]:
         # A snapshot for every reader: a backup must not see half of a round.
         return {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ", "pool_pre_ping": True}
@@ -53,7 +62,7 @@ class Store:
     def create(cls, database: str, fill: Callable[[sa.Connection], None]) -> Self:
         """The tables in a new or empty database, and what `fill` puts into them: all of it, or nothing is left."""
         store = cls(database)
-        file = Path(str(store.url.database)) if store.is_sqlite else None
+        file = store.file
         if file is not None:
             _new_file(file)
         try:
@@ -74,7 +83,7 @@ class Store:
         """A database with a programme in it, of whatever layout."""
         store = cls(database)
         missing = DeniableError(f"there is no programme in {store}; make one with: deniable programme init")
-        if store.is_sqlite and not Path(str(store.url.database)).is_file():
+        if store.file is not None and not store.file.is_file():
             raise missing
         with store.reading() as connection:
             if not sa.inspect(connection).has_table("alembic_version"):
@@ -107,7 +116,7 @@ class Store:
 
     def _check_empty(self, connection: sa.Connection) -> None:
         if sa.inspect(connection).has_table("programme"):
-            raise DeniableError(f"there is a programme in {self} already; choose another database")
+            raise ExistsError(f"there is a programme in {self} already; choose another database")
 
     def __repr__(self) -> str:
         shown = str(self.url.database) if self.is_sqlite else self.url.render_as_string(hide_password=True)
@@ -170,7 +179,7 @@ class Store:
         except DBAPIError as error:
             raise StoreError(f"{self}: {_sentence(error)}") from None  # the cause may quote a row
         except SQLAlchemyError as error:
-            raise DeniableError(f"{self}: {type(error).__name__} in the database layer") from None
+            raise PlaceError(f"{self}: {type(error).__name__} in the database layer", self, "the database") from None
 
 
 def _url(database: str) -> sa.URL:
@@ -218,7 +227,7 @@ def _new_file(path: Path) -> None:
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
-        raise DeniableError(f"{path} exists already; choose another database") from None
+        raise ExistsError(f"{path} exists already; choose another database") from None
     except OSError as error:
         raise DeniableError(f"cannot create {path}: {error.strerror}") from None
 

@@ -219,6 +219,11 @@ def to_file(lines: Sequence[str], head: str) -> bytes:
 
 def from_file(content: bytes) -> tuple[list[str], str]:
     """The entries' lines and the line of the signed head, from the bytes of transcript.jsonl."""
+    if b"\r\n" in content:
+        raise DeniableError(
+            "the lines of transcript.jsonl must end with a line feed alone, got a carriage return before it: a program "
+            "changed the line breaks on the way, so copy the file again as it is"
+        )
     try:
         *lines, end = content.decode("ascii").split("\n")
     except UnicodeDecodeError:

@@ -28,7 +28,8 @@ KEY_BYTES = 32
 LEAST_PASSPHRASE = 12
 _NONCE_BYTES = 12
 _SALT_BYTES = 16
-_KEY_FILE = re.compile(rb"deniable-key/1 ([0-9a-f]{64})\n?")
+KEY_FILE_BEGINS = b"deniable-key/1 "
+_KEY_FILE = re.compile(KEY_FILE_BEGINS + rb"([0-9a-f]{64})\n?")
 
 
 class Vault:
@@ -97,7 +98,7 @@ def new_key_file(path: Path) -> bytes:
         try:
             os.fchmod(file, 0o600)  # some file systems do not heed the mode above
             with os.fdopen(file, "wb", closefd=False) as stream:
-                stream.write(b"deniable-key/1 " + key.hex().encode("ascii") + b"\n")
+                stream.write(KEY_FILE_BEGINS + key.hex().encode("ascii") + b"\n")
             os.fsync(file)
         except BaseException:
             Path(path).unlink()  # half a key is worse than none

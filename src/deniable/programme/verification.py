@@ -1,10 +1,12 @@
 """An offline check of what a programme published: complete, unaltered, signed, and by its own rules.
 
 It needs the public folder and nothing else. What it cannot tell from one copy alone is whether the office keeps two
-stories, one for each reader; an earlier copy, or the hash of an earlier head, tells.
+stories, one for each reader; an earlier copy, or an earlier fingerprint (the hash of the last entry), tells. Nor does a
+copy tell when its entries were made: only copies taken soon after each due date do.
 """
 
 import datetime
+import errno
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +15,15 @@ from typing import Any
 
 from deniable.errors import DeniableError
 from deniable.programme.parameters import Parameters
-from deniable.programme.public_files import INSTRUCTIONS, PAGE, PROGRAMME, PUBLIC_KEY, TRANSCRIPT, read_public
+from deniable.programme.public_files import (
+    INSTRUCTIONS,
+    PAGE,
+    PROGRAMME,
+    PUBLIC_KEY,
+    TRANSCRIPT,
+    folder_error,
+    read_public,
+)
 from deniable.programme.public_state import replay
 from deniable.programme.signatures import pem
 from deniable.programme.standing import Standing, described
@@ -45,6 +55,8 @@ class Report:
     """
     instructions: str
     """VERIFY.md, in the same way."""
+    missing: tuple[str, ...]
+    """Files of the folder without which the check can do, and which are not there."""
     ended: bool
     parameters: Parameters = field(repr=False)
     lines: tuple[str, ...] = field(repr=False)
@@ -81,11 +93,12 @@ class Report:
             "head": self.head,
             "holds_from": self.standing.holds_from,
             "lapses": [lapse._asdict() for lapse in self.standing.lapses],
-            "remarkable": [described(entry) for entry in self.remarkable],
+            "remarkable": [described(entry, self.parameters.calendar) for entry in self.remarkable],
             "overdue": list(self.overdue),
             "early": list(self.early),
             "page": self.page,
             "instructions": self.instructions,
+            "missing": list(self.missing),
             "ended": self.ended,
             "warnings": list(self.warnings),
         }
@@ -94,8 +107,8 @@ class Report:
 def verify(folder: Path, against: Path | str | None = None, now: datetime.datetime | None = None) -> Report:
     """Check the public folder; refuses with the reason where anything does not fit.
 
-    `against` is an earlier copy of the folder or of its transcript.jsonl, or the hash of an earlier head. `now`, by
-    default the present, is the time by which rounds are due.
+    `against` is an earlier copy of the folder or of its transcript.jsonl, or an earlier fingerprint. `now`, by default
+    the present, is the time by which rounds are due.
     """
     folder = Path(folder)
     raw = _read(folder / PROGRAMME)
@@ -117,6 +130,7 @@ def verify(folder: Path, against: Path | str | None = None, now: datetime.dateti
     if (folder / PUBLIC_KEY).exists() and _read(folder / PUBLIC_KEY) != pem(public_key).encode("ascii"):
         raise DeniableError(f"{PUBLIC_KEY} is not the public key that {PROGRAMME} names")
     if against is not None:
+        _check_not_mistaken(against, parameters, entries)
         _check_against(against, raw, lines, [parameters.digest, *map(digest, lines)])
     due = parameters.calendar.rounds_due(datetime.datetime.now(datetime.UTC) if now is None else now)
     return Report(
@@ -132,19 +146,48 @@ def verify(folder: Path, against: Path | str | None = None, now: datetime.dateti
         early=tuple(range(due + 1, state.closed + 1)),
         page=_compared(folder / PAGE, lambda page: page.render(parameters, entries, head_line)),
         instructions=_compared(folder / INSTRUCTIONS, lambda page: page.verify_text(parameters)),
+        missing=tuple(name for name in (PAGE, INSTRUCTIONS, PUBLIC_KEY) if not (folder / name).exists()),
         ended=state.ended,
         parameters=parameters,
         lines=tuple(lines),
     )
 
 
+def _check_not_mistaken(against: Path | str, parameters: Parameters, entries: Sequence[Entry]) -> None:
+    """Refuse what looks like a fingerprint and is none, and what is neither that nor a place."""
+    text = str(against)
+    if _exists(text):
+        return
+    hexadecimal = re.fullmatch("([0-9a-fA-F]{4,})(?:…|[.]{3})?", text)
+    if hexadecimal is None:
+        raise DeniableError(
+            f"an earlier copy must be a folder, its transcript.jsonl or a fingerprint of 64 characters, got {text}, "
+            "which is none of them"
+        )
+    if len(hexadecimal[1]) != 64:
+        raise DeniableError(f"a fingerprint must have 64 characters, got {len(hexadecimal[1])}: give it in full")
+    if text.lower() == parameters.public_key:
+        raise DeniableError(
+            f"{text} is the office's public key: give the fingerprint, the last line that verify prints"
+        )
+    commitments = [parameters.commitment, *(entry.fields.get("commitment") for entry in entries)]
+    if text.lower() in commitments:
+        raise DeniableError(
+            f"{text} is the commitment to the random number of a round: give the fingerprint of the record, the last "
+            "line that verify prints"
+        )
+
+
 def _check_against(against: Path | str, raw: bytes, lines: Sequence[str], heads: Sequence[str]) -> None:
     """Refuse a transcript that does not continue the earlier one; `heads` are all that this one ever had."""
-    if isinstance(against, str) and re.fullmatch("[0-9a-fA-F]{64}", against):
-        if against.lower() not in heads:
-            raise DeniableError(f"the transcript never had the head {against}: it was rewritten, or is older")
-        return
     earlier = Path(against)
+    if not _exists(earlier):
+        if str(against).lower() not in heads:
+            raise DeniableError(
+                f"the transcript never had the fingerprint {against}: it was rewritten, or it is older than the "
+                "fingerprint, or that was copied wrong"
+            )
+        return
     if earlier.is_dir():
         if _read(earlier / PROGRAMME) != raw:
             raise DeniableError(f"{PROGRAMME} is not the same as in the earlier copy")
@@ -165,6 +208,13 @@ def _check_against(against: Path | str, raw: bytes, lines: Sequence[str], heads:
         raise DeniableError("the signed head of the earlier copy is not one that this transcript ever had")
 
 
+def _exists(path: Path | str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # no name of a file, such as one that is too long
+        return False
+
+
 def _compared(path: Path, text: Callable[[Any], str]) -> str:
     """How the file compares with the text that the module `page` gives."""
     if not path.exists():
@@ -182,7 +232,12 @@ def _read(path: Path) -> bytes:
     try:
         return read_public(path)
     except OSError as error:
-        raise DeniableError(f"{path} cannot be read: {error.strerror}") from None
+        if error.errno == errno.ENOENT and not path.parent.is_dir():
+            raise folder_error(
+                f"the folder {path.parent} does not exist: give the one that holds {PROGRAMME} and {TRANSCRIPT}",
+                path.parent,
+            ) from None
+        raise folder_error(f"{path} cannot be read: {error.strerror}", path.parent) from None
 
 
 def _rounds(numbers: Sequence[int]) -> str:

@@ -78,6 +78,14 @@ def test_all_channels_ignored(kind: str, export: Export) -> None:
     assert list(batch) == []
 
 
+@exports
+def test_nothing_is_held_of_what_is_left_out(kind: str, export: Export) -> None:
+    batch = read(kind, io.BytesIO(export([*ROWS, *ROWS])), mapping())
+    assert batch._ids.decode() == "".join(name for name, _, _ in batch)
+    columns = (batch._starts, batch._ends, batch._sequences, batch._codes)
+    assert sum(column.nbytes for column in columns) == 28 * len(batch)  # and an id has at most 100 bytes
+
+
 @given(rows=st.lists(st.tuples(st.integers(1, 30), st.sampled_from([NORTH, SOUTH, TEST])), max_size=20))
 def test_a_batch_is_what_a_dictionary_would_hold(rows: list[Row]) -> None:
     target = {NORTH: "Acme Ltd", SOUTH: "Bravo plc", TEST: ""}

@@ -119,7 +119,10 @@ def _collected(records: Iterable[Record], mapping: Mapping, one_a_number: bool) 
     if unknown:
         raise DeniableError(_unknown(unknown))
     kept = once & (target != _NOT_COUNTED)
-    return Batch(targets, bytes(ids), start[kept], end[kept], number[kept], target[kept])
+    of_kept = np.frombuffer(ids, np.uint8)[np.repeat(kept, end - start)]  # the batch may be held for a while
+    lengths = (end - start)[kept]
+    end = np.cumsum(lengths)
+    return Batch(targets, of_kept.tobytes(), end - lengths, end, number[kept], target[kept])
 
 
 def _first_rows(digests: NDArray[np.uint64], *columns: NDArray[np.integer]) -> NDArray[np.bool_]:

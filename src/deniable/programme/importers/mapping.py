@@ -48,7 +48,10 @@ def _read(file: File, targets: Collection[str]) -> Mapping:
             if not is_name(channel):
                 raise table.refusal("the channel must be 1 to 200 printable characters")
             if target and target not in public:
-                raise table.refusal("the target must be a public name of the programme's targets, or empty")
+                raise table.refusal(
+                    "the target must be a public name of the programme's targets, or empty; they are listed by: "
+                    "deniable programme targets list"
+                )
             if channel in target_of:
                 raise table.refusal("a channel must come only once")
             if len(target_of) == MAX_CHANNELS:
