@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 
 from deniable.arrays import BoolArray, ExactArray, FloatArray, IntArray
+from deniable.attack import Pair, hard_pairs, likelihood_ratio, total_variation, transcript_distribution
+from deniable.attack.exact import Law
+from deniable.attack.game import proven
 from deniable.calibration import gaussian_delta
 from deniable.counters import Counter
 from deniable.mechanisms import Mechanism
@@ -66,12 +69,17 @@ class PerRunNoise:
         return np.concatenate([noise.gaussian(variance, (1, *shape[1:])) for noise in self._rows(shape[0])])
 
     def _rows(self, runs: int) -> Sequence[Noise]:
-        _require(runs == len(self._noises), f"{len(self._noises)} noises cannot serve {runs} runs")
+        of = len(self._noises)
+        _require(runs == of, f"each draw must be made for all {of} runs in one call, but a call asked for {runs}")
         return self._noises
 
 
 def check_mechanism(mechanism: Mechanism[Any], rounds: int = 12, follows_reports: bool = True) -> None:
-    """All checks of a mechanism. `follows_reports` is False for one that ignores them, like uniform."""
+    """All checks of how a mechanism works. `follows_reports` is False for one that ignores them, like uniform.
+
+    None of them asks whether the claimed delta is true: that needs a proof. `check_guarantee` looks for a
+    counterexample on small streams, `deniable.attack.find_worst` on larger ones.
+    """
     if follows_reports:
         check_zero_noise_is_greedy(mechanism, rounds)
     check_batch_equals_loop(mechanism, rounds)
@@ -171,6 +179,52 @@ def check_state_shows_nothing(mechanism: Mechanism[Any], rounds: int) -> None:
             (repr(run), repr(run._state), repr(run._state.private) if hasattr(run._state.private, "__dict__") else "")
         )
     _require(shown[0] == shown[1], "the repr of the state shows what was reported")
+
+
+def check_guarantee(mechanism: Mechanism[Any], pairs: Sequence[Pair] | None = None) -> None:
+    """What the guarantee claims is true on these pairs of adjacent streams: delta, trade-off curve, likelihood cap.
+
+    The transcripts of both streams are enumerated, so a claim that fails here is refuted; one that passes is not
+    proven, since other streams may leak more. By default the pairs are `deniable.attack.hard_pairs` of 4 rounds. Few
+    targets, 2 or 3, are enough. A mechanism with Gaussian noise cannot be enumerated and is refused: use
+    `check_counter_sensitivity` for its counter, and `deniable.attack.find_worst`.
+    """
+    claimed = mechanism.guarantee()
+    rounds = 4 if claimed.horizon is None else min(4, claimed.horizon)
+    for pair in hard_pairs(mechanism.n_targets, rounds) if pairs is None else pairs:
+        filed, not_filed = (transcript_distribution(mechanism, stream) for stream in (pair.filed, pair.not_filed))
+        allowed = proven(claimed, pair)
+        ratio = likelihood_ratio(filed, not_filed)
+        _require(
+            ratio <= allowed.likelihood_cap,
+            f"on {pair.name!r} a transcript is {float(ratio):.6g} times as likely with the report, "
+            f"but at most {allowed.likelihood_cap:.6g} times is claimed",
+        )
+        distance = total_variation(filed, not_filed)
+        _require(
+            distance <= allowed.delta,
+            f"on {pair.name!r} the total variation is {float(distance):.6g}, but {allowed.delta:.6g} is claimed",
+        )
+        for fpr, tpr in _best_tests(filed, not_filed):
+            limit = allowed.tradeoff(fpr)
+            _require(
+                tpr <= limit + 1e-9,
+                f"on {pair.name!r} a test with FPR {fpr:.6g} has TPR {tpr:.6g}, but at most {limit:.6g} is claimed",
+            )
+
+
+def _best_tests(filed: Law, not_filed: Law) -> list[tuple[float, float]]:
+    """FPR and TPR of the best tests (Neyman and Pearson): "filed" for transcripts of a large likelihood ratio."""
+
+    def suspicion(transcript: Any) -> Fraction:
+        return filed.get(transcript, Fraction(0)) / (filed.get(transcript, Fraction(0)) + not_filed.get(transcript, 0))
+
+    tests, fpr, tpr = [], Fraction(0), Fraction(0)
+    for transcript in sorted({*filed, *not_filed}, key=suspicion, reverse=True):
+        fpr += not_filed.get(transcript, Fraction(0))
+        tpr += filed.get(transcript, Fraction(0))
+        tests.append((float(fpr), float(tpr)))
+    return tests
 
 
 def check_counter(counter: Counter[Any], rounds: int = 12) -> None:

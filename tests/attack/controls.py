@@ -14,6 +14,7 @@ from deniable.mechanisms import CounterAuditing, Mechanism, Race, RandomizedResp
 from deniable.mechanisms.base import largest, one_hot
 from deniable.noise import Noise
 from deniable.rules import History
+from deniable.state import Secret
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,66 @@ class UniformOffset(Mechanism[Offsets]):
 
     def forget(self, private: Offsets, audited: BoolArray) -> Offsets:
         return Offsets(np.where(audited, 0, private.counts), np.where(audited, 0, private.offsets))
+
+
+@dataclass(frozen=True, repr=False)
+class CoinState(Secret):
+    coin: IntArray
+    """0 not tossed yet, 1 tails, 2 heads."""
+    count: IntArray
+
+
+@dataclass(frozen=True)
+class CoinCounter:
+    """One coin a run: heads shows the true count throughout, tails always 1/2. (0, heads)-private over one run.
+
+    Not given its past: once a whole number was shown, the next report is seen. With a fresh run after every audit there
+    is a fresh coin, and counter auditing leaks more than one run does.
+    """
+
+    horizon: int
+    heads: Fraction
+
+    def guarantee(self) -> Guarantee:
+        return Guarantee(TotalVariation(float(self.heads)), horizon=self.horizon)
+
+    def init(self, runs: int, n_targets: int) -> CoinState:
+        none = np.zeros((runs, n_targets), dtype=np.int64)
+        return CoinState(none, none)
+
+    def step(self, state: CoinState, reports: IntArray, noise: Noise) -> tuple[FloatArray, CoinState]:
+        coin, count = state.coin.copy(), state.count + reports
+        for place in zip(*np.nonzero(coin == 0), strict=True):
+            coin[place] = 1 + int(noise.bernoulli(self.heads, 1)[0])
+        return np.where(coin == 2, count, 0.5), CoinState(coin, count)
+
+    def restart(self, state: CoinState, audited: BoolArray) -> CoinState:
+        return CoinState(np.where(audited, 0, state.coin), np.where(audited, 0, state.count))
+
+
+@dataclass(frozen=True)
+class FreshOffsets:
+    """The honest one beside it: every round's reports get a fresh uniform offset from 0..width-1, and are summed up.
+
+    (0, 1/width)-private given every past, because a report moves one offset that was not drawn before.
+    """
+
+    horizon: int
+    width: int
+
+    def guarantee(self) -> Guarantee:
+        return Guarantee(TotalVariation(1 / self.width), horizon=self.horizon)
+
+    def init(self, runs: int, n_targets: int) -> IntArray:
+        return np.zeros((runs, n_targets), dtype=np.int64)
+
+    def step(self, state: IntArray, reports: IntArray, noise: Noise) -> tuple[FloatArray, IntArray]:
+        offsets = [int(noise.choose(np.ones((1, self.width), dtype=np.bool_))[0]) for _ in range(reports.size)]
+        released = state + reports + np.array(offsets).reshape(reports.shape)
+        return released.astype(np.float64), released
+
+    def restart(self, state: IntArray, audited: BoolArray) -> IntArray:
+        return np.where(audited, 0, state)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from tests.counters.controls import LateByOneRound, NeverRestarts, RestartsEvery
 import deniable as dn
 from deniable import testing
 from deniable.arrays import BoolArray, IntArray
+from deniable.attack import moved_report, report_at
 from deniable.counters.toeplitz import ToeplitzCounter, toeplitz
-from deniable.guarantee import Guarantee, TotalVariation
+from deniable.guarantee import Curve, Exponential, Gaussian, Guarantee, TotalVariation
 from deniable.mechanisms import Mechanism
 from deniable.noise import Noise
 
@@ -122,3 +123,70 @@ def test_purity_check_catches_a_changed_argument() -> None:
 def test_counter_checks_catch_planted_bugs(counter: type[ToeplitzCounter], says: str) -> None:
     with pytest.raises(AssertionError, match=says):
         testing.check_counter(counter(1000, VARIANCE), ROUNDS)
+
+
+def test_a_loop_over_the_runs_is_told_what_to_do() -> None:
+    class DrawsOneByOne(dn.Greedy):
+        def draw(self, tallied: IntArray, eligible: BoolArray, history: dn.History, noise: Noise) -> IntArray:
+            rows = range(len(tallied))
+            return np.concatenate(
+                [super(DrawsOneByOne, self).draw(tallied[[b]], eligible[[b]], history, noise) for b in rows]
+            )
+
+    with pytest.raises(AssertionError, match="must be made for all 3 runs in one call, but a call asked for 1"):
+        testing.check_mechanism(DrawsOneByOne(3), ROUNDS)
+
+
+# The guarantee, by enumeration
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        pytest.param(dn.Race.calibrate(2, 0.1), id="race"),
+        pytest.param(dn.Race(3, 2.0), id="race-rho-2"),
+        pytest.param(dn.Race(2, 1.5, rules=dn.Rules(max_gap=3, cooldown=0)), id="race-rules"),
+        pytest.param(dn.RandomizedResponse.calibrate(2, 0.1, horizon=2), id="rr-two-rounds"),
+        pytest.param(dn.UniformRandom(2), id="uniform"),
+        pytest.param(dn.Greedy(2), id="greedy"),
+    ],
+)
+def test_guarantees_hold_by_enumeration(mechanism: Mechanism[Any]) -> None:
+    testing.check_guarantee(mechanism)
+
+
+class ClaimsLess(dn.Race):
+    curve: Curve
+
+    def guarantee(self) -> Guarantee:
+        return Guarantee(self.curve)
+
+
+@pytest.mark.parametrize(
+    ("curve", "says"),
+    [
+        (Exponential(1.9), r"times as likely with the report, but at most 1\.9 times is claimed"),
+        (TotalVariation(0.15), r"the total variation is 0\.\d+, but 0\.15 is claimed"),
+        (Gaussian(0.5), "a test with FPR .* has TPR .*, but at most .* is claimed"),
+    ],
+)
+def test_a_race_that_claims_less_is_refuted(curve: Curve, says: str) -> None:
+    mechanism = ClaimsLess(2, 2.0)
+    object.__setattr__(mechanism, "curve", curve)
+    with pytest.raises(AssertionError, match=says):
+        testing.check_guarantee(mechanism)
+
+
+def test_the_pairs_can_be_given() -> None:
+    race = dn.Race(3, 2.0)
+    testing.check_guarantee(race, [moved_report("moved", [[0, 0, 1]] * 3, at_round=0)])  # 2 delta, and no cap
+    mechanism = ClaimsLess(3, 2.0)
+    object.__setattr__(mechanism, "curve", TotalVariation(0.0))
+    testing.check_guarantee(mechanism, [])
+    with pytest.raises(AssertionError, match="on 'mine' the total variation"):
+        testing.check_guarantee(mechanism, [report_at("mine", [[0, 0, 0]], at_round=0, target=2)])
+
+
+def test_gaussian_noise_cannot_be_enumerated() -> None:
+    with pytest.raises(dn.DeniableError, match="cannot be enumerated"):
+        testing.check_guarantee(dn.CounterAuditing.calibrate(2, 0.1, horizon=4))

@@ -116,6 +116,7 @@ def test_the_verdicts(quick: Reproduction) -> None:
     assert verdicts["fig:exp2_running_avg_deficit"] == HOLDS
     assert verdicts["sec:experiments, app:subsec:experimenta"] == IN_PART  # randomized response is short-changed
     assert verdicts["abstract, lem:tca-sensitivity"] == IN_PART
+    assert verdicts["prop:privacy_reduction, rem:tca-opt"] == IN_PART  # not every counter plugs in
 
 
 @pytest.mark.parametrize(
@@ -280,7 +281,30 @@ def test_what_was_changed_or_has_other_settings_is_made_again(tmp_path: Path) ->
     other = replace(TINY, dynamic=replace(TINY.dynamic, seed=1))
     assert reproduce(tmp_path, other, workers=1).made == ["experiment 2", "figures"]
     assert (tmp_path / "means.csv").read_bytes() != means
-    assert set(json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))) == set(first.made)
+    assert set(manifest_of(tmp_path)) == {"reproduction", *first.made}
+
+
+def manifest_of(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_the_manifest_tells_settings_and_versions(quick: Reproduction) -> None:
+    manifest = manifest_of(quick.folder)
+    assert manifest["reproduction"] == {"command": "deniable reproduce --quick --seed 0", "seed": 0, "quick": True}
+    experiment = manifest["experiment 2"]
+    assert (experiment["settings"]["runs"], experiment["settings"]["seed"]) == (12, 0)
+    for name in quick.made:
+        versions = manifest[name]["versions"]
+        assert versions.pop("revision") == parts.REVISION
+        assert versions == {name: version(name) for name in ("deniable", "numba", "numpy", "scipy")}
+
+
+def test_the_report_begins_with_how_it_was_made(quick: Reproduction) -> None:
+    lines = (quick.folder / "REPORT.md").read_text(encoding="utf-8").splitlines()
+    assert lines[2] == f"Made by `deniable reproduce --quick --seed 0`, deniable {version('deniable')}, seed 0."
+    assert report.command(Settings.make(seed=7)) == "deniable reproduce --seed 7"
+    assert not report.command(TINY).startswith("deniable reproduce")  # no command makes these settings
 
 
 @pytest.mark.usefixtures("no_figures")
@@ -367,6 +391,13 @@ def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(DeniableError, match=re.escape("install it with pip install 'deniable[charts]'")):
         reproduce(tmp_path / "out", TINY)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_dask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(DeniableError, match=re.escape("install it with pip install 'deniable[cluster]'")):
+        reproduce(tmp_path / "out", TINY, cluster="tcp://127.0.0.1:9")
     assert list(tmp_path.iterdir()) == []
 
 

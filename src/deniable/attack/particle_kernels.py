@@ -11,6 +11,7 @@ import numba
 import numpy as np
 
 from deniable.arrays import BoolArray, FloatArray, IntArray
+from deniable.compiling import compiled
 
 # Distance of the nodes of the integrals over the winning noisy count. The trapezoid rule is then good to about 2e-4 on
 # a density as narrow as that of the largest of a thousand normals; and right on average, since its start is random.
@@ -23,7 +24,7 @@ END = 8
 FINE = 256
 
 
-@numba.njit(cache=True)
+@compiled()
 def normal_table() -> FloatArray:
     return np.array([0.5 * math.erfc(-(k / FINE - END) / math.sqrt(2)) for k in range(2 * END * FINE + 2)])
 
@@ -40,7 +41,7 @@ def _normal(v: float, table: FloatArray) -> float:
     return float(table[k] + (at - k) * (table[k + 1] - table[k]))
 
 
-@numba.njit(cache=True)
+@compiled()
 def _normal_below(v: float, rng: np.random.Generator) -> float:
     """A standard normal, given that it is below v."""
     if v > -0.5:
@@ -56,7 +57,7 @@ def _normal_below(v: float, rng: np.random.Generator) -> float:
             return v - z
 
 
-@numba.njit(cache=True)
+@compiled()
 def _survivors(weights: FloatArray, u: float, source: IntArray) -> None:
     """Systematic resampling in place: particle i is to be replaced by `source[i]`, itself where it survives."""
     n = len(weights)
@@ -81,7 +82,7 @@ def _survivors(weights: FloatArray, u: float, source: IntArray) -> None:
             hole += 1
 
 
-@numba.njit(cache=True)
+@compiled()
 def _pick(values: FloatArray, n: int, u: float) -> int:
     """An index below n, with probability proportional to the values."""
     total = 0.0
@@ -95,7 +96,7 @@ def _pick(values: FloatArray, n: int, u: float) -> int:
     return n - 1
 
 
-@numba.njit(cache=True)
+@compiled()
 def _log_means(weights: FloatArray, h: FloatArray) -> tuple[float, float]:
     """Log of the weighted means of exp(h) and exp(-h)."""
     high, low = h.max(), h.min()
@@ -107,7 +108,7 @@ def _log_means(weights: FloatArray, h: FloatArray) -> tuple[float, float]:
     return math.log(plus) + high - total, math.log(minus) - low - total
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def whole_clouds(  # noqa: PLR0912, PLR0915, PLR0917  (a compiled loop: a call in it would copy its arrays)
     counts: FloatArray,
     audits: IntArray,
@@ -207,7 +208,7 @@ def whole_clouds(  # noqa: PLR0912, PLR0915, PLR0917  (a compiled loop: a call i
     return log_likelihood + plus, log_likelihood + minus
 
 
-@numba.njit(cache=True)
+@compiled()
 def _winning(  # noqa: PLR0917
     x: float, offset: float, means: FloatArray, eligible: BoolArray, a: int, table: FloatArray
 ) -> float:
@@ -219,7 +220,7 @@ def _winning(  # noqa: PLR0917
     return value
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def separate_clouds(  # noqa: PLR0912, PLR0915, PLR0917
     counts: FloatArray,
     audits: IntArray,

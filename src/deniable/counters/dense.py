@@ -147,7 +147,10 @@ class DenseState(Secret):
 
 @dataclass(frozen=True)
 class DenseCounter(GaussianCounter):
-    """A Gaussian counter with any checked factorization; its state has m numbers a target."""
+    """A Gaussian counter with any checked factorization; its state has m numbers a target.
+
+    A row is released, with its noise, in the round of its last input, so the encoder is causal whatever its shape.
+    """
 
     factorization: Factorization
 

@@ -50,6 +50,10 @@ class GaussianCounter(ABC):
     every variance from LEAST_VARIANCE on); a rounded Gaussian is post-processing of the
     continuous one, so `prop:base-counter-privacy` applies to it exactly. Both worlds together add
     2 n * 4.9e-4 / variance**2 < 1e-20 to delta for the n draws of a run, which SAFETY covers many times over.
+
+    A row of the encoder must be released once, with a draw of its own, in a round when all its inputs are there. Then
+    a report shifts only draws that were not made before it, and the guarantee holds given every past output of the run
+    (docs/explanation/counters.md), which is what counter auditing needs.
     """
 
     horizon: int
@@ -85,7 +89,9 @@ class GaussianCounter(ABC):
         return float(self.error_std().max())
 
     def guarantee(self) -> Guarantee:
-        """mu-GDP with mu = M_T / sigma, for every run of at most `horizon` rounds (`prop:base-counter-privacy`)."""
+        """mu-GDP with mu = M_T / sigma for every run of at most `horizon` rounds, given every past output of the run
+        (`prop:base-counter-privacy`).
+        """
         mu = math.sqrt(self.squared_sensitivity / self.variance)
         return Guarantee(Gaussian(mu * (1 + SAFETY / 4)), horizon=self.horizon)
 

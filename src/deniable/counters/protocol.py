@@ -11,7 +11,12 @@ S = TypeVar("S")
 
 @runtime_checkable
 class Counter(Protocol[S]):
-    """A (0, delta)-private continual counter, one instance for every target of every run.
+    """A continual counter that is private given its past, one instance for every run of every target.
+
+    Its guarantee must hold given everything that the instance has shown before the report, for later reports that may
+    depend on what is shown, and instances must draw independently: which instance is under way was decided by its own
+    outputs. (0, delta) over one run is not enough; see docs/explanation/counters.md, which proves both. Linear counters
+    with Gaussian noise meet this.
 
     The fields of a counter are public; its state is secret, and no method changes the state it is given.
     The outputs of `step` are already private: whatever is computed from them is post-processing.
@@ -22,7 +27,7 @@ class Counter(Protocol[S]):
         """The longest run, in rounds, that the guarantee covers."""
 
     def guarantee(self) -> Guarantee:
-        """What the outputs of one instance, over one run, reveal about one report."""
+        """What the outputs of one instance reveal about one report, given all its outputs before the report."""
 
     def init(self, runs: int, n_targets: int) -> S:
         """Fresh instances, (B, C) of them."""

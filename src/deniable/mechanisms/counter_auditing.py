@@ -18,8 +18,11 @@ P = TypeVar("P")
 class CounterAuditing(Mechanism[P], Generic[P]):
     """Audit the target with the largest noisy active count, then restart its counter.
 
-    The transcript is post-processing of the counters' outputs, so it inherits the guarantee of one counter
-    (`prop:privacy_reduction`). With the Toeplitz counter this is the paper's mechanism, TCA.
+    The transcript inherits the guarantee of one run of one counter, provided that it holds given every past output of
+    the run, as it does for all counters of `deniable.counters`; over one run alone, as in `prop:privacy_reduction`, is
+    not enough (docs/explanation/counters.md has the proof).
+
+    With the Toeplitz counter this is the paper's mechanism, TCA.
 
     >>> CounterAuditing.calibrate(n_targets=50, delta=0.1, horizon=1000).guarantee().horizon
     1000
@@ -60,7 +63,7 @@ class CounterAuditing(Mechanism[P], Generic[P]):
         return CounterAuditing(n_targets, COUNTERS[counter](check_delta(delta), min(bounds)), rules=rules)
 
     def guarantee(self) -> Guarantee:
-        """That of one counter; without a horizon where no run can outlast the counter's."""
+        """That of one counter, given its past; without a horizon where no run can outlast the counter's."""
         inherited = self.counter.guarantee()
         bounded = self.rules.max_gap is not None and self.rules.max_gap <= self.counter.horizon
         return replace(inherited, horizon=None) if bounded else inherited

@@ -62,21 +62,42 @@ def save_figure(figure: "Figure", path: Path) -> None:
 def label_lines(axes: "Axes", ends: Mapping[str, float]) -> None:
     """Write each mechanism's id in its colour right of the axes, at the height where its line ends.
 
-    Labels that would overlap are moved apart, in the order of the lines.
+    Labels that would overlap are moved apart, in the order of the lines, around the middle of where they belong; thin
+    lines then lead to the ends of theirs.
     """
-    least = 0.075  # of the height of the axes: one line of text
     to_axes = axes.transData + axes.transAxes.inverted()
     heights = {name: float(to_axes.transform((axes.get_xlim()[1], end))[1]) for name, end in ends.items()}
-    below = -1.0
-    placed = {}
-    for name in sorted(heights, key=heights.__getitem__):
-        below = placed[name] = max(min(max(heights[name], 0.0), 1.0), below + least)
-    # What was pushed out at the top comes back down.
-    above = 1.0 + least
-    for name in reversed(list(placed)):
-        above = placed[name] = min(placed[name], above - least)
+    heights = {name: min(max(height, 0.0), 1.0) for name, height in heights.items()}
+    placed = moved_apart(heights)
+    moved = any(abs(placed[name] - heights[name]) > 0.01 for name in placed)
     for name, height in placed.items():
-        axes.text(
-            1.02, height, name.removeprefix("counter:"), transform=axes.transAxes, va="center", fontsize=8,
-            color=MECHANISM_COLOURS[name],
+        colour = MECHANISM_COLOURS[name]
+        leader = {"arrowstyle": "-", "color": colour, "linewidth": 0.7, "shrinkA": 1, "shrinkB": 0, "relpos": (0, 0.5)}
+        axes.annotate(
+            name.removeprefix("counter:"), (1.01, heights[name]), (1.07 if moved else 1.02, height),
+            xycoords="axes fraction", va="center", fontsize=8, color=colour, annotation_clip=False,
+            arrowprops=leader if moved else None,
         )  # fmt: skip
+
+
+LABEL_HEIGHT = 0.075
+"""Of one line of text, as a part of the height of the axes."""
+
+
+def moved_apart(heights: Mapping[str, float]) -> dict[str, float]:
+    """Heights within [0, 1] for labels that belong at these: in the same order, none over another, as near as can be.
+
+    >>> apart = moved_apart({"race": 0.1, "uniform": 0.8, "rr": 0.8})
+    >>> {name: round(height, 4) for name, height in apart.items()}
+    {'race': 0.1, 'uniform': 0.7625, 'rr': 0.8375}
+    """
+    groups: list[tuple[list[str], float]] = []  # names that touch one another, and the height of the lowest
+    for name in sorted(heights, key=heights.__getitem__):
+        names, lowest = [name], heights[name]
+        while groups and lowest < groups[-1][1] + LABEL_HEIGHT * len(groups[-1][0]):
+            names = groups.pop()[0] + names
+            half = LABEL_HEIGHT * (len(names) - 1) / 2
+            middle = sum(heights[one] for one in names) / len(names)
+            lowest = max(min(middle, 1 - half), half) - half
+        groups.append((names, lowest))
+    return {name: lowest + LABEL_HEIGHT * i for names, lowest in groups for i, name in enumerate(names)}

@@ -1,16 +1,16 @@
 """Compiled loops for studies, where NumPy would pay for a call in every round."""
 
-import numba
 import numpy as np
 
 from deniable.arrays import FloatArray, IntArray
+from deniable.compiling import compiled
 
 # Rounds whose outputs are prepared together.
 BLOCK = 16
 
 
 # nogil, so that the caller's threads share the runs: parallel=True would take five times as long to compile.
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(nogil=True, fastmath={"reassoc", "contract"})
 def toeplitz_audits(streams: IntArray, fresh: FloatArray, decoder: FloatArray) -> IntArray:
     """Counter auditing with a Toeplitz decoder, by `alg:mechanism`: streams (B, T, C) in, audits (B, T) out.
 
@@ -50,7 +50,7 @@ def toeplitz_audits(streams: IntArray, fresh: FloatArray, decoder: FloatArray) -
     return audits
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def best_and_audited(streams: IntArray, audits: IntArray) -> tuple[IntArray, IntArray]:
     """The k largest active counts, and the k audited ones, summed: (B, T, C) and audits (B, T, k) -> (B, T) each."""
     runs, rounds, k = audits.shape

@@ -134,13 +134,18 @@ def _in_one_thread(function: Callable[[T], R], task: T) -> R:
     return function(task)
 
 
-@contextmanager
-def _quiet_dask() -> Iterator[None]:
-    """Without what Dask logs about lost connections: the error says it in one sentence."""
+def check_dask() -> None:
+    """Tell, before any long work, that Dask is missing."""
     try:
         import distributed  # noqa: F401, PLC0415  (optional; it sets the levels of its loggers when it is imported)
     except ImportError:
         raise DeniableError("a cluster needs Dask: install it with pip install 'deniable[cluster]'") from None
+
+
+@contextmanager
+def _quiet_dask() -> Iterator[None]:
+    """Without what Dask logs about lost connections: the error says it in one sentence."""
+    check_dask()
     loggers = [logging.getLogger(name) for name in DASK_LOGGERS]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

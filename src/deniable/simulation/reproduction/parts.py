@@ -1,15 +1,15 @@
 """Every table and figure of the paper, and ours beside them, into one folder.
 
 The folder holds a CSV file for every table, figures drawn from those files, REPORT.md and manifest.json, which says
-for every part with which settings it was made. A part that is finished is not made again, so that a reproduction
-that was interrupted goes on where it stopped.
+for every part with which settings and versions it was made. A part that is finished is not made again, so that a
+reproduction that was interrupted goes on where it stopped.
 """
 
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,11 +21,13 @@ from deniable.simulation.experiments.closed_forms import calibrations, gaps_need
 from deniable.simulation.figures import new_figure
 from deniable.simulation.reproduction.claim import Claim
 from deniable.simulation.reproduction.figures import draw_all, figure_names
-from deniable.simulation.reproduction.report import claims, report
+from deniable.simulation.reproduction.report import claims, command, report
 from deniable.simulation.reproduction.tables import CSV_ROWS, Settings, Tables, read_tables, write_table
-from deniable.simulation.sweep import RUNS_A_TASK
+from deniable.simulation.sweep import RUNS_A_TASK, check_dask
 
 MANIFEST = "manifest.json"
+ASKED = "reproduction"
+"""The manifest's entry for what was asked for; the others are for the parts."""
 REPORT = "REPORT.md"
 FIGURES = "figures"
 REVISION = 1
@@ -39,10 +41,11 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Part:
-    """Files that are made together, from settings whose `repr` tells them apart from all others."""
+    """Files that are made together, from settings that tell them apart from all others."""
 
     name: str
-    settings: Any
+    settings: dict[str, Any]
+    """Ready for JSON."""
     files: tuple[str, ...]
     make: Callable[[], Callable[[Path], None]]
     """Does the work; what it returns writes the files into a folder."""
@@ -65,11 +68,18 @@ def reproduce(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
-    """Make what is not there yet, and the report anew."""
+    """Make what is not there yet, and the report anew. A quick look does not replace a full reproduction."""
     new_figure(1, 1)  # a missing Matplotlib is told before the long work
+    if cluster is not None:
+        check_dask()
     check_out(folder)
     tell = progress or _ignore
     manifest = _read_manifest(folder)
+    if settings.quick and _is_full(manifest):
+        raise DeniableError(
+            f"{folder} holds a full reproduction; give another folder for --quick, which would replace it"
+        )
+    manifest[ASKED] = {"command": command(settings), "seed": settings.dynamic.seed, "quick": settings.quick}
     made = []
     with _files(f"write into {folder}"):
         folder.mkdir(exist_ok=True)
@@ -77,12 +87,13 @@ def reproduce(
         made += _ensure(folder, manifest, part)
     with _files(f"read {folder}"):
         tables = read_tables(folder, settings)
-        drawn_from = [_digest(folder / f"{name}.csv") for name in CSV_ROWS]
+        drawn_from = {name: _digest(folder / f"{name}.csv") for name in CSV_ROWS}
 
     def draw(to: Path) -> None:
         draw_all(tables, to, lambda n, of: tell(FIGURES, n, of))
 
-    made += _ensure(folder, manifest, Part(FIGURES, drawn_from, tuple(figure_names(tables)), lambda: draw))
+    figures = Part(FIGURES, {"drawn_from": drawn_from}, tuple(figure_names(tables)), lambda: draw)
+    made += _ensure(folder, manifest, figures)
     found = claims(tables)
     text = report(tables, found)
     with _files(f"write into {folder}"):
@@ -130,13 +141,24 @@ def _table_parts(settings: Settings, cluster: str | None, workers: int | None, t
     return [
         Part(
             "closed forms",
-            (settings.horizons, settings.pool_sizes, run_length, delta, base.n_targets),
+            {
+                "horizons": settings.horizons,
+                "pool_sizes": settings.pool_sizes,
+                "run_length": run_length,
+                "delta": delta,
+                "n_targets": base.n_targets,
+            },
             ("calibration.csv", "noise.csv", "gaps.csv"),
             closed_forms,
         ),
-        Part("experiment 1", static, ("static.csv", "curves.csv"), sweep),
-        Part("experiment 2", (base, RUNS_A_TASK), ("running.csv", "means.csv"), runs),
-        Part("other settings", (settings.sensitivity, RUNS_A_TASK), ("sensitivity.csv",), varied),
+        Part("experiment 1", asdict(static), ("static.csv", "curves.csv"), sweep),
+        Part("experiment 2", asdict(base) | {"runs_a_task": RUNS_A_TASK}, ("running.csv", "means.csv"), runs),
+        Part(
+            "other settings",
+            asdict(settings.sensitivity) | {"runs_a_task": RUNS_A_TASK},
+            ("sensitivity.csv",),
+            varied,
+        ),
     ]
 
 
@@ -150,11 +172,13 @@ def _writer(**tables: Sequence[Any]) -> Callable[[Path], None]:
 
 def _ensure(folder: Path, manifest: dict[str, Any], part: Part) -> list[str]:
     """Make the part unless it is there, made with the same settings and unchanged since; returns what was made."""
-    made_by = [(name, version(name)) for name in COMPUTED_BY]
-    settings = _hash(repr((REVISION, made_by, part.settings)).encode())
+    made_with = {
+        "settings": json.loads(json.dumps(part.settings)),  # as it will be read: lists for tuples
+        "versions": {name: version(name) for name in COMPUTED_BY} | {"revision": REVISION},
+    }
     old = _entry_files(manifest, part.name)
     with _files(f"read {folder}"):
-        if old == _digests(folder, part) and manifest[part.name].get("settings") == settings:
+        if old == _digests(folder, part) and {**made_with, "files": old} == manifest[part.name]:
             return []
     # Into a folder of its own first: an interrupted part leaves nothing that looks finished. Nor is a report left, or
     # a figure, that belongs to other tables than those beside it.
@@ -174,7 +198,7 @@ def _ensure(folder: Path, manifest: dict[str, Any], part: Part) -> list[str]:
                 (folder / name).unlink(missing_ok=True)
             for name in part.files:
                 (made / name).replace(folder / name)
-            manifest[part.name] = {"settings": settings, "files": new}
+            manifest[part.name] = {**made_with, "files": new}
             _write_whole(folder / MANIFEST, json.dumps(manifest, indent=1) + "\n")
     return [part.name]
 
@@ -210,6 +234,12 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         if isinstance(manifest, dict):
             return manifest
     return {}  # none yet, or a broken one: everything is made again
+
+
+def _is_full(manifest: dict[str, Any]) -> bool:
+    """Whether the folder holds a reproduction with the paper's numbers of runs, or a part of one."""
+    asked = manifest.get(ASKED)
+    return isinstance(asked, dict) and asked.get("quick") is False
 
 
 def _digests(folder: Path, part: Part) -> dict[str, str | None]:

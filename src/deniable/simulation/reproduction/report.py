@@ -1,11 +1,12 @@
 """REPORT.md: the paper's claims one by one, each with what was found. All figures come from the tables."""
 
 import textwrap
+from importlib.metadata import version
 
 from deniable.simulation.reproduction.claim import Claim, errors_off, plus_minus
 from deniable.simulation.reproduction.dynamic_claims import dynamic_claims
 from deniable.simulation.reproduction.static_claims import static_claims
-from deniable.simulation.reproduction.tables import Tables
+from deniable.simulation.reproduction.tables import Settings, Tables
 
 
 def claims(tables: Tables) -> list[Claim]:
@@ -18,8 +19,9 @@ def report(tables: Tables, found: list[Claim]) -> str:
     base, sweep = tables.settings.dynamic, tables.settings.static
     parts = [
         "# The paper's experiments, reproduced",
+        f"Made by `{command(tables.settings)}`, deniable {version('deniable')}, seed {base.seed}.",
         _wrapped(
-            "Made by `deniable reproduce`. The numbers behind every figure are in the CSV files of this folder. "
+            "The numbers behind every figure are in the CSV files of this folder. "
             "Mechanisms go by their ids: `tca` is the paper's mechanism, `rr:paper` randomized response as the "
             "paper's experiments calibrate it, `rr` the same with the better of the two calibrations that the paper "
             "proves, `race` is ours. All of them are calibrated to at most the same delta, except `greedy`, which "
@@ -69,6 +71,14 @@ def report(tables: Tables, found: list[Claim]) -> str:
         ),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def command(settings: Settings) -> str:
+    """What gives the same tables, but for the folder; settings of somebody's own are in manifest.json alone."""
+    quick, seed = settings.quick, settings.dynamic.seed
+    if settings != Settings.make(seed, quick=quick):
+        return "deniable.simulation.reproduction.reproduce"
+    return f"deniable reproduce{' --quick' if quick else ''} --seed {seed}"
 
 
 def _wrapped(text: str, indent: str = "") -> str:
