@@ -8,8 +8,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 CORE := $(VENV)/.core
 READY := $(VENV)/.ready
+COVERAGE := $(VENV)/coverage
 
-.PHONY: demo console test test-all lint docs screenshots clean
+.PHONY: demo console test test-all coverage lint dist docs screenshots clean
 
 demo: $(CORE)
 	$(BIN)/python examples/office_year.py
@@ -24,12 +25,27 @@ test: lint
 test-all: lint $(VENV)/.oracle
 	$(BIN)/pytest -n 2 -m "long or not long"
 
+# Line coverage of src; CONTRIBUTING.md says what counts.
+coverage: $(READY)
+	rm -rf $(COVERAGE)
+	$(BIN)/coverage run -m pytest -n 2
+	$(BIN)/coverage combine --quiet
+	rm -f $(COVERAGE)/data.*  # of processes that tests killed: unreadable, and `report` would try them again
+	$(BIN)/coverage report
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/deptry .
 	$(BIN)/mkdocs build --strict --quiet --site-dir $(VENV)/site
+
+# Wheel and sdist, into dist/.
+dist: $(READY)
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/twine check --strict dist/*
 
 docs: $(READY)
 	$(BIN)/mkdocs serve
