@@ -143,11 +143,11 @@ def main(runs: int = 200) -> None:
 
     section("What to look at next")
     console.print(
-        "make console                      the console in a browser: deniable serve --demo\n"
+        "make console                      the console in a browser\n"
         ".venv/bin/deniable audit --help   audit a stream of your own\n"
         "examples/office_year.py           change delta, and run it again\n"
         "examples/make_reports.py          make another year of reports\n"
-        "docs/explanation/race.md          how these audits were drawn, and why the guarantee holds"
+        "docs/explanation/race.md          how these audits were drawn, and the proof"
     )
 
 

@@ -1,10 +1,6 @@
 """The examples and the commands of the README run, and show what they promise to show."""
 
 import re
-import shlex
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -65,29 +61,3 @@ def test_the_example_files_are_those_of_the_recipe(tmp_path: Path) -> None:
     make(tmp_path)
     for name in ("reports.csv", "targets.txt"):
         assert (tmp_path / name).read_bytes() == (ROOT / "examples" / name).read_bytes()
-
-
-def commands(page: str) -> list[list[str]]:
-    """The words of every command in the `sh` blocks of a page that calls deniable."""
-    blocks = re.findall(r"^```sh\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
-    lines = "".join(blocks).replace("\\\n", " ").splitlines()
-    return [shlex.split(line, comments=True) for line in lines if "bin/deniable " in line]
-
-
-def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    shown = commands((ROOT / "README.md").read_text(encoding="utf-8"))
-    assert shown
-    for program, *arguments in shown:
-        assert program == ".venv/bin/deniable"
-        subprocess.run([sys.executable, "-m", "deniable", *arguments], cwd=tmp_path, check=True, capture_output=True)
-    assert {path.name for path in (tmp_path / "public").iterdir()} == {
-        "transcript.csv",
-        "guarantee.json",
-        "guarantee.txt",
-    }
-
-
-def test_commands_may_go_on_in_the_next_line() -> None:
-    page = "```sh\nmake demo\n.venv/bin/deniable audit 'a b' \\\n  --json  # why\n```\n```python\nbin/deniable x\n```\n"
-    assert commands(page) == [[".venv/bin/deniable", "audit", "a b", "--json"]]

@@ -1,0 +1,93 @@
+"""The tables of numbers in the documentation, computed again: each function gives the rows of the table that a comment
+`<!-- table: NAME -->` stands before, as printed. None stands for a cell of words.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+import deniable as dn
+from deniable.calibration import race_delta
+from deniable.simulation.experiments.dynamic import Dynamic, score
+
+Rows = list[Sequence[str | None]]
+
+
+def counter_errors() -> Rows:
+    counters: list[Any] = [make(0.1, 1000) for make in dn.counters.COUNTERS.values()]
+    return [*((None, None, f"{counter.max_error:.2f}", None, None) for counter in counters), (None,) * 5]
+
+
+def rounding_distances() -> Rows:
+    rows: Rows = []
+    for s in (1, 2, 4, 8, 16, 32):
+        k = np.arange(-12 * s, 12 * s + 1)
+        rounded = ndtr((0.5 - abs(k)) / s) - ndtr((-0.5 - abs(k)) / s)  # left tails: no cancellation near 1
+        discrete = np.exp(-(k**2) / (2 * (s**2 + 1 / 12)))
+        distance = abs(rounded - discrete / discrete.sum()).sum() / 2
+        rows.append((str(s), f"{distance * s**4 * 1e4:.3f}e-4"))
+    return rows
+
+
+def race_sharpness() -> Rows:
+    """With one rival, who is at K reports in every round until c* is audited, all that tells is when that is."""
+    rows: Rows = []
+    for K, rounds in ((2, 9), (3, 12), (4, 16)):
+        waits = np.arange(1, rounds + 1)
+        leak = ((1 + 2.0**-K) ** -waits - (1 + 2 * 2.0**-K) ** -waits).max()
+        rows.append((str(K), str(rounds), f"{leak / race_delta(2.0):.3f}"))
+    return rows
+
+
+def delta_in_words() -> Rows:
+    """Upper bounds, so rounded up."""
+    rows: Rows = []
+    for delta in ("0.01", "0.02", "0.05", "0.10", "0.20", "0.50"):
+        guarantee = dn.Race.calibrate(n_targets=2, delta=float(delta)).guarantee()
+        points = (_up(100 * guarantee.for_reports(k).advantage, 1) for k in (1, 2, 3, 5))
+        rows.append((delta, *points, _up(guarantee.likelihood_cap, 2)))
+    return rows
+
+
+def _up(bound: float, digits: int) -> str:
+    return f"{math.ceil(bound * 10**digits - 1e-6) / 10**digits:.{digits}f}"
+
+
+def experiment_2() -> Rows:
+    _, means = score(Dynamic(), workers=1)
+    by_id = {mean.mechanism: mean for mean in means}
+    rows: Rows = [("`greedy`", "0", "0", "0 %")]
+    for mechanism in (
+        "race",
+        "tca",
+        "counter:blt",
+        "counter:tree",
+        "counter:output_perturbation",
+        "rr",
+        "rr:paper",
+        "uniform",
+        "counter:input_perturbation",
+    ):
+        mean = by_id[mechanism]
+        rows.append(
+            (
+                f"`{mechanism}`",
+                f"{mean.deficit:.2f} ± {mean.deficit_error:.2f}",
+                f"{mean.normalized_deficit:.4f} ± {mean.normalized_deficit_error:.4f}",
+                f"{mean.missed:.1%}".replace("%", " %"),
+            )
+        )
+    return rows
+
+
+def forecast_deficits() -> Rows:
+    rows: Rows = []
+    for n_targets, delta in ((50, "0.10"), (50, "0.05"), (5, "0.10")):
+        rates = np.where(np.arange(n_targets) == 0, 1.0, 0.2)
+        streams = np.random.default_rng(0).poisson(rates, (200, 1000, n_targets))
+        races = (dn.Race.calibrate(n_targets, float(delta), weights=weights) for weights in (None, dn.forecast))
+        rows.append((str(n_targets), delta, *(f"{dn.simulate(race, streams).deficit.mean():.2f}" for race in races)))
+    return rows
