@@ -143,7 +143,7 @@ def main(runs: int = 200) -> None:
 
     section("What to look at next")
     console.print(
-        "make console                      the console in a browser\n"
+        "make console                      the console: deniable serve --demo\n"
         ".venv/bin/deniable audit --help   audit a stream of your own\n"
         "examples/office_year.py           change delta, and run it again\n"
         "examples/make_reports.py          make another year of reports\n"

@@ -49,6 +49,7 @@ def test_the_files_named_at_the_end_exist(shown: str) -> None:
     named = re.findall(r"^(?:examples|docs)/\S+", shown, re.MULTILINE)
     assert len(named) == 3
     assert all((ROOT / path).is_file() for path in named)
+    assert "deniable serve --demo\n" in shown
 
 
 def test_weeks_to_first_audit_stops_at_the_end_of_the_year() -> None:

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 
 from deniable.errors import DeniableError, elsewhere
 from deniable.programme import tables
+from deniable.programme.book import all_lines
 from deniable.programme.ledger import Programme
 from deniable.programme.locking import KeyChangedError
 from deniable.programme.store import Store, StoreError
@@ -50,7 +51,7 @@ class Record:
 def read_record(store: Store) -> Record:
     """All of it at one moment."""
     with store.reading() as connection:
-        lines = connection.execute(sa.select(tables.entries.c.line).order_by(tables.entries.c.number)).scalars().all()
+        lines = all_lines(connection)
         head = connection.execute(sa.select(tables.programme.c.head)).scalar_one()
     return Record(tuple(lines), head)
 
