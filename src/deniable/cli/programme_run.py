@@ -16,10 +16,11 @@ import typer
 from deniable.cli import programme_options as options
 from deniable.cli.options import Command
 from deniable.errors import DeniableError
+from deniable.programme.apart import check_apart
 from deniable.programme.keys import Key, KeyFile
 from deniable.programme.ledger import Clock, Programme
 from deniable.programme.status import Status
-from deniable.programme.store import StoreError
+from deniable.programme.store import Store, StoreError
 
 commands = typer.Typer(rich_markup_mode=None)
 
@@ -71,10 +72,16 @@ def run(
     def say(words: str, document: dict[str, Any]) -> None:
         print(json.dumps(document) if as_json else words, flush=True)
 
+    folder = None if publish is None else publish.absolute()
+    if folder is not None:
+        check_apart(folder, Store(database).file, _files(chosen))  # now, and not at the next full minute
     with _stopped_by_signals() as wait:
-        folder = None if publish is None else publish.absolute()
         service = Service(database, chosen, folder, options.now, wait, say, catch_up)
         service.once() if once else service.forever()
+
+
+def _files(key: Key) -> list[Path]:
+    return [key.path] if isinstance(key, KeyFile) else []
 
 
 @contextmanager
@@ -144,8 +151,7 @@ class Service:
         return self.folder is not None and (status.folder != self.folder or status.published < status.entries)
 
     def _publish(self, programme: Programme) -> None:
-        keys = [self.key.path] if isinstance(self.key, KeyFile) else []
-        folder = programme.publish(self.folder, keys=keys)
+        folder = programme.publish(self.folder, keys=_files(self.key))
         self.say(f"Published in {folder}.", {"published": programme.status().published, "folder": str(folder)})
 
     def _close_round(self, status: Status) -> None:
