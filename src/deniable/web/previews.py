@@ -10,9 +10,9 @@ from deniable.programme.importers import Batch
 from deniable.programme.ledger import Clock
 
 KEPT_FOR = timedelta(minutes=10)
-MOST_KEPT = 16
-"""One a person, each of up to 100,000 reports of at most 128 bytes: some 200 MB. Not by their size together: a refusal
-would then tell how much others have brought.
+MOST_KEPT = 50
+"""One a person, as many as a console serves; each of up to 100,000 reports of at most 128 bytes, so 640 MB at the very
+most. Not by their size together: a refusal would then tell how much others have brought.
 """
 
 
