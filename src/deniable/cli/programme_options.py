@@ -98,19 +98,24 @@ def key_of(database: str, file: Path | None, passphrase: bool, *, new: bool = Fa
         return KeyFile(Path(named))
     if given := os.environ.get(PASSPHRASE):
         return Passphrase(given)
-    name = database.removeprefix("sqlite:///")
-    if "://" in name:
+    beside = _key_beside(database)
+    if beside is None:
         raise DeniableError(
             "with this database the key must be named: --key FILE for a key file, or --passphrase to be asked for it"
         )
-    return KeyFile(Path(name).with_suffix(".key"))
+    return KeyFile(beside)
 
 
 def key_files(database: str) -> list[Path]:
     """Where the key is if it is a file that the environment or the database's name tells; for who needs no key."""
+    named = os.environ.get(KEY)
+    return [path for path in (Path(named) if named else None, _key_beside(database)) if path is not None]
+
+
+def _key_beside(database: str) -> Path | None:
+    """Where a key file is that nobody names; None where the database is not a file."""
     name = database.removeprefix("sqlite:///")
-    beside = [] if "://" in name else [Path(name).with_suffix(".key")]
-    return [*([Path(named)] if (named := os.environ.get(KEY)) else []), *beside]
+    return None if "://" in name else Path(name).with_suffix(".key")
 
 
 def passphrase_of(variable: str, prompt: str, *, new: bool) -> str:

@@ -13,7 +13,7 @@ from deniable.programme import tables
 from deniable.programme.receipts import check_source
 from deniable.web.accounts import marks, people
 from deniable.web.accounts.names import same_name
-from deniable.web.accounts.people import Person
+from deniable.web.accounts.people import Person, Role
 
 
 @dataclass(frozen=True)
@@ -25,18 +25,27 @@ class Hotline:
     """Whether somebody else than the console wrote its row; nobody brings it then."""
 
 
+BRINGERS: tuple[Role, ...] = ("importer", "auditor")
+
+
+def bringers(connection: sa.Connection, key: bytes) -> list[Person]:
+    """Who may be named to bring a hotline."""
+    everybody = [one for one in people.listed(connection, key) if one.has_joined and not one.altered]
+    return [one.person for one in everybody if not one.disabled and one.person.role in BRINGERS]
+
+
 def assign(connection: sa.Connection, key: bytes, name: str, person: str) -> tuple[str, str]:
     """Let this person, and nobody else, bring a hotline, which may be a new one; returns both names."""
     called = check_source(" ".join(name.split()))
-    bringer = people.known(connection, key, person)
-    if bringer.person.role not in ("importer", "auditor") or bringer.disabled:
-        raise DeniableError(f"{bringer.person.name} must be an importer or an auditor who may sign in")
+    bringer = people.known(connection, key, person).person
+    if bringer not in bringers(connection, key):
+        raise DeniableError(f"{bringer.name} must be an importer or an auditor who may sign in")
     known = [one.name for one in listed(connection, key)]
     called = next((one for one in known if same_name(one) == same_name(called)), called)
     connection.execute(sa.delete(tables.hotlines).where(tables.hotlines.c.name == called))
     row = marks.marked(key, tables.hotlines, {"name": called, "person": person})
     connection.execute(sa.insert(tables.hotlines), row)
-    return called, bringer.person.name
+    return called, bringer.name
 
 
 def listed(connection: sa.Connection, key: bytes) -> list[Hotline]:

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from deniable.errors import DeniableError
-from deniable.web.accounts import activity, hotlines, people
+from deniable.web.accounts import activity, hotlines
 from deniable.web.accounts.people import Person
 from deniable.web.pages.common import Running, go, refusal, told
 from deniable.web.rendering import render
@@ -60,8 +60,7 @@ def _page(request: Request, typed_name: str = "", error: str | None = None) -> R
     console = console_of(request)
     with console.store.reading() as connection:
         known = hotlines.listed(connection, console.key)
-        everybody = [one for one in people.listed(connection, console.key) if one.has_joined and not one.altered]
-    may_bring = [one.person for one in everybody if not one.disabled and one.person.role in ("importer", "auditor")]
+        may_bring = hotlines.bringers(connection, console.key)
     names = {person.id: person.name for person in may_bring}
     page = HotlinesPage(
         hotlines=tuple(Brought(one.name, names.get(one.person), one.altered) for one in known),
