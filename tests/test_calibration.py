@@ -15,12 +15,14 @@ from scipy.stats import expon, norm
 
 from deniable import calibration as cal
 from deniable.errors import DeniableError
+from deniable.rounding import as_written
 
 DELTAS = st.one_of(
     st.floats(1e-9, 1 - 1e-6),
     st.floats(-9, -0.31).map(lambda exponent: 10**exponent),
     st.floats(-6, -0.31).map(lambda exponent: 1 - 10**exponent),
 )
+TINY = Fraction(math.ulp(0.0))
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
 
 
@@ -201,7 +203,7 @@ class TestRace:
         assert cal.race_delta(rho) <= delta
         # A slightly larger rho is too much: 1e-12 relative in ln rho, or two steps of the float rho.
         larger = rho * math.exp(1e-12 * math.log(rho)) + 4 * math.ulp(rho)
-        assert exact_race_delta(larger) > Decimal(delta)
+        assert exact_race_delta(larger) > Decimal(as_written(delta))
 
     @given(st.one_of(st.floats(1, 3), st.floats(1, 1e9), st.floats(-15, 0).map(lambda e: 1 + 10**e)))
     def test_stated_delta_is_just_above_the_exact_one(self, rho: float) -> None:
@@ -297,7 +299,24 @@ class TestPersons:
 
     @given(st.floats(0, 1), st.floats(0, 1))
     def test_prior_advantage(self, delta: float, prior: float) -> None:
-        assert cal.prior_advantage(delta, prior) == min(prior, 1 - prior) * delta <= delta / 2
+        exact = min(Fraction(prior), 1 - Fraction(prior)) * Fraction(delta)
+        assert exact <= Fraction(cal.prior_advantage(delta, prior)) <= exact * (1 + Fraction(1, 2**52)) + TINY
+
+    def test_a_prior_advantage_to_nearest_would_be_too_low(self) -> None:
+        """Negative control."""
+        delta, prior = 0.1, 0.7
+        exact = (1 - Fraction(prior)) * Fraction(delta)
+        assert Fraction(min(prior, 1 - prior) * delta) < exact <= Fraction(cal.prior_advantage(delta, prior))
+
+    @given(st.floats(1, 1e3), st.integers(1, 300))
+    def test_powers_are_rounded_up(self, base: float, exponent: int) -> None:
+        exact, stated = Fraction(base) ** exponent, cal.power_above(base, exponent)
+        assert math.isinf(stated) or exact <= Fraction(stated) <= exact * (1 + Fraction(1, 2**51))
+
+    def test_powers_to_nearest_would_be_too_low(self) -> None:
+        """Negative control."""
+        bases = [1 + n / 100 for n in range(1, 100)]
+        assert sum(Fraction(base**3) < Fraction(base) ** 3 for base in bases) > 20
 
 
 def test_greedy_and_uniform() -> None:

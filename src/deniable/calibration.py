@@ -3,14 +3,16 @@
 delta is the largest total variation distance between the transcripts of two adjacent report streams (`def:DP`
 with epsilon = 0, `app:prop:tv-char`); the adversary's advantage is at most half of it (`thm:advantage`).
 
-Rounding is always to the safe side, by a few units in the last place. A function that states a delta
-(`*_delta`) returns an upper bound of the exact value; a function that calibrates to a delta returns a
-parameter whose stated delta is not above the one asked for, so `race_delta(race_rho(d)) <= d` holds in
-floating point as well as exactly.
+Rounding is always to the safe side. A function that states a delta (`*_delta`), an advantage or a likelihood
+cap returns an upper bound of the exact value, a few units in the last place above it at most; a function that
+calibrates to a delta returns a parameter whose stated delta is not above the one asked for, neither the float
+nor the decimal that was written: `race_delta(race_rho(0.1))` is at most 1/10, where the float 0.1 is more.
 """
 
 import math
+import sys
 from collections.abc import Callable
+from decimal import MAX_EMAX, ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -19,11 +21,13 @@ from scipy.special import erfinv
 
 from deniable.arrays import FloatArray
 from deniable.errors import DeniableError, check_delta, check_positive, check_probability, check_whole
+from deniable.rounding import as_written, float_above
 
 _ULP = 2.0**-52
 # Relative room for the rounding of the few operations in a formula, and of the argument it is evaluated at.
 _STATED = 64 * _ULP
 _ARGUMENT = 4 * _ULP
+_UPWARDS = Context(prec=60, rounding=ROUND_CEILING, Emax=MAX_EMAX, traps=[])
 
 
 # Counter auditing
@@ -70,6 +74,7 @@ def gaussian_sigma(delta: float, sensitivity: float) -> float:
     >>> round(gaussian_sigma(0.1, sensitivity(1000)), 4)
     7.1897
     """
+    delta = _asked(delta)
     sigma = check_positive("sensitivity", sensitivity) / (2 * kappa(delta))
     sigma = _stepped(sigma, math.inf, lambda s: gaussian_delta(s, sensitivity), delta)
     return sigma * (1 + _ARGUMENT)  # so that it also holds for who goes by the rounded ratio mu = M_T / sigma
@@ -84,6 +89,8 @@ def gaussian_delta(sigma: float, sensitivity: float) -> float:
     if not 0 <= sensitivity < math.inf:
         raise DeniableError(f"sensitivity must be a finite number of at least 0, got {sensitivity}")
     x = (1 + _ARGUMENT) * sensitivity / (2 * math.sqrt(2) * check_positive("sigma", sigma))
+    if sensitivity > 0:
+        x = math.nextafter(x, math.inf)  # it may have underflowed
     return _stated(math.erf(x), math.erfc(x))
 
 
@@ -114,8 +121,8 @@ def rr_p_rand_horizon(delta: float, horizon: int) -> float:
     >>> round(rr_p_rand_horizon(0.1, horizon=1000), 6)
     0.999895
     """
-    T = check_whole("horizon", horizon, least=1)
-    p = math.exp(math.log1p(-check_delta(delta)) / T)
+    T, delta = check_whole("horizon", horizon, least=1), _asked(delta)
+    p = math.exp(math.log1p(-delta) / T)
     return _stepped(p, 1, lambda p: _rr_delta_horizon(p, T), delta)
 
 
@@ -125,8 +132,8 @@ def rr_p_rand_horizon_free(delta: float, n_targets: int) -> float:
     >>> round(rr_p_rand_horizon_free(0.1, n_targets=50), 6)
     0.998004
     """
-    C = check_whole("n_targets", n_targets, least=1)
-    return _stepped(C / (C + check_delta(delta)), 1, lambda p: rr_delta(p, C), delta)
+    C, delta = check_whole("n_targets", n_targets, least=1), _asked(delta)
+    return _stepped(C / (C + delta), 1, lambda p: rr_delta(p, C), delta)
 
 
 def rr_p_rand(delta: float, n_targets: int, horizon: int | None = None) -> float:
@@ -161,9 +168,7 @@ def rr_likelihood_cap(p_rand: float, n_targets: int) -> float:
     """
     p = check_probability("p_rand", p_rand)
     C = check_whole("n_targets", n_targets, least=1)
-    if p == 1:
-        return 1.0
-    return (1 + _STATED) * (1 + C * (1 - p) / p) if p > 0 else math.inf
+    return float_above(1 + C * (1 / Fraction(p) - 1)) if p > 0 else math.inf
 
 
 # Greedy and uniform
@@ -210,6 +215,7 @@ def race_rho(delta: float) -> float:
     # Below this, the numbers just above 1 are too far apart.
     if check_delta(delta) < 1e-15:
         raise DeniableError(f"delta must be at least 1e-15 for race, got {delta}")
+    delta = _asked(delta)
     return _stepped(1 + math.expm1(_race_epsilon(delta)), 1, race_delta, delta)
 
 
@@ -235,7 +241,8 @@ def group_privacy(epsilon: float, delta: float, reports: int) -> tuple[float, fl
     # log-domain, because e**(k epsilon) overflows long before the bound is worth stating.
     log_sum = (k - 1) * epsilon + math.log(math.expm1(-k * epsilon) / math.expm1(-epsilon))
     log_delta = min(0.0, log_sum + math.log(delta))
-    return product_above(k, epsilon), min(1.0, math.exp(log_delta) * (1 + 64 * _STATED))
+    above = math.nextafter(math.exp(log_delta) * (1 + 64 * _STATED), 1)
+    return product_above(k, epsilon), min(1.0, above)
 
 
 def delta_for_person(advantage: float, max_reports: int) -> float:
@@ -247,9 +254,7 @@ def delta_for_person(advantage: float, max_reports: int) -> float:
     0.075
     """
     k = check_whole("max_reports", max_reports, least=1)
-    total = 2 * _check_advantage(advantage)
-    delta = total / k
-    return delta if Fraction(delta) * k <= Fraction(total) else math.nextafter(delta, 0)
+    return -float_above(-2 * Fraction(_asked_advantage(advantage)) / k)
 
 
 def gaussian_delta_for_person(advantage: float, max_reports: int) -> float:
@@ -262,7 +267,7 @@ def gaussian_delta_for_person(advantage: float, max_reports: int) -> float:
     0.1073
     """
     k = check_whole("max_reports", max_reports, least=1)
-    total = 2 * _check_advantage(advantage)
+    total = 2 * _asked_advantage(advantage)
     x = float(erfinv(total)) / k  # kappa_delta / sqrt 2
     x = _stepped(x, 0, lambda x: gaussian_delta(1, k * 2 * math.sqrt(2) * x), total)
     return (1 - _STATED) * math.erf(x)
@@ -277,7 +282,7 @@ def race_delta_for_person(advantage: float, max_reports: int) -> float:
     0.1087
     """
     k = check_whole("max_reports", max_reports, least=1)
-    total = 2 * _check_advantage(advantage)
+    total = 2 * _asked_advantage(advantage)
     rho = 1 + math.expm1(_race_epsilon(total) / k)
     rho = _stepped(rho, 1, lambda rho: race_delta(power_above(rho, k)), total)
     if rho == 1:
@@ -287,13 +292,13 @@ def race_delta_for_person(advantage: float, max_reports: int) -> float:
 
 def prior_advantage(delta: float, prior: float) -> float:
     """min(pi, 1 - pi) delta, the most that watching adds to the success of a guess made with prior pi
-    (`thm:advantage`).
+    (`thm:advantage`), rounded up.
 
     >>> prior_advantage(0.1, prior=0.5)
     0.05
     """
-    pi = check_probability("prior", prior)
-    return min(pi, 1 - pi) * check_probability("delta", delta)
+    pi = Fraction(check_probability("prior", prior))
+    return float_above(min(pi, 1 - pi) * Fraction(check_probability("delta", delta)))
 
 
 def product_above(times: int, value: float) -> float:
@@ -302,29 +307,34 @@ def product_above(times: int, value: float) -> float:
     >>> product_above(2, 0.1)
     0.2
     """
-    product = times * value
-    exact = math.isinf(product) or Fraction(product) >= times * Fraction(value)
-    return float(product) if exact else math.nextafter(product, math.inf)
+    return float_above(times * Fraction(value))
 
 
 def power_above(base: float, exponent: int) -> float:
     """base**exponent for base >= 1, rounded up; inf where it overflows.
 
-    >>> 2.25 < power_above(1.5, 2) < 2.25 + 1e-14, power_above(10.0, 1000)
-    (True, inf)
+    >>> power_above(1.5, 2), power_above(10.0, 1000)
+    (2.25, inf)
     """
-    if base == 1 or exponent == 1:
+    if math.isinf(base):
         return base
-    try:
-        return base**exponent * (1 + _ARGUMENT)
-    except OverflowError:
-        return math.inf
+    power, square = Decimal(1), _UPWARDS.create_decimal(base)
+    while exponent:
+        if exponent & 1:
+            power = _UPWARDS.multiply(power, square)
+        square = _UPWARDS.multiply(square, square)
+        exponent >>= 1
+    return float_above(Fraction(power)) if power <= Decimal(sys.float_info.max) else math.inf
 
 
-def _check_advantage(advantage: float) -> float:
+def _asked(delta: float) -> float:
+    return as_written(check_delta(delta))
+
+
+def _asked_advantage(advantage: float) -> float:
     if not 0 < advantage < 0.5:
         raise DeniableError(f"advantage must be in (0, 1/2), got {advantage}")
-    return float(advantage)
+    return as_written(advantage)
 
 
 def _stated(delta: float, rest: float) -> float:
@@ -333,7 +343,7 @@ def _stated(delta: float, rest: float) -> float:
     Close to 1 the complement is the accurate one.
     """
     if delta < 0.5:
-        return delta * (1 + _STATED)
+        return math.nextafter(delta * (1 + _STATED), 1) if delta else 0.0
     rest *= 1 - _STATED
     above = 1 - rest
     # 1 - above is exact here, so this rounds towards 1 and not just to nearest.

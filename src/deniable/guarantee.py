@@ -1,143 +1,17 @@
-"""What a mechanism promises, and what that means for the person who files a report.
-
-A *curve* bounds every test an adversary can make on the transcript: the highest true-positive rate (TPR: how
-often the test says "filed" when the report was) at each false-positive rate (FPR: how often it says so when
-it was not). `eq:prior-free` is the plainest curve, TPR <= FPR + delta.
-"""
+"""What a mechanism promises, and what that means for the person who files a report."""
 
 import math
 from dataclasses import asdict, dataclass, replace
-from decimal import ROUND_UP, Context, Decimal
+from fractions import Fraction
 from typing import Any, overload
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr, ndtri
 
 from deniable.arrays import FloatArray
-from deniable.calibration import gaussian_delta, group_privacy, power_above, prior_advantage, race_delta
-from deniable.errors import DeniableError, check_probability, check_whole
-
-
-@dataclass(frozen=True)
-class TotalVariation:
-    """TPR <= min(1, FPR + delta, likelihood_cap * FPR): (0, delta)-DP (`def:DP`, `app:prop:tv-char`), and a
-    cap if there is one.
-
-    Where the cap binds, the largest TPR - FPR on the curve can be below delta.
-    """
-
-    delta: float
-    likelihood_cap: float = math.inf
-
-    def __post_init__(self) -> None:
-        check_probability("delta", self.delta)
-        if not self.likelihood_cap >= 1:
-            raise DeniableError(f"likelihood_cap must be at least 1, got {self.likelihood_cap}")
-
-    def tradeoff(self, fpr: FloatArray) -> FloatArray:
-        tpr = np.minimum(1.0, fpr + self.delta)
-        return tpr if math.isinf(self.likelihood_cap) else np.minimum(tpr, self.likelihood_cap * fpr)
-
-    def delta_at(self, epsilon: float) -> tuple[float, float]:
-        """Accusing, exonerating; see `Guarantee.delta_at`. At the corners of the curve, which is made of lines."""
-        # The TPR is 1 from this FPR on; before it, the curve rises at least as fast as the FPR.
-        exonerating = min(self.delta, 1 - 1 / self.likelihood_cap)
-        if math.isinf(self.likelihood_cap):
-            return self.delta, exonerating
-        if epsilon >= math.log(self.likelihood_cap):
-            return 0.0, exonerating
-        # Up to this FPR the cap binds, and the curve rises faster than exp(epsilon) * FPR.
-        corner = min(self.delta / (self.likelihood_cap - 1), 1 / self.likelihood_cap)
-        return (self.likelihood_cap - math.exp(epsilon)) * corner, exonerating
-
-    def for_reports(self, reports: int) -> "TotalVariation":
-        _, delta = group_privacy(0, self.delta, reports)  # `app:lem:group_privacy_reports`
-        return TotalVariation(delta, power_above(self.likelihood_cap, reports))
-
-
-@dataclass(frozen=True)
-class Gaussian:
-    """TPR <= Phi(Phi^-1(FPR) + mu), the curve of a Gaussian counter with mu = M_T / sigma = 2 kappa_delta
-    (`app:lem:tv-shifted`).
-    """
-
-    mu: float
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.mu < math.inf:
-            raise DeniableError(f"mu must be a finite number of at least 0, got {self.mu}")
-
-    @property
-    def delta(self) -> float:
-        """2 Phi(mu / 2) - 1, rounded up."""
-        return gaussian_delta(1, self.mu)
-
-    @property
-    def likelihood_cap(self) -> float:
-        return math.inf
-
-    def tradeoff(self, fpr: FloatArray) -> FloatArray:
-        return np.asarray(ndtr(ndtri(fpr) + self.mu), dtype=np.float64)
-
-    def delta_at(self, epsilon: float) -> tuple[float, float]:
-        """Accusing, exonerating; see `Guarantee.delta_at`. The same (Balle and Wang 2018, theorem 8)."""
-        if self.mu == 0:
-            return 0.0, 0.0
-        middle = epsilon / self.mu
-        delta = ndtr(self.mu / 2 - middle) - math.exp(epsilon + log_ndtr(-self.mu / 2 - middle))
-        return float(delta), float(delta)
-
-    def for_reports(self, reports: int) -> "Gaussian":
-        return Gaussian(reports * self.mu)
-
-
-@dataclass(frozen=True)
-class Exponential:
-    """TPR <= 1 - (1 - FPR)**rho, the curve of race; no transcript is more than rho times as likely with a
-    report.
-
-    An infinite rho promises nothing.
-    """
-
-    rho: float
-
-    def __post_init__(self) -> None:
-        if not self.rho >= 1:
-            raise DeniableError(f"rho must be at least 1, got {self.rho}")
-
-    @property
-    def delta(self) -> float:
-        """The total variation distance of Exp(1) and Exp(rho), rounded up."""
-        return race_delta(self.rho)
-
-    @property
-    def likelihood_cap(self) -> float:
-        return self.rho
-
-    def tradeoff(self, fpr: FloatArray) -> FloatArray:
-        if math.isinf(self.rho):
-            return np.ones_like(fpr)
-        with np.errstate(divide="ignore"):  # log1p(-1) = -inf gives a TPR of 1
-            return -np.expm1(self.rho * np.log1p(-fpr))
-
-    def delta_at(self, epsilon: float) -> tuple[float, float]:
-        """Accusing, exonerating; see `Guarantee.delta_at`. Where the derivative by y = 1 - FPR is 0."""
-        if self.rho == 1 or math.isinf(self.rho):
-            return (0.0, 0.0) if self.rho == 1 else (1.0, 1.0)
-        power = math.log(self.rho)
-        # The largest y - exp(epsilon) * y**rho, at y = (exp(epsilon) * rho)**(-1/(rho-1)).
-        exonerating = math.exp(-(epsilon + power) / (self.rho - 1)) * (1 - 1 / self.rho)
-        if epsilon >= power:
-            return 0.0, exonerating
-        # The largest 1 - y**rho - exp(epsilon) * (1 - y), at y = (exp(epsilon) / rho)**(1/(rho-1)).
-        y = math.exp((epsilon - power) / (self.rho - 1))
-        return 1 - y**self.rho - math.exp(epsilon) * (1 - y), exonerating
-
-    def for_reports(self, reports: int) -> "Exponential":
-        return Exponential(power_above(self.rho, reports))
-
-
-Curve = TotalVariation | Gaussian | Exponential
+from deniable.calibration import prior_advantage, product_above
+from deniable.curves import Curve, Exponential, Gaussian, TotalVariation
+from deniable.errors import DeniableError, check_whole
+from deniable.rounding import rounded_up
 
 
 @dataclass(frozen=True)
@@ -145,11 +19,12 @@ class Guarantee:
     """What the transcript reveals, at most, about whether `reports` reports of one person were filed.
 
     It holds for every adversary who knows the mechanism and all other reports, at every moment (`rem:prefix`)
-    of the first `horizon` rounds, or of all rounds where `horizon` is None.
+    of the first `horizon` rounds, or of all rounds where `horizon` is None. An adversary who does not know the
+    other reports, but knows that exactly one of two people filed, can gain more: see `between_two`.
 
-    >>> promise = Guarantee(TotalVariation(delta=0.1))
-    >>> promise.advantage, promise.for_reports(2).delta, promise.tradeoff(0.5)
-    (0.05, 0.2, 0.6)
+    >>> promise = Guarantee(TotalVariation(delta=0.125))
+    >>> promise.advantage, promise.for_reports(2).delta, promise.between_two().advantage, promise.tradeoff(0.5)
+    (0.0625, 0.25, 0.125, 0.625)
     """
 
     curve: Curve
@@ -171,15 +46,15 @@ class Guarantee:
         """Half of delta: what watching adds, at most, to the chance of a right guess, whatever the prior
         (`thm:advantage`).
         """
-        return self.delta / 2
+        return self.advantage_at(0.5)
 
     @property
     def likelihood_cap(self) -> float:
         """P[transcript | filed] <= likelihood_cap * P[transcript | not filed], everything else equal; inf if
         there is no cap.
 
-        It compares "filed" with "not filed". It does not bound the odds between two people one of whom filed,
-        about different targets: those streams differ by a moved report, not by one report.
+        It compares "filed" with "not filed". It does not bound the odds between two people one of whom filed:
+        see `between_two`.
         """
         return self.curve.likelihood_cap
 
@@ -188,7 +63,7 @@ class Guarantee:
     @overload
     def tradeoff(self, fpr: FloatArray) -> FloatArray: ...
     def tradeoff(self, fpr: float | FloatArray) -> float | FloatArray:
-        """The highest TPR of any test with this FPR, up to rounding; an array gives an array of its shape."""
+        """The highest TPR of any test with this FPR, an upper bound; an array gives an array of its shape."""
         rates = np.asarray(fpr, dtype=np.float64)
         if not np.all((rates >= 0) & (rates <= 1)):
             raise DeniableError("fpr must be in [0, 1]")
@@ -196,7 +71,7 @@ class Guarantee:
         return tpr if rates.ndim else float(tpr)
 
     def delta_at(self, epsilon: float, *, accusing: bool = False) -> float:
-        """The delta of (epsilon, delta)-DP that follows from the trade-off curve, up to rounding; epsilon >= 0.
+        """The delta of (epsilon, delta)-DP that follows from the trade-off curve, an upper bound; epsilon >= 0.
 
         P[S | one] <= exp(epsilon) * P[S | other] + delta for every set S of transcripts, in both directions. With
         `accusing` only where "one" is "filed" and "other" is "not filed": the direction in which the likelihood cap
@@ -224,6 +99,19 @@ class Guarantee:
                 f"for_reports must be asked of the guarantee for 1 report, this one speaks of {self.reports}"
             )
         return replace(self, curve=self.curve.for_reports(k), reports=k)
+
+    def between_two(self) -> "Guarantee":
+        """The guarantee against an adversary who is sure that exactly one of two people filed.
+
+        What it bounds is how well they can tell which of the two it was: twice delta, at most 1, and so an advantage
+        of up to delta in place of half of it; no likelihood cap. Each of the two files up to `reports` reports.
+
+        Proof: with P, Q and N the transcripts if the one filed, the other, and neither, TV(P, Q) <= TV(P, N) +
+        TV(N, Q) <= 2 delta. No cap: exonerating the one accuses the other, and a transcript can exonerate without
+        limit. If both would have filed about the same target in the same round, P = Q, and nothing shows which it
+        was. (docs/explanation/two-people.md)
+        """
+        return replace(self, curve=TotalVariation(min(1.0, product_above(2, self.delta))))
 
     def advantage_at(self, prior: float) -> float:
         """min(prior, 1 - prior) * delta: the same as `advantage`, for an adversary who starts from this prior
@@ -254,6 +142,7 @@ class Guarantee:
             "delta": self.delta,
             "advantage": self.advantage,
             "likelihood_cap": _finite(self.likelihood_cap),
+            "between_two": {"delta": self.between_two().delta, "advantage": self.between_two().advantage},
             "horizon": self.horizon,
             "reports": self.reports,
             "curve": {"kind": kind} | {name: _finite(value) for name, value in asdict(self.curve).items()},
@@ -268,12 +157,9 @@ class Guarantee:
             f"most {points(self.delta)}, whatever they believed before."
         )
         odds = (
-            f"Besides, no sequence of audits is more than {_rounded_up(self.likelihood_cap)} times as likely "
+            f"Besides, no sequence of audits is more than {rounded_up(self.likelihood_cap)} times as likely "
             f"if {filed} as it would be if you had not, everything else equal, so watching multiplies the "
-            "odds of that suspicion by at most this factor. This second limit compares filing with not "
-            "filing and does not hold between two people: for someone who is sure that exactly one of two "
-            "people filed, about two different targets, the audits may shift the odds between those two by "
-            "more, without a fixed limit."
+            "odds of that suspicion by at most this factor."
             if self.likelihood_cap <= _WORTH_SAYING
             else ""
         )
@@ -288,7 +174,24 @@ class Guarantee:
             if one
             else f"It is a promise about {self.reports} reports by one person, whatever targets they concern."
         )
-        return [sentence for sentence in (guess, odds, duration, scope) if sentence]
+        return [sentence for sentence in (guess, odds, self._two_people(bool(odds)), duration, scope) if sentence]
+
+    def _two_people(self, capped: bool) -> str:
+        neither = "Neither limit holds" if capped else "This limit does not hold"
+        each, alike = "", "target in the same round"
+        if self.reports > 1:
+            each, alike = f", with up to {self.reports} reports each", "targets in the same rounds"
+        pair = self.between_two()
+        gain = (
+            "the audits may tell them which of the two it was, and nothing is promised about that."
+            if pair.delta == 1
+            else f"watching improves their chance of guessing which of the two it was by at most {points(pair.delta)}, "
+            "and the odds between the two may shift without a fixed limit."
+        )
+        return (
+            f"{neither} between two people: if someone is sure that exactly one of two people filed{each}, {gain} If "
+            f"both would have reported the same {alike}, the audits show nothing about which of them it was."
+        )
 
 
 _INDEPENDENT = (
@@ -315,7 +218,7 @@ def _more_reports(grouped: Guarantee) -> str:
     if _promises_nothing(grouped.curve):
         return f"If you file {grouped.reports} reports, it promises nothing about them taken together."
     factor = grouped.likelihood_cap
-    capped = f", and the factor at most {_rounded_up(factor)}" if factor <= _WORTH_SAYING else ""
+    capped = f", and the factor at most {rounded_up(factor)}" if factor <= _WORTH_SAYING else ""
     return (
         f"If you file more, the limit for them taken together is higher: for {grouped.reports} reports the "
         f"improvement is at most {points(grouped.delta)}{capped}."
@@ -324,23 +227,16 @@ def _more_reports(grouped: Guarantee) -> str:
 
 def points(delta: float) -> str:
     """What watching adds to the chance of a right guess, at most: half of delta, rounded up."""
-    return f"{_rounded_up(delta, scale=50)} points in 100"
+    return f"{rounded_up(delta, 50)} points in 100"
 
 
 def points_above_half(delta: float) -> str:
     """How often, in 100, somebody is right at most who would be right 50 times without watching.
 
-    >>> points_above_half(0.1), points_above_half(0.0667)
-    ('55', '53.34')
+    >>> points_above_half(0.125), points_above_half(0.0667)
+    ('56.25', '53.34')
     """
-    return f"{50 + Decimal(_rounded_up(delta, scale=50)):f}"
-
-
-def _rounded_up(value: float, scale: int = 1) -> str:
-    """The product to three digits, rounded up, as a person would write it."""
-    figure = Context(prec=12).create_decimal(value) * scale  # 0.1 + 2e-17 is 0.1 to a reader, not 0.101
-    digits = Decimal(1).scaleb(figure.adjusted() - 2)
-    return f"{figure.quantize(min(digits, Decimal(1)), rounding=ROUND_UP).normalize():,f}"
+    return rounded_up(1 + Fraction(delta), 50, digits=4)
 
 
 def _rounds(horizon: int) -> str:

@@ -15,7 +15,7 @@ from deniable.counters.toeplitz import (
     squared_sensitivity,
     toeplitz,
 )
-from deniable.guarantee import Gaussian
+from deniable.curves import Gaussian
 from deniable.testing import ZeroNoise
 
 

@@ -14,7 +14,8 @@ from deniable.calibration import (
     rr_p_rand_horizon_free,
     sensitivity,
 )
-from deniable.guarantee import Exponential, Gaussian, Guarantee
+from deniable.curves import Exponential, Gaussian
+from deniable.guarantee import Guarantee
 from deniable.utility import race_static_error, rr_error_interval, uniform_error
 
 # `app:tab:calibrated_noise_scales`: L, delta, sigma, p_rand, as printed.

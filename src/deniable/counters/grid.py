@@ -18,9 +18,11 @@ import numpy as np
 
 from deniable.arrays import BoolArray, ExactArray, FloatArray, IntArray
 from deniable.calibration import kappa
+from deniable.curves import Gaussian
 from deniable.errors import DeniableError, check_delta, check_whole
-from deniable.guarantee import Gaussian, Guarantee
+from deniable.guarantee import Guarantee
 from deniable.noise import Noise
+from deniable.rounding import as_written
 
 S = TypeVar("S")
 
@@ -104,7 +106,7 @@ def calibrated_variance(delta: float, squared_sensitivity: int) -> int:
     """The least `variance` of a (0, delta)-DP counter with this sensitivity (`eq:def_variance`)."""
     if check_delta(delta) < LEAST_DELTA:
         raise DeniableError(f"delta must be at least {LEAST_DELTA} for a counter, got {delta}")
-    least = Fraction(squared_sensitivity) / (4 * Fraction(kappa(delta)) ** 2)
+    least = Fraction(squared_sensitivity) / (4 * Fraction(kappa(as_written(delta))) ** 2)
     return math.ceil(least * (1 + Fraction(SAFETY)))
 
 

@@ -7,6 +7,7 @@ from deniable.guarantee import Guarantee
 from deniable.noise import Noise
 
 S = TypeVar("S")
+S_contra = TypeVar("S_contra", contravariant=True)
 
 
 @runtime_checkable
@@ -37,3 +38,11 @@ class Counter(Protocol[S]):
 
     def restart(self, state: S, audited: BoolArray) -> S:
         """Replace the instances marked in `audited`, (B, C), by fresh ones; nothing of their past remains."""
+
+
+@runtime_checkable
+class CountKeeper(Protocol[S_contra]):
+    """A counter whose state holds the true counts."""
+
+    def active_counts(self, state: S_contra) -> IntArray:
+        """The reports of every instance since its restart, (B, C). Secret."""

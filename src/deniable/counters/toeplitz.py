@@ -75,6 +75,9 @@ class ToeplitzCounter(GaussianCounter):
         challengers = leader != np.arange(reports.shape[1])
         return conditional_error_bound(gaps[challengers].reshape(len(gaps), -1), self.sigma)
 
+    def active_counts(self, state: ToeplitzState) -> IntArray:
+        return np.asarray(state.reports.sum(axis=0), dtype=np.int64)
+
     def restart(self, state: ToeplitzState, audited: BoolArray) -> ToeplitzState:
         return trimmed(forget(state, audited))
 

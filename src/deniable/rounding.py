@@ -1,0 +1,70 @@
+"""Rounding to the safe side: what is stated is never less than the exact value.
+
+A float is a fraction whose denominator is a power of two. Everything here treats it as that exact number and works in
+fractions, so no step rounds on the way.
+"""
+
+import math
+from fractions import Fraction
+
+
+def rounded_up(value: float | Fraction, scale: int = 1, *, digits: int = 3, places: int | None = None) -> str:
+    """`scale * value` as a decimal that is not less, for people to read; for values of at least 0.
+
+    With so many `places` after the point, or else with so many digits (and all digits before the point), in which case
+    zeros at the end are left out.
+
+    The proof: the product is an exact fraction, `units` is the least whole number not below it times 10**places, and
+    the text is exactly units / 10**places.
+
+    So 0.1, whose float is 0.1000000000000000055…, comes out as 0.101. A delta that an office asked for does not: what
+    is calibrated to it has a delta that is not above the *decimal* (see `as_written`), and it is that delta that is
+    stated.
+
+    >>> rounded_up(0.0667, 50), rounded_up(Fraction(1, 10)), rounded_up(0.1), rounded_up(1234.5)
+    ('3.34', '0.1', '0.101', '1,235')
+    >>> rounded_up(Fraction(1, 20), 100, places=1)
+    '5.0'
+    """
+    exact = Fraction(value) * scale
+    given = places is not None
+    if places is None:
+        places = _places(exact, digits)
+    units = math.ceil(exact * 10**places)
+    whole, rest = divmod(units, 10**places)
+    decimals = f"{rest:0{places}}" if places else ""
+    if not given:
+        decimals = decimals.rstrip("0")
+    return f"{whole:,}.{decimals}" if decimals else f"{whole:,}"
+
+
+def as_written(value: float) -> float:
+    """The largest float that is not above the number as it was written: for 0.1 the one below the float 0.1.
+
+    What was written is taken to be the shortest decimal that the float stands for. A bound that is not above the
+    result is not above the decimal, so it may be stated as the decimal.
+
+    >>> as_written(0.1) < Fraction(1, 10) < 0.1, as_written(0.3)
+    (True, 0.3)
+    """
+    return -float_above(-Fraction(repr(float(value))))
+
+
+def float_above(exact: Fraction) -> float:
+    """The least float that is not below the exact value; inf beyond the largest one.
+
+    >>> float_above(Fraction(1, 10)), float_above(Fraction(3, 10)), float_above(Fraction(10) ** 400)
+    (0.1, 0.30000000000000004, inf)
+    """
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        return math.inf
+    return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
+
+
+def _places(exact: Fraction, digits: int) -> int:
+    """Decimal places that show at least so many digits; none for 0."""
+    if exact >= 1:
+        return max(0, digits - len(str(math.floor(exact))))
+    return digits - 1 + len(str(math.floor(1 / exact))) if exact else 0
