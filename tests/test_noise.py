@@ -1,12 +1,13 @@
 import ast
 import copy
+import itertools
 import math
 import os
 import pickle
 import subprocess
 import sys
-from collections import defaultdict
-from collections.abc import Callable, Hashable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable
 from fractions import Fraction
 from hashlib import shake_256
 from pathlib import Path
@@ -114,7 +115,41 @@ def test_bytes_are_the_documented_expansion_of_the_seed() -> None:
     assert bytes(noise.below(256) for _ in range(size)) == expected
 
 
-# Exact checks: follow every value that `below` can return, and add up the probabilities.
+# Exact checks: follow every byte that `below` can take, then every value that it can return, and add up the
+# probabilities.
+
+
+@pytest.mark.parametrize("numbers", [range(1, 257), (257, 300, 4097, 65535)], ids=["one byte", "two bytes"])
+def test_below_gives_each_number_the_same_probability(numbers: Iterable[int]) -> None:
+    for n in numbers:
+        size = ((n - 1).bit_length() + 7) // 8
+        times = Counter(GivenBytes(value.to_bytes(size, "big")).below(n) for value in range(256**size))
+        refused = times.pop(-1, 0)
+        assert set(times) == set(range(n))
+        assert len(set(times.values())) == 1
+        assert refused <= 256**size // 2
+
+
+def test_below_takes_again_when_it_refuses() -> None:
+    assert GivenBytes(bytes([6 << 5, 7 << 5, 4 << 5])).below(6) == 4
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4])
+def test_a_race_finds_every_point_for_all_small_weights(width: int) -> None:
+    growth = Same(np.ones((1, width), dtype=object))
+    for weights in itertools.product(range(4), repeat=width):
+        if any(weights):
+            shares = [c for c, weight in enumerate(weights) for _ in range(weight)]
+            row = np.array([weights])
+            assert [int(AtAPoint(point).race(growth, row, row)[0]) for point in range(len(shares))] == shares
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 5])
+def test_a_choice_finds_every_point_for_all_masks(width: int) -> None:
+    for mask in itertools.product([False, True], repeat=width):
+        eligible = np.flatnonzero(mask).tolist()
+        found = [int(AtAPoint(point).choose(np.array([mask]))[0]) for point in range(len(eligible))]
+        assert found == eligible
 
 
 def test_choose_gives_each_eligible_target_the_same_probability() -> None:
@@ -336,6 +371,38 @@ class Undecided(Exception):  # noqa: N818 - control flow, not an error
         self.n = n
 
 
+class GivenBytes(ReplayNoise):
+    """Takes these bytes; -1 from `below` where they were not enough."""
+
+    def __init__(self, given: bytes) -> None:
+        super().__init__(SEED)
+        self.given = given
+
+    def _take(self, size: int) -> bytes:
+        if len(self.given) < size:
+            raise EOFError
+        taken, self.given = self.given[:size], self.given[size:]
+        return taken
+
+    def below(self, n: int) -> int:
+        try:
+            return super().below(n)
+        except EOFError:
+            return -1
+
+
+class AtAPoint(ReplayNoise):
+    """Always the same point."""
+
+    def __init__(self, point: int) -> None:
+        super().__init__(SEED)
+        self.point = point
+
+    def below(self, n: int) -> int:
+        assert self.point < n
+        return self.point
+
+
 class Scripted(ReplayNoise):
     """Returns the given values from `below`, then raises Undecided."""
 
@@ -380,13 +447,8 @@ def test_public_weights_multiply_and_zero_leaves_out(share: int, target: int) ->
     counts, weights = np.array([[0, 5, 1]]), np.array([[2, 0, 3]])
     phi = Cubes().exact(counts)[0]
     ends = 2 * phi[0], 2 * phi[0] + 3 * phi[2]
-
-    class AtAPoint(ReplayNoise):
-        def below(self, n: int) -> int:
-            assert n == ends[1]
-            return int((0, ends[0] - 1, ends[0], ends[1] - 1)[share])
-
-    assert AtAPoint(SEED).race(Cubes(), counts, weights).tolist() == [target]
+    point = int((0, ends[0] - 1, ends[0], ends[1] - 1)[share])
+    assert AtAPoint(point).race(Cubes(), counts, weights).tolist() == [target]
 
 
 def test_a_race_needs_a_runner() -> None:

@@ -6,7 +6,36 @@ import pytest
 
 import deniable as dn
 from deniable.arrays import BoolArray
-from deniable.rules import History, Rules, no_history
+from deniable.rules import History, Rules, no_history, record_audits
+
+
+def test_what_audits_orders_joins_and_leaves_do() -> None:
+    start = no_history(1, 3)
+    history = start.after(masked(3, 1)).after_order(masked(3, 0, 1)).after_join(2).after(masked(5, 4))
+    history = history.after_leave(masked(5, 1))
+    assert history.rounds == 2
+    assert history.last.tolist() == [[1, 1, 0, 1, 2]]
+    assert history.since.tolist() == [[1, 1, 2, 1, 0]]
+    assert history.audits.tolist() == [[1, 2, 0, 0, 1]]
+    assert history.present.tolist() == [[True, False, True, True, True]]
+    assert start.rounds == start.last.sum() == start.audits.sum() == 0
+    assert start.present.all()
+
+
+def test_audits_in_place_are_those_of_a_mask() -> None:
+    """As a run of very many targets records them."""
+    history = no_history(1, 4).after(masked(4, 3))
+    changed = history.copied()
+    record_audits(changed, (0, 2))
+    record_audits(changed, (0, 0))
+    expected = history.after_order(masked(4, 0, 2))
+    assert changed.last.tolist() == expected.last.tolist()
+    assert changed.audits.tolist() == expected.audits.tolist()
+    assert history.audits.tolist() == [[0, 0, 0, 1]]
+
+
+def masked(n_targets: int, *targets: int) -> BoolArray:
+    return np.isin(np.arange(n_targets), targets)[None]
 
 
 def play(rules: Rules, n_targets: int, audits: int, rounds: int, seed: int) -> list[BoolArray]:

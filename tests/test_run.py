@@ -243,10 +243,15 @@ def test_active_counts_are_the_reports_since_the_last_audit(mechanism: Any) -> N
         assert all(type(count) is int for count in run.active_counts())
 
 
-def test_active_counts_where_the_state_does_not_have_them() -> None:
-    run = dn.AuditRun(dn.CounterAuditing.calibrate(3, 0.1, horizon=9, counter="tree"))
-    with pytest.raises(dn.DeniableError, match="the active counts of CounterAuditing cannot be read off its state"):
-        run.active_counts()
+@pytest.mark.parametrize(
+    "mechanism",
+    [dn.CounterAuditing.calibrate(3, 0.1, horizon=9, counter="input_perturbation"), dn.UniformRandom(3)],
+    ids=lambda mechanism: type(mechanism).__name__,
+)
+def test_active_counts_where_the_state_does_not_have_them(mechanism: Any) -> None:
+    name = type(mechanism).__name__
+    with pytest.raises(dn.DeniableError, match=f"the active counts of {name} cannot be read off its state"):
+        dn.AuditRun(mechanism).active_counts()
 
 
 @pytest.mark.parametrize("mechanism", FOLLOWED, ids=named)

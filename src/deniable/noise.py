@@ -10,17 +10,21 @@ import math
 import os
 import secrets
 from bisect import bisect_right
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from hashlib import shake_256
 from itertools import accumulate
 from operator import mul
-from typing import NoReturn, Protocol, SupportsIndex
+from typing import NoReturn, Protocol, SupportsIndex, TypeVar
 from weakref import WeakSet
 
 import numpy as np
 
 from deniable.arrays import BoolArray, ExactArray, FloatArray, IntArray
 from deniable.errors import DeniableError, check_whole
+
+T = TypeVar("T")
 
 # Changing any of these, or the order of draws anywhere below, changes what a recorded seed replays to.
 _DOMAIN = b"deniable.noise.1"
@@ -135,11 +139,22 @@ class ExactNoise:
             if value < n:  # at least every second time on average
                 return value
 
+    def pick(self, total: int, outcome: Callable[[int], T]) -> T:
+        """The outcome of a point that is uniform on 0, …, total - 1; the points of each outcome must lie together.
+
+        Every coin, choice and race, dense or sparse, is one pick, and nothing else of theirs is random: to enumerate
+        them, `deniable.attack.exact` has a generator of its own with another `pick`.
+
+        >>> ReplayNoise(bytes(32)).pick(6, lambda point: "low" if point < 2 else "high")
+        'high'
+        """
+        return outcome(self.below(total))
+
     def flip(self, p: Fraction) -> bool:
         """True with probability p, in [0, 1]."""
         if not 0 <= _fraction("probability", p) <= 1:
             raise DeniableError(f"probability must be in [0, 1], got {p}")
-        return self.below(p.denominator) < p.numerator
+        return self.pick(p.denominator, lambda point: point < p.numerator)
 
     def flip_exp(self, x: Fraction) -> bool:
         """True with probability exp(-x), x >= 0."""
@@ -209,7 +224,7 @@ class ExactNoise:
         """(B, C) -> (B,): a target uniform among each row's True."""
         require_eligible(eligible)
         rows = [np.flatnonzero(row) for row in eligible]
-        return np.array([row[self.below(len(row))] for row in rows], dtype=np.int64)
+        return np.array([self.pick(len(row), row.item) for row in rows], dtype=np.int64)
 
     def race(self, growth: Growth, counts: IntArray, weights: IntArray) -> IntArray:
         """(B, C) and (B, C) -> (B,): target c with probability w_c phi(n_c) / sum_j w_j phi(n_j)."""
@@ -217,7 +232,7 @@ class ExactNoise:
         chosen = []
         for row in race_weights(growth, counts, weights):
             ends = list(accumulate(row))
-            chosen.append(bisect_right(ends, self.below(ends[-1])))
+            chosen.append(self.pick(ends[-1], partial(bisect_right, ends)))
         return np.array(chosen, dtype=np.int64)
 
     def gaussian(self, variance: Fraction, shape: tuple[int, ...]) -> ExactArray:

@@ -4,7 +4,7 @@ Audit offices have duties ("every target at least every L rounds") and manners (
 are functions of the transcript, which is public anyway, so they reveal nothing about reports.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,9 +33,38 @@ class History:
         return self.rounds - self.last
 
     def after(self, audited: BoolArray) -> "History":
-        """The history with one more round, in which these targets, (B, C), were audited."""
-        rounds = self.rounds + 1
-        return History(rounds, np.where(audited, rounds, self.last), self.audits + audited, self.present)
+        """With one more round, in which these targets, (B, C), were audited."""
+        return replace(self, rounds=self.rounds + 1).after_order(audited)
+
+    def after_order(self, ordered: BoolArray) -> "History":
+        """These targets, (B, C), were audited just now, outside a draw: no round is closed."""
+        history = self.copied()
+        record_audits(history, ordered)
+        return history
+
+    def after_join(self, n: int) -> "History":
+        """With n more targets behind the others, which count as audited just now."""
+        wider = [(0, 0), (0, n)]
+        return History(
+            self.rounds,
+            np.pad(self.last, wider, constant_values=self.rounds),
+            np.pad(self.audits, wider),
+            np.pad(self.present, wider, constant_values=True),
+        )
+
+    def after_leave(self, gone: BoolArray) -> "History":
+        """Without these targets, (B, C)."""
+        return replace(self, present=self.present & ~gone)
+
+    def copied(self) -> "History":
+        """The same, for `record_audits` to change."""
+        return replace(self, last=self.last.copy(), audits=self.audits.copy())
+
+
+def record_audits(history: History, audited: BoolArray | tuple[int, int]) -> None:
+    """In place: these targets were audited just now; a mask, (B, C), or where C is large one run's one target."""
+    history.last[audited] = history.rounds
+    history.audits[audited] += 1
 
 
 def no_history(runs: int, n_targets: int) -> History:

@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from deniable.arrays import BoolArray
-from deniable.counters.toeplitz import ToeplitzState
 from deniable.errors import DeniableError, check_whole
 from deniable.mechanisms import Mechanism, State
-from deniable.mechanisms.base import CountMechanism
 from deniable.mechanisms.sparse_race import SparseRace, sparse
 from deniable.noise import ExactNoise, Noise, SystemNoise
 from deniable.rules import History
@@ -76,12 +74,10 @@ class AuditRun:
 
     def active_counts(self) -> tuple[int, ...]:
         """The reports of every target's run, up to the last round closed. Secret."""
-        private = self._state.private
-        if isinstance(private, ToeplitzState):
-            return tuple(int(total) for total in private.reports.sum(axis=0)[0])
-        if isinstance(self.mechanism, CountMechanism):
-            return tuple(private[0].tolist())
-        raise DeniableError(f"the active counts of {type(self.mechanism).__name__} cannot be read off its state")
+        counts = self.mechanism.active_counts(self._state.private)
+        if counts is None:
+            raise DeniableError(f"the active counts of {type(self.mechanism).__name__} cannot be read off its state")
+        return tuple(counts[0].tolist())
 
     def step(self, reports: ArrayLike | Mapping[int, int]) -> int:
         """Close a round with one audit; returns the audited target. See `select`."""
@@ -94,13 +90,12 @@ class AuditRun:
         targets are not counted, without a word: whether a round can be closed must not depend on what was reported.
         Where anything is refused, the run is as it was before.
         """
-        every = sparse_round(reports, len(self._present))
-        filed = {target: count for target, count in every.items() if self._present[target]}
-        self.mechanism.check_round(self.rounds, self._n_present, audits)
         if isinstance(self._kept, SparseRace):
-            return self._kept.select(filed, audits)
-        dense = check_round(filed, len(self._present))
-        drawn, self._kept = self.mechanism.step(self._kept, dense[None], self._noise, audits)
+            every = sparse_round(reports, len(self._present))
+            self.mechanism.check_round(self.rounds, self._n_present, audits)
+            return self._kept.select({c: count for c, count in every.items() if self._present[c]}, audits)
+        counts = np.where(self._present, check_round(reports, len(self._present)), 0)
+        drawn, self._kept = self.mechanism.step(self._kept, counts[None], self._noise, audits)
         return tuple(drawn[0].tolist())
 
     def add_targets(self, n: int) -> tuple[int, ...]:
@@ -110,13 +105,9 @@ class AuditRun:
         of a report is not covered.
         """
         check_whole("n", n, least=1)
-        wider = with_more_targets(self._state, n)
-        new = np.arange(len(self._present), len(self._present) + n)
-        history = wider.history
-        history.last[:, new] = history.rounds  # the arrays are fresh copies
-        history.present[:, new] = True
-        self._state = wider
-        return tuple(new.tolist())
+        state, ever = self._state, len(self._present)
+        self._state = State(state.history.after_join(n), with_more_targets(state.private, n))
+        return tuple(range(ever, ever + n))
 
     def remove_targets(self, targets: Iterable[int]) -> None:
         """Take these targets out for good; what was known about them is deleted. At least two must be left.
@@ -129,8 +120,7 @@ class AuditRun:
                 f"at least two targets must be left, but {self._n_present} take part and {gone.sum()} would go"
             )
         state = self._state
-        history = dataclasses.replace(state.history, present=state.history.present & ~gone)
-        self._state = State(history, self.mechanism.forget(state.private, gone))
+        self._state = State(state.history.after_leave(gone), self.mechanism.forget(state.private, gone))
 
     def order(self, targets: Iterable[int]) -> None:
         """Audit these targets by hand, outside the draw: their runs end here, and no round is closed.
@@ -138,10 +128,8 @@ class AuditRun:
         For the rules they were audited just now. The guarantee covers the order where it does not depend on reports.
         """
         ordered = self._mask(targets)
-        state, history = self._state, self._state.history
-        last = np.where(ordered, history.rounds, history.last)
-        history = dataclasses.replace(history, last=last, audits=history.audits + ordered)
-        self._state = State(history, self.mechanism.forget(state.private, ordered))
+        state = self._state
+        self._state = State(state.history.after_order(ordered), self.mechanism.forget(state.private, ordered))
 
     def adopt(self, audits: Iterable[int]) -> list[int]:
         """Close a round with audits that were published, but whose draw was lost together with the state after it.
@@ -154,7 +142,7 @@ class AuditRun:
         """
         audited = self._mask(audits)
         state = self._state
-        forgotten = audited if isinstance(self.mechanism, CountMechanism) else np.ones_like(audited)
+        forgotten = np.ones_like(audited) if self.mechanism.keeps_noise else audited
         self._state = State(state.history.after(audited), self.mechanism.forget(state.private, forgotten))
         return np.flatnonzero(forgotten).tolist()
 

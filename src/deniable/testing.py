@@ -18,7 +18,7 @@ from deniable.attack.game import proven
 from deniable.calibration import gaussian_delta
 from deniable.counters import Counter
 from deniable.mechanisms import Mechanism
-from deniable.mechanisms.base import largest
+from deniable.mechanisms.base import largest, one_hot
 from deniable.noise import Growth, Noise, ReplayNoise
 from deniable.run import AuditRun
 from deniable.state import pack
@@ -86,6 +86,7 @@ def check_mechanism(mechanism: Mechanism[Any], rounds: int = 12, follows_reports
     check_resume_equals_uninterrupted(mechanism, rounds)
     check_step_is_pure(mechanism)
     check_audit_forgets(mechanism, rounds)
+    check_active_counts(mechanism, rounds)
     check_guarantee_is_public(mechanism, rounds)
     check_state_shows_nothing(mechanism, rounds)
 
@@ -159,6 +160,18 @@ def check_audit_forgets(mechanism: Mechanism[Any], rounds: int) -> None:
                 agreed += 1
                 break
     _require(agreed, "no run audited the report's target in time: raise rounds")
+
+
+def check_active_counts(mechanism: Mechanism[Any], rounds: int) -> None:
+    """The active counts that the mechanism reads off its state, if any, are the reports since the last audit."""
+    streams = np.stack([_example_stream(rounds, mechanism.n_targets, seed) for seed in range(3)])
+    state, noise = mechanism.init(3), PerRunNoise([ReplayNoise(bytes([b]) * 32) for b in range(3)])
+    expected = np.zeros_like(streams[:, 0])
+    for t in range(rounds):
+        audits, state = mechanism.step(state, streams[:, t], noise)
+        expected = np.where(one_hot(audits[:, 0], mechanism.n_targets), 0, expected + streams[:, t])
+        counts = mechanism.active_counts(state.private)
+        _require(counts is None or np.array_equal(counts, expected), f"the active counts after round {t + 1} are wrong")
 
 
 def check_guarantee_is_public(mechanism: Mechanism[Any], rounds: int) -> None:

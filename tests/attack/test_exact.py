@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -20,15 +20,28 @@ from tests.attack.controls import (
 
 import deniable as dn
 from deniable.arrays import IntArray
-from deniable.attack.exact import Law, ScriptedNoise, likelihood_ratio, total_variation, transcript_distribution
+from deniable.attack.exact import (
+    Audits,
+    Branch,
+    after_round,
+    before_rounds,
+    closing,
+    law_of,
+    likelihood_ratio,
+    outcomes,
+    total_variation,
+    transcript_distribution,
+)
 from deniable.calibration import rr_necessary_p_rand
 from deniable.counters import Counter
-from deniable.guarantee import Guarantee, TotalVariation
+from deniable.curves import TotalVariation
+from deniable.guarantee import Guarantee
 from deniable.mechanisms import Mechanism
 from deniable.noise import Noise
 from deniable.streams import add_report
 
 Worst = tuple[Fraction, float | Fraction]
+Rows = tuple[tuple[int, ...], ...]
 
 
 def all_pairs(n_targets: int, rounds: int, most: int) -> Iterator[tuple[IntArray, IntArray]]:
@@ -47,17 +60,28 @@ def random_pairs(n_targets: int, rounds: int, pairs: int) -> Iterator[tuple[IntA
         yield stream, add_report(stream, int(rng.integers(rounds)), int(rng.integers(n_targets)))
 
 
+def rows(stream: IntArray) -> Rows:
+    return tuple(tuple(reports) for reports in stream.tolist())
+
+
 def worst(mechanism: Mechanism[Any], pairs: Iterator[tuple[IntArray, IntArray]], audits: int = 1) -> Worst:
     """The largest total variation, and the largest likelihood ratio of filed against not filed."""
 
     @cache
-    def law(cells: bytes, shape: tuple[int, ...]) -> Law:
-        return transcript_distribution(mechanism, np.frombuffer(cells, dtype=np.int64).reshape(shape), audits)
+    def law(stream: Rows) -> dict[tuple[Audits, ...], Fraction]:
+        return law_of(after_round(branches(stream[:-1]), closing(stream[-1], audits)))
+
+    @cache
+    def branches(stream: Rows) -> list[Branch]:
+        """Shared by the streams that begin in this way, and by the two of most pairs."""
+        if not stream:
+            return before_rounds(partial(dn.AuditRun, mechanism))
+        return after_round(branches(stream[:-1]), closing(stream[-1], audits))
 
     variation: Fraction = Fraction(0)
     ratio: float | Fraction = Fraction(1)
     for without, filed in pairs:
-        two = law(filed.tobytes(), filed.shape), law(without.tobytes(), without.shape)
+        two = law(rows(filed)), law(rows(without))
         variation = max(variation, total_variation(*two))
         ratio = max(ratio, likelihood_ratio(*two))
     return variation, ratio
@@ -178,25 +202,28 @@ def test_uniform_offset_is_caught(uniform_ties: bool, quiet: list[list[int]], le
 Outputs = tuple[float, ...]
 
 
-def run_law(counter: Counter[Any], reports: list[int], widths: int) -> dict[Outputs, Fraction]:
-    """The law of what one instance shows over one run, for a counter whose every draw has `widths` outcomes."""
-    law: dict[Outputs, Fraction] = {}
-    for script in itertools.product(range(widths), repeat=len(reports)):
-        noise, state, outputs = ScriptedNoise(script), counter.init(1, 1), []
+def run_law(counter: Counter[Any], reports: list[int]) -> dict[Outputs, Fraction]:
+    """The law of what one instance shows over one run."""
+
+    def shown(noise: Noise) -> Outputs:
+        state, shown = counter.init(1, 1), []
         for count in reports:
-            shown, state = counter.step(state, np.array([[count]]), noise)
-            outputs.append(float(shown[0, 0]))
-        if not any(script[len(noise.widths) :]):  # what comes after the last draw is no branch
-            law[tuple(outputs)] = law.get(tuple(outputs), Fraction(0)) + noise.probability
+            output, state = counter.step(state, np.array([[count]]), noise)
+            shown.append(float(output[0, 0]))
+        return tuple(shown)
+
+    law: dict[Outputs, Fraction] = {}
+    for noise, outputs in outcomes(shown):
+        law[outputs] = law.get(outputs, Fraction(0)) + noise.probability
     assert sum(law.values()) == 1
     return law
 
 
-def given_the_past(counter: Counter[Any], rounds: int, widths: int) -> tuple[Fraction, Fraction]:
+def given_the_past(counter: Counter[Any], rounds: int) -> tuple[Fraction, Fraction]:
     """A report in the last of so many rounds of a run without other reports: what the outputs of the whole run tell,
     and what those of the last round tell in the worst case of what was shown before.
     """
-    with_it, without = (run_law(counter, [0] * (rounds - 1) + [last], widths) for last in (1, 0))
+    with_it, without = (run_law(counter, [0] * (rounds - 1) + [last]) for last in (1, 0))
     distances: dict[Outputs, Fraction] = {}
     chances: dict[Outputs, Fraction] = {}
     for outputs in with_it.keys() | without.keys():
@@ -216,7 +243,7 @@ def last_round_leak(counter: Counter[Any], rounds: int) -> Fraction:
 def test_a_counter_that_is_private_over_one_run_alone_is_caught() -> None:
     """`prop:privacy_reduction` asks for too little: which coin is in play was selected by what it showed."""
     tenth = Fraction(1, 10)
-    assert given_the_past(CoinCounter(3, tenth), rounds=3, widths=2) == (tenth, Fraction(1))
+    assert given_the_past(CoinCounter(3, tenth), rounds=3) == (tenth, Fraction(1))
     assert last_round_leak(CoinCounter(1, tenth), 1) == Fraction(19, 200)
     assert last_round_leak(CoinCounter(2, tenth), 2) == Fraction(271, 2000) > tenth
     assert round(float(last_round_leak(CoinCounter(8, tenth), 8)), 3) == 0.306
@@ -226,7 +253,7 @@ def test_a_counter_that_is_private_over_one_run_alone_is_caught() -> None:
 
 def test_a_counter_that_is_private_given_its_past_passes() -> None:
     counter = FreshOffsets(3, width=3)
-    assert given_the_past(counter, rounds=3, widths=3) == (Fraction(1, 3), Fraction(1, 3))
+    assert given_the_past(counter, rounds=3) == (Fraction(1, 3), Fraction(1, 3))
     found = worst(dn.CounterAuditing(2, counter), all_pairs(2, 2, most=1))
     assert Fraction(1, 5) < found[0] <= Fraction(1, 3)
 

@@ -12,7 +12,8 @@ from deniable import testing
 from deniable.arrays import BoolArray, IntArray
 from deniable.attack import moved_report, report_at
 from deniable.counters.toeplitz import ToeplitzCounter, toeplitz
-from deniable.guarantee import Curve, Exponential, Gaussian, Guarantee, TotalVariation
+from deniable.curves import Curve, Exponential, Gaussian, TotalVariation
+from deniable.guarantee import Guarantee
 from deniable.mechanisms import Mechanism
 from deniable.noise import Noise
 
@@ -43,6 +44,12 @@ def test_counter_contract(counter: ToeplitzCounter) -> None:
     testing.check_counter(counter, ROUNDS)
 
 
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_our_own_mechanisms_have_active_counts(mechanism: Mechanism[Any]) -> None:
+    """So that the contract above says something about them."""
+    assert mechanism.active_counts(mechanism.start(2)).shape == (2, mechanism.n_targets)  # type: ignore[union-attr]
+
+
 # Planted bugs: each check must notice its own.
 
 
@@ -60,6 +67,11 @@ class ChangesItsArgument(dn.Greedy):
 class SharesCountsBetweenRuns(dn.Greedy):
     def tally(self, private: IntArray, reports: IntArray, noise: Noise) -> tuple[IntArray, IntArray]:
         return super().tally(private, np.broadcast_to(reports.sum(axis=0), reports.shape), noise)
+
+
+class CountsOneTooMany(dn.Greedy):
+    def active_counts(self, private: IntArray) -> IntArray | None:
+        return private + 1
 
 
 class RemembersOutsideItsState(dn.Greedy):
@@ -102,6 +114,13 @@ VARIANCE = toeplitz(0.1, 1000).variance
             "still in the state",
         ),
         (testing.check_audit_forgets, NeverResets(3), "still in the state"),
+        (testing.check_active_counts, CountsOneTooMany(3), "active counts after round 1 are wrong"),
+        (testing.check_active_counts, NeverResets(3), "active counts after round 1 are wrong"),
+        (
+            testing.check_active_counts,
+            dn.CounterAuditing(3, NeverRestarts(1000, VARIANCE)),
+            "active counts after round 1 are wrong",
+        ),
         (testing.check_guarantee_is_public, GuaranteeFollowsData(3), "changed with the data"),
         (testing.check_state_shows_nothing, UniformOffset(3, 3, True), "shows what was reported"),
     ],

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,6 +22,28 @@ def test_tree_finds_what_prefix_sums_find(weights: list[int], data: st.DataObjec
     for point in {0, tree.total // 2, tree.total - 1} if tree.total else set():
         found = tree.find(point)
         assert sum(weights[:found]) <= point < sum(weights[: found + 1])
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 5])
+def test_tree_finds_every_point_for_all_small_weights(width: int) -> None:
+    """Built from the weights, and changed to them one by one."""
+    for weights in itertools.product(range(3), repeat=width):
+        changed = WeightTree([2] * width)
+        for position, weight in enumerate(weights):
+            changed.set(position, weight)
+        shares = [position for position, weight in enumerate(weights) for _ in range(weight)]
+        for tree in (WeightTree(list(weights)), changed):
+            assert [tree.find(point) for point in range(tree.total)] == shares
+
+
+def test_the_points_of_a_position_lie_together_in_every_tree() -> None:
+    """Even in one whose sums do not fit its weights, so that enumeration by intervals shows it as it is."""
+    for left, right, inner in itertools.product(range(4), repeat=3):
+        tree = WeightTree([1, 1, 1, 1])
+        tree._sums[1:4] = [9, left, right]
+        tree._sums[6] = inner
+        found = [tree.find(point) for point in range(9)]
+        assert found == sorted(found)
 
 
 @pytest.mark.parametrize("weights", [None, (1.0, 2.5, 0.1, 7.0, 1.0)])

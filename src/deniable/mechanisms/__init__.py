@@ -7,7 +7,7 @@ from deniable.errors import DeniableError, check_delta
 from deniable.mechanisms.base import Mechanism, State
 from deniable.mechanisms.counter_auditing import CounterAuditing
 from deniable.mechanisms.greedy import Greedy
-from deniable.mechanisms.race import Race, forecast
+from deniable.mechanisms.race import Race, Weights, forecast
 from deniable.mechanisms.randomized_response import RandomizedResponse
 from deniable.mechanisms.uniform import UniformRandom
 from deniable.rules import NO_RULES, Rules
@@ -27,15 +27,23 @@ MECHANISM_IDS = tuple(mechanism_id for mechanism_id in NEEDS if mechanism_id != 
 
 
 def calibrate(
-    mechanism_id: str, n_targets: int, delta: float | None, horizon: int | None = None, *, rules: Rules = NO_RULES
+    mechanism_id: str,
+    n_targets: int,
+    delta: float | None,
+    horizon: int | None = None,
+    *,
+    rules: Rules = NO_RULES,
+    weights: Weights | None = None,
 ) -> Mechanism[Any]:
-    """The mechanism with this id at this delta; greedy and uniform have nothing to calibrate.
+    """The mechanism with this id at this delta; greedy and uniform have nothing to calibrate. Weights are for race.
 
     >>> calibrate("race", n_targets=50, delta=0.1)
     Race(n_targets=50, rules=Rules(max_gap=None, cooldown=0), rho=1.3134..., weights=None)
     """
     if mechanism_id not in NEEDS:
         raise DeniableError(f"mechanism must be one of {', '.join(MECHANISM_IDS)}, got {mechanism_id!r}")
+    if weights is not None and mechanism_id != "race":
+        raise DeniableError(f"weights are for race; {mechanism_id} has none")
     if delta is not None:
         check_delta(delta)
     if mechanism_id == "greedy":
@@ -47,7 +55,7 @@ def calibrate(
     if mechanism_id == "rr":
         return RandomizedResponse.calibrate(n_targets, delta, horizon, rules=rules)
     if mechanism_id == "race":
-        return Race.calibrate(n_targets, delta, rules=rules)
+        return Race.calibrate(n_targets, delta, weights=weights, rules=rules)
     counter = "toeplitz" if mechanism_id == "tca" else mechanism_id.removeprefix("counter:")
     return CounterAuditing.calibrate(n_targets, delta, horizon, counter, rules=rules)
 

@@ -41,6 +41,8 @@ class Mechanism(ABC, Generic[P]):
 
     several_audits: ClassVar[bool] = False
     """Whether the guarantee covers more than one audit a round."""
+    keeps_noise: ClassVar[bool] = True
+    """Whether noise is stored in the private state between the rounds."""
 
     def __post_init__(self) -> None:
         # Plain numbers: the repr of a NumPy number would be another identity of the same mechanism.
@@ -67,6 +69,10 @@ class Mechanism(ABC, Generic[P]):
     @abstractmethod
     def forget(self, private: P, audited: BoolArray) -> P:
         """`cond:reset`: nothing remains of the runs of these targets, (B, C)."""
+
+    def active_counts(self, private: P) -> IntArray | None:
+        """`def:active-counts`: the reports of every target's run, (B, C); None where the state does not have them."""
+        return None
 
     def init(self, runs: int = 1) -> State[P]:
         """The state before the first round of B runs."""
@@ -114,6 +120,8 @@ class Mechanism(ABC, Generic[P]):
 class CountMechanism(Mechanism[IntArray]):
     """A mechanism that looks at the active counts, (B, C), and keeps nothing else."""
 
+    keeps_noise: ClassVar[bool] = False
+
     def start(self, runs: int) -> IntArray:
         return np.zeros((runs, self.n_targets), dtype=np.int64)
 
@@ -123,6 +131,9 @@ class CountMechanism(Mechanism[IntArray]):
 
     def forget(self, private: IntArray, audited: BoolArray) -> IntArray:
         return np.where(audited, 0, private)
+
+    def active_counts(self, private: IntArray) -> IntArray | None:
+        return private
 
 
 def one_hot(audits: IntArray, n_targets: int) -> BoolArray:

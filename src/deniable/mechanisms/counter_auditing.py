@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from deniable.arrays import BoolArray, FloatArray, IntArray
 from deniable.counters import COUNTERS, Counter
+from deniable.counters.protocol import CountKeeper
 from deniable.errors import DeniableError, check_delta
 from deniable.guarantee import Guarantee
 from deniable.mechanisms.base import Mechanism, largest
@@ -79,3 +80,6 @@ class CounterAuditing(Mechanism[P], Generic[P]):
 
     def forget(self, private: P, audited: BoolArray) -> P:
         return self.counter.restart(private, audited)
+
+    def active_counts(self, private: P) -> IntArray | None:
+        return self.counter.active_counts(private) if isinstance(self.counter, CountKeeper) else None

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from deniable.arrays import BoolArray, IntArray
-from deniable.guarantee import Guarantee, TotalVariation
+from deniable.curves import TotalVariation
+from deniable.guarantee import Guarantee
 from deniable.mechanisms.base import CountMechanism, largest
 from deniable.noise import Noise
 from deniable.rules import History

@@ -11,8 +11,9 @@ import numpy as np
 
 from deniable.arrays import BoolArray, ExactArray, FloatArray, IntArray
 from deniable.calibration import race_rho
+from deniable.curves import Exponential
 from deniable.errors import DeniableError, check_delta
-from deniable.guarantee import Exponential, Guarantee
+from deniable.guarantee import Guarantee
 from deniable.mechanisms.base import CountMechanism
 from deniable.noise import Noise
 from deniable.rules import NO_RULES, History, Rules
@@ -47,6 +48,9 @@ class GeometricGrowth:
 
 WeightRule = Callable[[History], FloatArray]
 """Public weights, (B, C), from what the past transcript says about the targets."""
+
+Weights = Sequence[float] | FloatArray | WeightRule
+"""Public weights as they are given: one number a target, or a rule."""
 
 
 def forecast(history: History) -> FloatArray:
@@ -94,7 +98,7 @@ class Race(CountMechanism):
         n_targets: int,
         delta: float,
         *,
-        weights: Sequence[float] | FloatArray | WeightRule | None = None,
+        weights: Weights | None = None,
         rules: Rules = NO_RULES,
     ) -> "Race":
         """The largest rho whose delta(rho) does not exceed `delta`."""

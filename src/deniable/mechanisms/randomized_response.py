@@ -7,8 +7,9 @@ import numpy as np
 
 from deniable.arrays import BoolArray, IntArray
 from deniable.calibration import rr_delta, rr_likelihood_cap, rr_p_rand
+from deniable.curves import TotalVariation
 from deniable.errors import DeniableError, check_delta, check_whole
-from deniable.guarantee import Guarantee, TotalVariation
+from deniable.guarantee import Guarantee
 from deniable.mechanisms.base import CountMechanism, largest
 from deniable.noise import Noise
 from deniable.rules import NO_RULES, History, Rules

@@ -1,6 +1,7 @@
 """Race for one run and very many targets: O(log C) for a report and for a draw, and the same draws as `Race`."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TypeGuard
 
 import numpy as np
@@ -9,7 +10,7 @@ from deniable.arrays import IntArray
 from deniable.mechanisms.base import State
 from deniable.mechanisms.race import Race
 from deniable.noise import ExactNoise
-from deniable.rules import NO_RULES, History
+from deniable.rules import NO_RULES, record_audits
 
 
 class WeightTree:
@@ -42,7 +43,11 @@ class WeightTree:
             at >>= 1
 
     def find(self, point: int) -> int:
-        """The position p with sum(weights[:p]) <= point < sum(weights[:p + 1])."""
+        """The position p with sum(weights[:p]) <= point < sum(weights[:p + 1]).
+
+        Of two points the smaller never goes right where the larger goes left, so the points of each position lie
+        together, whatever the sums are.
+        """
         at = 1
         while at < self._leaves:
             at *= 2
@@ -65,19 +70,20 @@ class SparseRace:
     def __init__(self, mechanism: Race, state: State[IntArray], noise: ExactNoise) -> None:
         self._growth = mechanism.growth
         self._noise = noise
-        self.rounds = state.history.rounds
-        self._last, self._audits = state.history.last.copy(), state.history.audits.copy()
-        self._present = state.history.present
+        self._history = state.history.copied()
         self._counts = state.private.copy()
-        weights = np.where(self._present, mechanism.whole_weights(state.history), 0)
+        weights = np.where(state.history.present, mechanism.whole_weights(state.history), 0)
         self._weights: list[int] = weights[0].tolist()
         phis = mechanism.growth.exact(self._counts)[0].tolist()
         self._tree = WeightTree([weight * phi for weight, phi in zip(self._weights, phis, strict=True)])
 
     @property
+    def rounds(self) -> int:
+        return self._history.rounds
+
+    @property
     def state(self) -> State[IntArray]:
-        history = History(self.rounds, self._last.copy(), self._audits.copy(), self._present)
-        return State(history, self._counts.copy())
+        return State(self._history.copied(), self._counts.copy())
 
     def select(self, reports: Mapping[int, int], audits: int) -> tuple[int, ...]:
         """Close a round with these reports, which must have been checked."""
@@ -87,20 +93,19 @@ class SparseRace:
             for target, count in active.items():
                 self._weigh(target, count)
             for _ in range(audits):
-                drawn.append(self._tree.find(self._noise.below(self._tree.total)))
+                drawn.append(self._noise.pick(self._tree.total, self._tree.find))
                 self._tree.set(drawn[-1], 0)
         except BaseException:  # an interrupt, say: the round is not closed, and its reports will come again
             for target in {*active, *drawn}:
                 self._weigh(target, int(self._counts[0, target]))
             raise
-        self.rounds += 1
         for target, count in active.items():
             self._counts[0, target] = count
+        self._history = replace(self._history, rounds=self.rounds + 1)
         for target in drawn:
             self._counts[0, target] = 0
-            self._last[0, target] = self.rounds
-            self._audits[0, target] += 1
             self._weigh(target, 0)
+            record_audits(self._history, (0, target))
         return tuple(drawn)
 
     def _weigh(self, target: int, count: int) -> None:

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from deniable.arrays import BoolArray, IntArray
-from deniable.guarantee import Guarantee, TotalVariation
+from deniable.curves import TotalVariation
+from deniable.guarantee import Guarantee
 from deniable.mechanisms.base import CountMechanism
 from deniable.noise import Noise
 from deniable.rules import History
@@ -26,6 +27,9 @@ class UniformRandom(CountMechanism):
 
     def tally(self, private: IntArray, reports: IntArray, noise: Noise) -> tuple[None, IntArray]:  # type: ignore[override]
         return None, private
+
+    def active_counts(self, private: IntArray) -> None:
+        return None
 
     def draw(self, tallied: None, eligible: BoolArray, history: History, noise: Noise) -> IntArray:
         return noise.choose(eligible)
