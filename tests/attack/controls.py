@@ -9,11 +9,12 @@ import numpy as np
 
 from deniable.arrays import BoolArray, FloatArray, IntArray
 from deniable.counters.toeplitz import ToeplitzCounter, ToeplitzState, toeplitz
-from deniable.guarantee import Guarantee, TotalVariation
-from deniable.mechanisms import CounterAuditing, Mechanism, Race, RandomizedResponse
+from deniable.curves import TotalVariation
+from deniable.guarantee import Guarantee
+from deniable.mechanisms import CounterAuditing, Mechanism, Race, RandomizedResponse, State
 from deniable.mechanisms.base import largest, one_hot
 from deniable.noise import Noise
-from deniable.rules import History
+from deniable.rules import History, Rules
 from deniable.state import Secret
 
 
@@ -131,6 +132,44 @@ class RaceForecastingFromCounts(Race):
 
     def draw(self, tallied: IntArray, eligible: BoolArray, history: History, noise: Noise) -> IntArray:
         return noise.race(self.growth, tallied, np.where(eligible, 1 + 3 * tallied, 0))
+
+
+@dataclass(frozen=True)
+class RaceForgettingOneAudit(Race):
+    """Race that resets the first audit of a round alone: the second target keeps its reports."""
+
+    def step(
+        self, state: State[IntArray], reports: IntArray, noise: Noise, audits: int = 1
+    ) -> tuple[IntArray, State[IntArray]]:
+        drawn, after = super().step(state, reports, noise, audits)
+        first = one_hot(drawn[:, 0], self.n_targets)
+        return drawn, State(after.history, np.where(first, 0, state.private + reports))
+
+
+@dataclass(frozen=True)
+class RaceIgnoringEligibility(Race):
+    """Race that draws from all targets, whatever the rules say."""
+
+    def draw(self, tallied: IntArray, eligible: BoolArray, history: History, noise: Noise) -> IntArray:
+        return super().draw(tallied, np.ones_like(eligible), history, noise)
+
+
+@dataclass(frozen=True)
+class RaceFallingBackOnTheLeader(RaceIgnoringEligibility):
+    """It draws from all targets, and where the rules forbid the result, audits the leader of those they allow."""
+
+    def draw(self, tallied: IntArray, eligible: BoolArray, history: History, noise: Noise) -> IntArray:
+        drawn = super().draw(tallied, eligible, history, noise)
+        allowed = np.take_along_axis(eligible, drawn[:, None], axis=1)[:, 0]
+        return np.where(allowed, drawn, largest(tallied, eligible).argmax(axis=1))
+
+
+@dataclass(frozen=True)
+class WithReplacement(Rules):
+    """Rules by which a target can be drawn twice in a round."""
+
+    def eligible(self, history: History, chosen: BoolArray, audits: int) -> BoolArray:
+        return super().eligible(history, np.zeros_like(chosen), audits)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,15 @@ def test_features_by_hand() -> None:
     assert every[0, 5:10].tolist() == [-1, -2, -1, -1.5, 1]
 
 
+def test_features_of_two_audits_a_round() -> None:
+    """The target is audited one round after the report, beside its rival; both counts start again."""
+    pair = report_at("rivals", [[0, 1, 1]] * 4, at_round=1)
+    found = features(pair, np.array([[[1, 2], [1, 2], [0, 1], [2, 1]]]), own_target=False)
+    assert found[0, :5].tolist() == [1, 2, 1, 0, 1]
+    assert found[0, 5:8].tolist() == [-1, -1, -1]  # a report behind its rivals, which were audited in every round
+    assert found[0, 10:].tolist() == [1, 2, 0, 1, 2, 1]
+
+
 def test_features_do_not_depend_on_how_many_are_asked_for_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     audits = np.random.default_rng(0).integers(0, 2, (50, 6))
     together = features(PAIR, audits, own_target=False)

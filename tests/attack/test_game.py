@@ -60,7 +60,9 @@ class Memory:
     name = "memory"
     learns = True
 
-    def train(self, mechanism: Mechanism[Any], pair: Pair, filed: IntArray, not_filed: IntArray, seed: int) -> Score:
+    def train(
+        self, mechanism: Mechanism[Any], pair: Pair, filed: IntArray, not_filed: IntArray, *, audits: int, seed: int
+    ) -> Score:
         seen: dict[tuple[int, ...], float] = {}
         for weight, world in ((1.0, filed), (-1.0, not_filed)):
             for transcript in world.tolist():
@@ -94,8 +96,8 @@ def test_bounds_from_the_games_that_chose_the_event_are_wrong_more_often(monkeyp
     """The planted bug: the second half of the games is the first half once more."""
     honest = game._transcripts
 
-    def repeated(mechanism: Any, stream: IntArray, runs: int, seed: np.random.SeedSequence) -> IntArray:
-        return np.tile(honest(mechanism, stream, runs // 2, seed), (2, 1))
+    def repeated(mechanism: Any, stream: IntArray, runs: int, *how: Any) -> IntArray:
+        return np.tile(honest(mechanism, stream, runs // 2, *how), (2, 1))
 
     monkeypatch.setattr(game, "_transcripts", repeated)
     assert wrong_bounds(RACE, PAIRS["quiet, early"], Memory()) > TOO_MANY
@@ -206,7 +208,7 @@ def test_scores_that_are_no_ratios_are_not_taken_for_them() -> None:
     class Boastful(Memory):
         learns = False
 
-        def train(self, mechanism: Mechanism[Any], pair: Pair, *rest: Any) -> Score:
+        def train(self, *args: Any, **kwargs: Any) -> Score:
             return Score(lambda audits: np.where(audits[:, 0] == 0, 3.0, 4.0), ratio=True, total_variation=0.9)
 
     result = play(RACE, PAIRS["quiet, early"], 2000, adversary=Boastful())
@@ -247,9 +249,9 @@ def test_no_games_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     seeds: list[tuple[int, ...]] = []
     honest = game._transcripts
 
-    def noted(mechanism: Any, stream: IntArray, runs: int, seed: np.random.SeedSequence) -> IntArray:
+    def noted(mechanism: Any, stream: IntArray, runs: int, audits: int, seed: np.random.SeedSequence) -> IntArray:
         seeds.append(tuple(seed.generate_state(4).tolist()))
-        return honest(mechanism, stream, runs, seed)
+        return honest(mechanism, stream, runs, audits, seed)
 
     monkeypatch.setattr(game, "_transcripts", noted)
     some = list(PAIRS.values())[:3]

@@ -1,5 +1,8 @@
 """Closed-form likelihoods are those of the exact enumeration, at any size."""
 
+import itertools
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,8 +13,10 @@ from tests.attack.controls import (
     OverruledRace,
     OwnRandomRace,
     RaceForecastingFromCounts,
+    RaceForgettingOneAudit,
     RaceWithoutReset,
     UniformOffset,
+    WithReplacement,
     quiet_counter_auditing,
 )
 
@@ -51,6 +56,95 @@ def test_likelihoods_are_those_of_the_enumeration(mechanism: Mechanism[Any]) -> 
     expected = [float(law.get(transcript, 0)) for transcript in possible]
     found = np.exp(log_likelihood(mechanism, stream, np.array(possible)))
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-300)
+
+
+SEVERAL = [
+    dn.Greedy(3, rules=dn.Rules(cooldown=1)),
+    dn.UniformRandom(3, rules=dn.Rules(max_gap=2)),
+    dn.Race(3, 2.0),
+    dn.Race(3, 2.0, (1.0, 3.0, 0.2), rules=dn.Rules(max_gap=2)),
+    dn.Race(3, 2.0, (1.0, 3.0, 0.2), rules=dn.Rules(max_gap=3, cooldown=1)),
+    dn.Race(3, 2.0, dn.forecast, rules=dn.Rules(cooldown=1)),
+    RaceForecastingFromCounts(3, 2.0),
+    RaceForgettingOneAudit(3, 2.0),
+    dn.Race(3, 2.0, rules=WithReplacement()),
+]
+
+
+@pytest.mark.parametrize("mechanism", SEVERAL, ids=lambda m: f"{type(m).__name__}-{m.rules}")
+def test_likelihoods_of_two_audits_a_round_are_those_of_the_enumeration(mechanism: Mechanism[Any]) -> None:
+    """In the order drawn; a target twice in a round included, which is impossible but with replacement."""
+    assert has_closed_form(mechanism, audits=2)
+    stream = np.random.default_rng(5).poisson(0.8, (3, 3))
+    law = transcript_distribution(mechanism, stream, audits=2)
+    every: Any = itertools.product(itertools.product(range(3), repeat=2), repeat=3)
+    possible = [t for t in every if t in law or mechanism.rules.max_gap is None]
+    expected = [float(law.get(transcript, 0)) for transcript in possible]
+    found = np.exp(log_likelihood(mechanism, stream, np.array(possible)))
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-300)
+
+
+def by_hand(transcript: Any, stream: IntArray, weights: Sequence[float], rules: dn.Rules) -> float:
+    """The probability of a transcript of race with rho = 2, from the definitions: draws in proportion to
+    weight * rho**count; a draw must leave every max_gap within reach, and cooldown gives way where it leaves none.
+    """
+    n_targets, probability = len(weights), 1.0
+    counts, since, audited = np.zeros(n_targets), [0] * n_targets, [False] * n_targets
+    for reports, drawn in zip(stream, transcript, strict=True):
+        counts = counts + reports
+        left = set(range(n_targets))
+        for j, c in enumerate(drawn):
+            open_ = {i for i in left if can_be_met(left - {i}, since, rules.max_gap, len(drawn), j + 1)}
+            rested = {i for i in open_ if not audited[i] or since[i] >= rules.cooldown}
+            chances = {i: weights[i] * 2.0 ** counts[i] for i in rested or open_}
+            probability *= chances.get(c, 0.0) / sum(chances.values())
+            left -= {c}
+        for c in range(n_targets):
+            since[c] = 0 if c in drawn else since[c] + 1
+        for c in drawn:
+            counts[c], audited[c] = 0, True
+    return probability
+
+
+def can_be_met(left: set[int], since: Sequence[int], max_gap: int | None, audits: int, drawn: int) -> bool:
+    """Whether the targets that are left can all be audited in time, when so many of this round are drawn."""
+    if max_gap is None:
+        return True
+    due = [max_gap - since[i] for i in left]
+    return all(sum(d <= m for d in due) <= audits * m - drawn for m in range(1, max_gap + 1))
+
+
+@pytest.mark.parametrize("audits", [1, 2])
+@pytest.mark.parametrize(
+    "rules", [dn.Rules(), dn.Rules(max_gap=3), dn.Rules(cooldown=1), dn.Rules(max_gap=4, cooldown=2)], ids=str
+)
+def test_likelihoods_are_those_by_hand(rules: dn.Rules, audits: int) -> None:
+    """Rules and draws written down once more, without the code of the mechanism."""
+    weights = (2.0, 1.0, 4.0)
+    race, stream = dn.Race(3, 2.0, weights, rules=rules), np.array([[1, 0, 0], [0, 2, 1], [1, 1, 0], [0, 0, 3]])
+    law = transcript_distribution(race, stream[: 5 - audits], audits)
+    transcripts = np.array(list(law))
+    found = np.exp(log_likelihood(race, stream, transcripts))
+    each = transcripts.reshape(*transcripts.shape[:2], audits).tolist()
+    expected = [by_hand(transcript, stream[: 5 - audits], weights, rules) for transcript in each]
+    np.testing.assert_allclose(found, expected, rtol=1e-8)
+    assert sum(expected) == pytest.approx(1)
+    other = [by_hand(transcript, stream[: 5 - audits], (1.0, 1.0, 4.0), rules) for transcript in each]
+    assert not np.allclose(found, other, rtol=1e-8)  # the negative control
+
+
+def test_tight_rules_have_a_closed_form() -> None:
+    """Where every draw is spoken for, or every target is audited in every round."""
+    for n_targets, audits, max_gap in ((4, 2, 2), (5, 3, 2), (3, 3, 1), (6, 2, 3)):
+        assert has_closed_form(dn.Race(n_targets, 1.5, rules=dn.Rules(max_gap=max_gap)), audits)
+
+
+def test_a_coin_that_stays_in_the_state_is_refused() -> None:
+    class KeepsItsCoin(dn.Race):
+        def tally(self, private: IntArray, reports: IntArray, noise: Noise) -> tuple[IntArray, IntArray]:
+            return super().tally(private, reports + noise.bernoulli(Fraction(1, 2), len(reports))[:, None], noise)
+
+    assert not has_closed_form(KeepsItsCoin(2, 1.5))
 
 
 def test_a_shorter_transcript_is_a_prefix() -> None:

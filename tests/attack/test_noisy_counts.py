@@ -20,6 +20,7 @@ from deniable.attack.noisy_counts import (
     total_variation,
 )
 from deniable.counters import COUNTERS, Counter
+from deniable.curves import TotalVariation
 from deniable.streams import add_report
 
 # The rival is audited in every round, so that the report's run lasts, and a report in the first round is the worst.
@@ -97,6 +98,25 @@ def test_simulated_outputs_are_those_the_mechanism_draws_from() -> None:
     assert np.array_equal(noisy.argmax(axis=2), audits)
 
 
+def test_two_audits_a_round_are_the_two_largest_outputs_that_the_rules_allow() -> None:
+    mechanism = dn.CounterAuditing.calibrate(4, 0.3, 5, rules=dn.Rules(cooldown=1))
+    noisy, audits = simulate_noisy_counts(mechanism, np.ones((5, 4), dtype=np.int64), 10, audits=2)
+    assert audits.shape == (10, 5, 2)
+    assert np.array_equal(np.sort(noisy[:, 0], axis=1)[:, :1:-1], np.take_along_axis(noisy[:, 0], audits[:, 0], 1))
+    rested = np.sort(audits[:, :2].reshape(10, 4), axis=1)  # two rounds: all four targets
+    assert np.array_equal(rested, np.tile(np.arange(4), (10, 1)))
+
+
+def test_half_of_sigma_is_flagged_with_two_audits_a_round() -> None:
+    """Two rivals are audited in every round; failure probability 1e-6 for the right counter."""
+    busy = np.array([[0, 10_000, 10_000, 0]] * 12)
+    pair = busy, add_report(busy, 0, 0)
+    right = dn.CounterAuditing.calibrate(4, 0.1, 12)
+    assert play_on_noisy_counts(right, *pair, games=20_000, failure_probability=1e-6, audits=2).lower_bound <= 0.1
+    control = quiet_counter_auditing(4, 0.1, 12, part=0.5)
+    assert play_on_noisy_counts(control, *pair, games=40_000, audits=2).lower_bound > 0.1
+
+
 @pytest.mark.parametrize("name", COUNTERS)
 def test_our_own_counters_pass_the_probes(name: str) -> None:
     for horizon in (1, 2, 3, 40):
@@ -122,7 +142,7 @@ class Coins:
     horizon = 3
 
     def guarantee(self) -> dn.Guarantee:
-        return dn.Guarantee(dn.guarantee.TotalVariation(0.5))
+        return dn.Guarantee(TotalVariation(0.5))
 
     def init(self, runs: int, n_targets: int) -> Any:
         return np.zeros((runs, n_targets))

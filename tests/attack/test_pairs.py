@@ -6,7 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable.attack import EVERYTHING, OWN_TARGET, Pair, View, hard_pairs, moved_pairs, moved_report, report_at
+from deniable.attack import (
+    EVERYTHING,
+    OWN_TARGET,
+    Pair,
+    View,
+    hard_pairs,
+    moved_pairs,
+    moved_report,
+    report_at,
+    rivals_needed,
+)
 from deniable.attack.pairs import STREAMS, moments
 from deniable.streams import is_adjacent
 
@@ -37,6 +47,45 @@ def test_every_stream_is_what_its_words_say() -> None:
     assert not pairs["sparse, early"][:, 0].any()
     busy = hard_pairs(3, 1000)[-1].not_filed.mean(axis=0)
     assert busy == pytest.approx([0.2, 1.0, 0.2], abs=0.1)
+
+
+def test_several_rivals_are_all_alike_and_follow_the_target() -> None:
+    pairs = {pair.name: pair for pair in hard_pairs(4, 10, rivals=2, target=3)}
+    assert {pair.target for pair in pairs.values()} == {3}
+    assert pairs["tie, middle"].not_filed[5].tolist() == [1, 1, 0, 1]
+    assert pairs["runner-up, middle"].not_filed[5].tolist() == [1, 1, 0, 0]
+    assert pairs["busy rival, early"].not_filed.sum(axis=0).tolist() == [100, 100, 0, 0]
+    assert pairs["just audited, middle"].not_filed[4].tolist() == [0, 0, 0, 50]
+    moved = moved_pairs(4, 10, rivals=2, target=3)[0]
+    assert (moved.target, moved.not_filed[0].tolist()) == (3, [1, 0, 0, 0])
+
+
+def test_rivals_that_can_keep_a_target_waiting() -> None:
+    """With as many busy rivals, greedy never audits the target; with one less it must."""
+    for audits, cooldown in ((1, 0), (3, 0), (1, 2), (2, 1)):
+        greedy = dn.Greedy(8, rules=dn.Rules(cooldown=cooldown))
+        needed = rivals_needed(8, audits, cooldown)
+        for rivals, waits in ((needed, True), (needed - 1, False)):
+            stream = np.zeros((12, 8), dtype=np.int64)
+            stream[:, 1 : 1 + rivals] = 10
+            stream[0, 0] = 1
+            assert (0 not in dn.simulate(greedy, stream, audits=audits).audits) == waits
+    assert rivals_needed(3, audits=3) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"rivals": 3}, "rivals must be fewer than the 3 targets, got 3"),
+        ({"rivals": 0}, "rivals must be a whole number of at least 1"),
+        ({"target": 3}, r"target must be in 0\.\.2, got 3"),
+        ({"target": -1}, "target must be a whole number of at least 0"),
+    ],
+)
+def test_rivals_and_targets_that_are_not_there(options: dict[str, int], words: str) -> None:
+    for pairs in (hard_pairs, moved_pairs):
+        with pytest.raises(dn.DeniableError, match=words):
+            pairs(3, 8, **options)
 
 
 def test_the_seed_decides_about_the_random_streams_alone() -> None:
@@ -84,6 +133,9 @@ def test_views() -> None:
     audits = np.array([[2, 0, 1, 2]])
     assert EVERYTHING.of_audits(pair, audits).tolist() == [[2, 0, 1, 2]]
     assert OWN_TARGET.of_audits(pair, audits).tolist() == [[1, 0, 0, 1]]
+    several = np.array([[[2, 0], [0, 1], [1, 2], [1, 0]]])
+    assert EVERYTHING.of_audits(pair, several).tolist() == several.tolist()
+    assert OWN_TARGET.of_audits(pair, several).tolist() == [[1, 0, 1, 0]]
     assert View(rounds=2).of_pair(pair).rounds == 2
     assert (EVERYTHING.name, OWN_TARGET.name, View(rounds=2).name) == ("everything", "own target", "first 2 rounds")
     for rounds in (1, 5):

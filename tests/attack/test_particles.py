@@ -212,7 +212,7 @@ def learnt(mechanism: dn.CounterAuditing[ToeplitzState], streams: Streams) -> Ca
         dn.simulate(mechanism, np.broadcast_to(s, (4000, *s.shape)), seed=90 + i).audits
         for i, s in enumerate((pair.filed, pair.not_filed))
     ]
-    score = BlackBox().train(mechanism, pair, games[0][:3000], games[1][:3000], seed=0).of
+    score = BlackBox().train(mechanism, pair, games[0][:3000], games[1][:3000], audits=1, seed=0).of
     threshold = best_threshold(score(games[0][3000:]), score(games[1][3000:]))
     return lambda audits: score(audits) - threshold
 

@@ -3,7 +3,7 @@
 from deniable.attack.adversaries import Adversary, BlackBox, ClosedForm, Enumeration, Particles, Score, strongest
 from deniable.attack.exact import likelihood_ratio, total_variation, transcript_distribution
 from deniable.attack.game import find_worst, play, search
-from deniable.attack.pairs import Pair, hard_pairs, moved_pairs, moved_report, report_at
+from deniable.attack.pairs import Pair, hard_pairs, moved_pairs, moved_report, report_at, rivals_needed
 from deniable.attack.refusal import UnsuitableError
 from deniable.attack.result import Estimate, Result
 from deniable.attack.views import EVERYTHING, OWN_TARGET, View
@@ -29,6 +29,7 @@ __all__ = [
     "moved_report",
     "play",
     "report_at",
+    "rivals_needed",
     "search",
     "strongest",
     "total_variation",

@@ -24,7 +24,7 @@ ENUMERATED = 1024
 
 @dataclass(frozen=True)
 class Score:
-    """What an adversary makes of transcripts, (B, T) as it sees them: (B,), larger where "filed" is likelier."""
+    """What an adversary makes of transcripts as it sees them: (B,), larger where "filed" is likelier."""
 
     of: Callable[[IntArray], FloatArray]
     ratio: bool = False
@@ -40,9 +40,11 @@ class Score:
 
 
 class Adversary(Protocol):
-    """Knows the mechanism and both streams of the pair. `filed` and `not_filed`, (B, T) each, are what it saw in games
-    that do not count, to learn from if it `learns`; an adversary who computes likelihoods does not. One that is made
-    for a certain view has it as `view`, and is refused in a game with another.
+    """Knows the mechanism, the audits a round and both streams of the pair.
+
+    `filed` and `not_filed` are what it saw in games that do not count, to learn from if it `learns`; an adversary who
+    computes likelihoods does not. They are (B, T) each, or (B, T, audits) where there are several audits a round and it
+    sees all of them. One that is made for a certain view has it as `view`, and is refused in a game with another.
     """
 
     @property
@@ -50,7 +52,7 @@ class Adversary(Protocol):
     @property
     def learns(self) -> bool: ...
     def train(
-        self, mechanism: Mechanism[Any], pair: Pair, filed: IntArray, not_filed: IntArray, seed: int
+        self, mechanism: Mechanism[Any], pair: Pair, filed: IntArray, not_filed: IntArray, *, audits: int, seed: int
     ) -> Score: ...
 
 
@@ -63,12 +65,14 @@ class Enumeration:
     name: ClassVar[str] = "exact"
     learns: ClassVar[bool] = False
 
-    def train(self, mechanism: Mechanism[Any], pair: Pair, filed: IntArray, not_filed: IntArray, seed: int) -> Score:
-        laws = [self._seen(pair, transcript_distribution(mechanism, s)) for s in (pair.filed, pair.not_filed)]
+    def train(
+        self, mechanism: Mechanism[Any], pair: Pair, filed: IntArray, not_filed: IntArray, *, audits: int, seed: int
+    ) -> Score:
+        laws = [self._seen(pair, transcript_distribution(mechanism, s, audits)) for s in (pair.filed, pair.not_filed)]
         ratios = {seen: _log_ratio(laws[0].get(seen, 0), laws[1].get(seen, 0)) for seen in {*laws[0], *laws[1]}}
 
         def score(seen: IntArray) -> FloatArray:
-            keys = list(map(tuple, seen.tolist()))
+            keys = [_key(transcript) for transcript in seen]
             if not ratios.keys() >= set(keys):
                 raise UnsuitableError("games had transcripts that are impossible by enumeration")
             return np.array([ratios[key] for key in keys])
@@ -85,7 +89,7 @@ class Enumeration:
     def _seen(self, pair: Pair, law: Law) -> Law:
         seen: Law = {}
         for transcript, probability in law.items():
-            key = tuple(self.view.of_audits(pair, np.array([transcript]))[0].tolist())
+            key = _key(self.view.of_audits(pair, np.array([transcript]))[0])
             seen[key] = seen.get(key, Fraction(0)) + probability
         return seen
 
@@ -98,13 +102,15 @@ class ClosedForm:
     name: ClassVar[str] = "likelihood"
     learns: ClassVar[bool] = False
 
-    def train(self, mechanism: Mechanism[Any], pair: Pair, filed: IntArray, not_filed: IntArray, seed: int) -> Score:
+    def train(
+        self, mechanism: Mechanism[Any], pair: Pair, filed: IntArray, not_filed: IntArray, *, audits: int, seed: int
+    ) -> Score:
         return Score(partial(log_likelihood_ratio, mechanism, pair.not_filed, pair.filed), ratio=True, threshold=0.0)
 
 
 @dataclass(frozen=True)
 class Particles:
-    """Follows the hidden noise of counter auditing by sequential Monte Carlo; must see all audits."""
+    """Follows the hidden noise of counter auditing by sequential Monte Carlo; must see all audits, one a round."""
 
     particles: int = particles.PARTICLES
 
@@ -112,7 +118,9 @@ class Particles:
     name: ClassVar[str] = "particles"
     learns: ClassVar[bool] = False
 
-    def train(self, mechanism: Mechanism[Any], pair: Pair, filed: IntArray, not_filed: IntArray, seed: int) -> Score:
+    def train(
+        self, mechanism: Mechanism[Any], pair: Pair, filed: IntArray, not_filed: IntArray, *, audits: int, seed: int
+    ) -> Score:
         streams = pair.not_filed, pair.filed
         ratio = partial(particles.log_likelihood_ratio, mechanism, *streams, particles=self.particles, seed=seed)
         return Score(ratio, threshold=0.0)  # nearly the ratio, not exactly
@@ -127,30 +135,43 @@ class BlackBox:
     name: ClassVar[str] = "black box"
     learns: ClassVar[bool] = True
 
-    def train(self, mechanism: Mechanism[Any], pair: Pair, filed: IntArray, not_filed: IntArray, seed: int) -> Score:
+    def train(
+        self, mechanism: Mechanism[Any], pair: Pair, filed: IntArray, not_filed: IntArray, *, audits: int, seed: int
+    ) -> Score:
         score = black_box.learn(pair, filed, not_filed, own_target=self.view.own_target, seed=seed)
         return Score(score, threshold=0.0)
 
 
-def strongest(mechanism: Mechanism[Any], pair: Pair, view: View = EVERYTHING) -> Adversary:
-    """The strongest adversary we have for this mechanism, on these streams, with this view."""
-    if mechanism.n_targets**pair.rounds <= ENUMERATED and _can_be_enumerated(mechanism):
+def strongest(mechanism: Mechanism[Any], pair: Pair, view: View = EVERYTHING, audits: int = 1) -> Adversary:
+    """The strongest adversary we have for this mechanism, on these streams, with this view and so many audits a round.
+
+    >>> import deniable as dn
+    >>> from deniable.attack import report_at
+    >>> tca, pair = dn.CounterAuditing.calibrate(5, 0.1, horizon=30), report_at("quiet", [[0] * 5] * 30, at_round=0)
+    >>> strongest(tca, pair).name, strongest(tca, pair, audits=2).name
+    ('particles', 'black box')
+    """
+    if mechanism.n_targets ** (pair.rounds * audits) <= ENUMERATED and _can_be_enumerated(mechanism, audits):
         return Enumeration(view)
-    plain = type(mechanism).step is Mechanism.step  # with a round of its own, its draws may mean something else
-    if plain and not view.own_target:
-        if has_closed_form(mechanism):
+    if not view.own_target:
+        if has_closed_form(mechanism, audits):
             return ClosedForm()
-        if particles.can_follow(mechanism):
+        if audits == 1 and particles.can_follow(mechanism):
             return Particles()
     return BlackBox(view)
 
 
-def _can_be_enumerated(mechanism: Mechanism[Any]) -> bool:
+def _can_be_enumerated(mechanism: Mechanism[Any], audits: int) -> bool:
     try:
-        transcript_distribution(mechanism, 1 + np.arange(mechanism.n_targets)[None] % 2)
+        transcript_distribution(mechanism, 1 + np.arange(mechanism.n_targets)[None] % 2, audits)
     except FOREIGN_ERRORS:  # refusals among them
         return False
     return True
+
+
+def _key(transcript: IntArray) -> tuple[Any, ...]:
+    """As a key of a law: an audit a round, or a tuple of audits where there are several."""
+    return tuple(tuple(row) if isinstance(row, list) else row for row in transcript.tolist())
 
 
 def _log_ratio(filed: Any, not_filed: Any) -> float:

@@ -20,7 +20,9 @@ CELLS = 2**23
 def learn(
     pair: Pair, filed: IntArray, not_filed: IntArray, *, own_target: bool, seed: int
 ) -> Callable[[IntArray], FloatArray]:
-    """A score of transcripts, larger where "filed" is likelier, learnt from what was seen, (B, T), in either world."""
+    """A score of transcripts, larger where "filed" is likelier, learnt from what was seen in either world: (B, T), or
+    (B, T, k) where all of k audits a round are seen.
+    """
     model = _classifier(len(filed), seed)
     seen = np.concatenate([filed, not_filed])
     labels = np.repeat([1, 0], [len(filed), len(not_filed)])
@@ -67,8 +69,9 @@ def features(pair: Pair, seen: IntArray, *, own_target: bool) -> FloatArray:
     runs = max(1, CELLS // (pair.rounds * pair.n_targets))
     for start in range(0, len(seen), runs):
         part = seen[start : start + runs]
-        own = part == (1 if own_target else pair.target)
-        parts.append(np.column_stack([_timing(pair, own), *([] if own_target else [_standing(pair, part, own)])]))
+        every = part if part.ndim == 3 else part[..., None]
+        own = (every == (1 if own_target else pair.target)).any(axis=2)
+        parts.append(np.column_stack([_timing(pair, own), *([] if own_target else [_standing(pair, every, own)])]))
     return np.concatenate(parts)
 
 
@@ -85,7 +88,7 @@ def _standing(pair: Pair, audits: IntArray, own: BoolArray) -> FloatArray:
     """How far the report's target was ahead of the others, had it not been filed, up to its next audit; and the
     audits of the first rounds from the report on.
     """
-    active = active_counts(pair.not_filed, audits)
+    active = active_counts(pair.not_filed, audits, audits=audits.shape[2])
     others = np.delete(active, pair.target, axis=2).max(axis=2)
     ahead = (active[:, :, pair.target] - others)[:, pair.round :].astype(np.float64)
     first = _first(own[:, pair.round :])
@@ -96,7 +99,8 @@ def _standing(pair: Pair, audits: IntArray, own: BoolArray) -> FloatArray:
     most = np.max(ahead, axis=1, where=waiting, initial=-np.inf)
     mean = np.mean(ahead, axis=1, where=waiting)
     level = ((ahead >= -1) & waiting).sum(axis=1)
-    return np.column_stack([at_audit, at_report, most, mean, level, audits[:, pair.round : pair.round + WINDOW]])
+    window = audits[:, pair.round : pair.round + WINDOW].reshape(len(audits), -1)
+    return np.column_stack([at_audit, at_report, most, mean, level, window])
 
 
 def _first(flags: BoolArray) -> IntArray:

@@ -17,7 +17,7 @@ from deniable.attack.refusal import UnsuitableError
 from deniable.attack.result import Estimate, Result
 from deniable.attack.views import EVERYTHING, View
 from deniable.errors import DeniableError, check_whole
-from deniable.guarantee import Guarantee, TotalVariation
+from deniable.guarantee import Guarantee
 from deniable.mechanisms import CounterAuditing, Mechanism
 from deniable.simulation import simulate
 from deniable.simulation.sweep import chunks
@@ -38,12 +38,13 @@ def play(
     failure_probability: float = 1e-3,
     adversary: Adversary | None = None,
     view: View = EVERYTHING,
+    audits: int = 1,
     seed: int = 0,
 ) -> Result:
     """Play the game so many times, half of them with the report, against the strongest adversary or the given one.
 
-    games: in all, at least 40, rounded up to a multiple of 4. Where the strongest adversary turns out not to serve the
-    mechanism, the black box plays.
+    games: in all, at least 40, rounded up to a multiple of 4. audits: a round. Where the strongest adversary turns out
+    not to serve the mechanism, the black box plays.
 
     >>> import deniable as dn
     >>> from deniable.attack import report_at
@@ -53,7 +54,10 @@ def play(
     """
     check_games(games)
     check_failure_probability(failure_probability)
-    return _play(mechanism, pair, games, failure_probability, adversary=adversary, view=view, seed=_seed(seed, PLAYED))
+    own_seed = _seed(seed, PLAYED)
+    return _play(
+        mechanism, pair, games, failure_probability, adversary=adversary, view=view, audits=audits, seed=own_seed
+    )
 
 
 def _play(
@@ -64,6 +68,7 @@ def _play(
     *,
     adversary: Adversary | None,
     view: View,
+    audits: int,
     seed: np.random.SeedSequence,
 ) -> Result:
     each = -(-games // 4)
@@ -71,21 +76,23 @@ def _play(
         raise DeniableError(
             f"mechanism and streams must have as many targets, got {mechanism.n_targets} and {pair.n_targets}"
         )
+    mechanism.check_round(0, mechanism.n_targets, audits)
     sees: View = getattr(adversary, "view", view)
     if sees.own_target != view.own_target:  # fewer rounds are fewer rounds of the streams, for any adversary
         raise DeniableError(
             f"the adversary is made for the view {sees.name!r}, the game shows {view.name!r}; give both the same view"
         )
     pair = view.of_pair(pair)
-    player = adversary or strongest(mechanism, pair, view)
+    player = adversary or strongest(mechanism, pair, view, audits)
     filed_seed, not_filed_seed, own_seed, referee_seed = seed.spawn(4)
-    filed = view.of_audits(pair, _transcripts(mechanism, pair.filed, 2 * each, filed_seed))
-    not_filed = view.of_audits(pair, _transcripts(mechanism, pair.not_filed, 2 * each, not_filed_seed))
+    filed = view.of_audits(pair, _transcripts(mechanism, pair.filed, 2 * each, audits, filed_seed))
+    not_filed = view.of_audits(pair, _transcripts(mechanism, pair.not_filed, 2 * each, audits, not_filed_seed))
 
     def trained(player: Adversary) -> tuple[Score, evidence.Scores]:
         # One half of the games measures. Who learns does so on most of the other; the rest chooses events.
         learnt = each * 3 // 4 if player.learns else 0
-        score = player.train(mechanism, pair, filed[:learnt], not_filed[:learnt], int(own_seed.generate_state(1)[0]))
+        seed = int(own_seed.generate_state(1)[0])
+        score = player.train(mechanism, pair, filed[:learnt], not_filed[:learnt], audits=audits, seed=seed)
         return score, (_scores(score, filed[learnt:]), _scores(score, not_filed[learnt:]))
 
     try:
@@ -102,11 +109,12 @@ def _play(
     if score.ratio and not evidence.is_ratio(scores):
         score = replace(score, ratio=False, total_variation=None, roc=None, largest_log_ratio=None)
 
-    def says_filed(audits: IntArray) -> FloatArray:
-        return np.where(_scores(score, view.of_audits(pair, audits)) > threshold, 1.0, -1.0)
+    def says_filed(drawn: IntArray) -> FloatArray:
+        return np.where(_scores(score, view.of_audits(pair, drawn)) > threshold, 1.0, -1.0)
 
     def refereed() -> Estimate | None:
-        found = _refereed(mechanism, pair, says_filed, 2 * each, int(referee_seed.generate_state(1)[0]))
+        how = {"score": says_filed, "games": 2 * each, "audits": audits}
+        found = _refereed(mechanism, pair, **how, seed=int(referee_seed.generate_state(1)[0]))
         return found if found and _agrees(found, event, each) else None
 
     return Result(
@@ -135,6 +143,7 @@ def search(
     failure_probability: float = 1e-3,
     adversary: Adversary | None = None,
     view: View = EVERYTHING,
+    audits: int = 1,
     seed: int = 0,
     done: Callable[[int], None] | None = None,
 ) -> list[Result]:
@@ -145,7 +154,8 @@ def search(
     """
     check_games(games)
     check_failure_probability(failure_probability)
-    return _search(mechanism, pairs, games, failure_probability, adversary=adversary, view=view, seed=seed, done=done)
+    how: dict[str, Any] = {"adversary": adversary, "view": view, "audits": audits}
+    return _search(mechanism, pairs, games, failure_probability, seed=seed, done=done, **how)
 
 
 def _search(
@@ -154,17 +164,17 @@ def _search(
     games: int,
     failure_probability: float,
     *,
-    adversary: Adversary | None,
-    view: View,
     seed: int,
     done: Callable[[int], None] | None,
+    **how: Any,
 ) -> list[Result]:
+    """`how` is as in `_play`: adversary, view and audits."""
     if not pairs:
         raise DeniableError("there must be at least one pair of streams to play on")
     risk = failure_probability / len(pairs)
     results = []
     for i, pair in enumerate(pairs):
-        results.append(_play(mechanism, pair, games, risk, adversary=adversary, view=view, seed=_seed(seed, TRIED, i)))
+        results.append(_play(mechanism, pair, games, risk, **how, seed=_seed(seed, TRIED, i)))
         if done:
             done(i + 1)
     return sorted(results, key=lambda result: -result.leak.value)
@@ -178,6 +188,7 @@ def find_worst(
     failure_probability: float = 1e-3,
     adversary: Adversary | None = None,
     view: View = EVERYTHING,
+    audits: int = 1,
     seed: int = 0,
     done: Callable[[int], None] | None = None,
 ) -> tuple[Result, list[Result]]:
@@ -188,20 +199,14 @@ def find_worst(
     """
     a_tenth = max(LEAST_GAMES, check_games(games) // 10)
     risk = check_failure_probability(failure_probability) / 2
-    how: dict[str, Any] = {"adversary": adversary, "view": view}
+    how: dict[str, Any] = {"adversary": adversary, "view": view, "audits": audits}
     tried = _search(mechanism, pairs, a_tenth, risk, **how, seed=seed, done=done)
     return _play(mechanism, tried[0].pair, games, risk, **how, seed=_seed(seed, PLAYED_ANEW)), tried
 
 
 def proven(guarantee: Guarantee, pair: Pair) -> Guarantee:
-    """What a mechanism's guarantee for one report says about this pair.
-
-    A moved report is one removed and one added: 2 delta, by the triangle inequality, and no cap, because a transcript
-    can exonerate the other person without limit.
-    """
-    if not pair.moved:
-        return guarantee
-    return Guarantee(TotalVariation(min(1.0, 2 * guarantee.delta)), horizon=guarantee.horizon)
+    """What a mechanism's guarantee for one report says about this pair."""
+    return guarantee.between_two() if pair.moved else guarantee
 
 
 def _seed(seed: int, stage: int, i: int = 0) -> np.random.SeedSequence:
@@ -209,12 +214,14 @@ def _seed(seed: int, stage: int, i: int = 0) -> np.random.SeedSequence:
     return np.random.SeedSequence(check_whole("seed", seed, least=0), spawn_key=(stage, i))
 
 
-def _transcripts(mechanism: Mechanism[Any], stream: IntArray, runs: int, seed: np.random.SeedSequence) -> IntArray:
-    """(B, T): the audits of as many runs on one stream."""
+def _transcripts(
+    mechanism: Mechanism[Any], stream: IntArray, runs: int, audits: int, seed: np.random.SeedSequence
+) -> IntArray:
+    """The audits of as many runs on one stream: (B, T), or (B, T, audits) where there are several a round."""
     parts = chunks(runs, max(1, CELLS // stream.size))
     seeds = seed.generate_state(len(parts), np.uint64)
     return np.concatenate([
-        simulate(mechanism, np.broadcast_to(stream, (len(part), *stream.shape)), int(one)).audits
+        simulate(mechanism, np.broadcast_to(stream, (len(part), *stream.shape)), int(one), audits).audits
         for part, one in zip(parts, seeds, strict=True)
     ])  # fmt: skip
 
@@ -228,10 +235,11 @@ def _scores(score: Score, seen: IntArray) -> FloatArray:
     return found
 
 
-def _refereed(
-    mechanism: Mechanism[Any], pair: Pair, says_filed: Callable[[IntArray], FloatArray], games: int, seed: int
-) -> Estimate | None:
-    """TPR - FPR of the guess by somebody who sees the noisy counts, where there are any: as true, and more precise."""
+def _refereed(mechanism: Mechanism[Any], pair: Pair, **how: Any) -> Estimate | None:
+    """TPR - FPR of the guess by somebody who sees the noisy counts, where there are any: as true, and more precise.
+
+    `how` is as in `leak`.
+    """
     own = type(mechanism)
     if not isinstance(mechanism, CounterAuditing) or any(
         getattr(own, name) is not getattr(CounterAuditing, name)
@@ -239,7 +247,7 @@ def _refereed(
     ):
         return None
     try:
-        return Estimate(*leak(mechanism, pair.not_filed, pair.filed, score=says_filed, games=games, seed=seed))
+        return Estimate(*leak(mechanism, pair.not_filed, pair.filed, **how))
     except UnsuitableError:  # a counter whose outputs are not what the referee takes them for
         return None
 

@@ -1,10 +1,11 @@
-"""How likely a transcript is, in closed form and at any size, from the mechanism's own draw.
+"""How likely a transcript is, in closed form and at any size, from the mechanism's own draws.
 
-As in `deniable.attack.exact`, there are no formulas for single mechanisms: the mechanism's own code is run, with a
+As in `deniable.attack.exact`, there are no formulas for single mechanisms: the mechanism's own `step` is run, with a
 noise object that makes every draw come out as the transcript says and notes how likely that was. It serves every
-mechanism whose state is a function of the stream and the transcript, and whose draw is one choice or one race, perhaps
-after one coin: greedy, uniform, randomized response and race, with rules and weights, and many a mechanism of one's
-own. Counter auditing keeps noise between the rounds and is refused (`deniable.attack.particles`).
+mechanism whose state is a function of the stream and the transcript, and whose audits are one choice or one race each,
+perhaps after one coin in a round: greedy, uniform, randomized response and race, with several audits a round, rules and
+weights, and many a mechanism of one's own. Counter auditing keeps noise between the rounds and is refused
+(`deniable.attack.particles`).
 """
 
 import math
@@ -17,10 +18,10 @@ from numpy.typing import ArrayLike
 from deniable.arrays import BoolArray, ExactArray, FloatArray, IntArray
 from deniable.attack.refusal import FOREIGN_ERRORS, UnsuitableError
 from deniable.errors import DeniableError
-from deniable.mechanisms import Mechanism
+from deniable.mechanisms import Mechanism, State
 from deniable.mechanisms.base import one_hot
 from deniable.noise import Growth
-from deniable.rules import History
+from deniable.state import pack
 from deniable.streams import check_counts
 
 # Bounds memory; changes no number.
@@ -32,22 +33,28 @@ _NO_CLOSED_FORM = "the likelihood of this mechanism's transcripts has no closed 
 
 
 class _ForcedNoise:
-    """Noise for B runs whose last draw gives `audits`, (B,), whatever its law; `log_probability`, (B,), is that law's.
+    """Noise for B runs whose draws give `audits`, (B, k), one after the other, whatever their law.
 
-    A coin shows `coin`. With `other`, the draw gives other targets than these, where others are possible.
+    `log_probability`, (B,), is that of all of them. A coin shows `coin`. With `other`, the draws give other targets
+    than these, where others are possible.
     """
 
     def __init__(self, audits: IntArray, coin: bool, other: bool = False) -> None:
-        self._audits = audits
+        self.audits = audits
         self._coin = coin
         self._other = other
         self.coins = 0
-        self.taken: IntArray | None = None
+        self._taken: list[IntArray] = []
         self.log_probability = np.zeros(len(audits))
+
+    @property
+    def taken(self) -> IntArray:
+        """(B, draws): what they gave so far."""
+        return np.array(self._taken, dtype=np.int64).reshape(-1, len(self.audits)).T
 
     def bernoulli(self, probability: Fraction, runs: int) -> BoolArray:
         self.coins += 1
-        if self.taken is not None or self.coins > 1 or runs != len(self._audits):
+        if self._taken or self.coins > 1 or runs != len(self.audits):
             _refuse()
         chance = float(probability if self._coin else 1 - probability)
         self.log_probability += math.log(chance) if chance else -math.inf
@@ -64,39 +71,26 @@ class _ForcedNoise:
         _refuse()
 
     def _take(self, log_weights: FloatArray) -> IntArray:
-        """The audits, drawn with probability proportional to exp(log_weights), (B, C)."""
-        if self.taken is not None or len(log_weights) != len(self._audits):
+        """The next audits, drawn with probability proportional to exp(log_weights), (B, C)."""
+        if len(self._taken) == self.audits.shape[1] or len(log_weights) != len(self.audits):
             _refuse()
+        forced = self.audits[:, len(self._taken)]
         top = log_weights.max(axis=1)
         total = top + np.log(np.exp(log_weights - top[:, None]).sum(axis=1))
-        self.log_probability += np.take_along_axis(log_weights, self._audits[:, None], axis=1)[:, 0] - total
-        self.taken = self._audits
+        self.log_probability += np.take_along_axis(log_weights, forced[:, None], axis=1)[:, 0] - total
         if self._other:
-            others = np.where(one_hot(self._audits, log_weights.shape[1]), -np.inf, log_weights)
-            self.taken = np.where(others.max(axis=1) > -np.inf, others.argmax(axis=1), self._audits)
-        return self.taken
-
-
-class _NoNoise:
-    """For `tally`: what is drawn there stays in the state, which is then no function of the transcript."""
-
-    def bernoulli(self, probability: Fraction, runs: int) -> BoolArray:
-        _refuse()
-
-    def choose(self, eligible: BoolArray) -> IntArray:
-        _refuse()
-
-    def race(self, growth: Growth, counts: IntArray, weights: IntArray) -> IntArray:
-        _refuse()
-
-    def gaussian(self, variance: Fraction, shape: tuple[int, ...]) -> ExactArray:
-        _refuse()
+            others = np.where(one_hot(forced, log_weights.shape[1]), -np.inf, log_weights)
+            possible = others.max(axis=1) > -np.inf
+            forced = np.where(possible, others.argmax(axis=1), log_weights.argmax(axis=1))
+        self._taken.append(forced)
+        return forced
 
 
 def log_likelihood(mechanism: Mechanism[Any], stream: ArrayLike, audits: IntArray) -> FloatArray:
-    """(B,): the natural logarithm of the probability of each transcript, audits (B, T), on the stream (T, C).
+    """(B,): the natural logarithm of the probability of each transcript on the stream (T, C).
 
-    -inf where the transcript is impossible. A transcript that is shorter than the stream is a prefix.
+    Audits are (B, T), or (B, T, k) in the order drawn where there are k a round. -inf where the transcript is
+    impossible. A transcript that is shorter than the stream is a prefix.
 
     >>> import deniable as dn
     >>> np.exp(log_likelihood(dn.Race(2, rho=3.0), [[1, 0], [0, 1]], np.array([[0, 0], [0, 1]])))
@@ -121,7 +115,7 @@ def log_likelihood(mechanism: Mechanism[Any], stream: ArrayLike, audits: IntArra
 def log_likelihood_ratio(
     mechanism: Mechanism[Any], not_filed: ArrayLike, filed: ArrayLike, audits: IntArray
 ) -> FloatArray:
-    """(B,): log P[transcript | filed] - log P[transcript | not filed], exact up to rounding, for audits (B, T).
+    """(B,): log P[transcript | filed] - log P[transcript | not filed], exact up to rounding, for audits as above.
 
     inf where only filing explains the transcript, -inf where only not filing does, NaN where neither does.
 
@@ -133,7 +127,7 @@ def log_likelihood_ratio(
         return log_likelihood(mechanism, filed, audits) - log_likelihood(mechanism, not_filed, audits)
 
 
-def has_closed_form(mechanism: Mechanism[Any]) -> bool:
+def has_closed_form(mechanism: Mechanism[Any], audits: int = 1) -> bool:
     """Whether `log_likelihood` serves the mechanism, which is found out by trying an audit of every target.
 
     >>> import deniable as dn
@@ -143,73 +137,76 @@ def has_closed_form(mechanism: Mechanism[Any]) -> bool:
     # Ties everywhere, and in the second round ties in some runs alone.
     counts = np.ones((2, mechanism.n_targets), dtype=np.int64)
     counts[1, 1:] = 0
-    first = np.arange(mechanism.n_targets)
-    audits = np.column_stack([first, np.roll(first, 1)])
+    # Every target once before any is audited again: no max_gap that can be met is broken.
+    first = np.arange(mechanism.n_targets)[:, None, None]
+    drawn = (first + np.arange(2 * audits).reshape(2, audits)) % mechanism.n_targets
     try:
-        log_likelihood(mechanism, counts, audits[:, : mechanism.guarantee().horizon])
+        log_likelihood(mechanism, counts, drawn[:, : mechanism.guarantee().horizon])
     except DeniableError:
         return False
     return True
 
 
 def check_transcripts(mechanism: Mechanism[Any], stream: ArrayLike, audits: IntArray) -> tuple[IntArray, IntArray]:
-    """The stream as counts (T, C), and the audits (B, T'), T' <= T; refused where they do not fit."""
+    """The stream as counts (T, C), and the audits as (B, T', k), T' <= T; refused where they do not fit."""
     counts = check_counts(stream, mechanism.n_targets)
     drawn = np.asarray(audits)
     if counts.ndim != 2:
         raise DeniableError(f"a stream must have shape (rounds, targets), got shape {counts.shape}")
-    if drawn.ndim != 2 or drawn.dtype.kind not in "iu":
-        raise DeniableError(f"audits must be whole numbers of shape (runs, rounds), got shape {drawn.shape}")
+    if drawn.ndim not in (2, 3) or drawn.dtype.kind not in "iu":
+        raise DeniableError(
+            "audits must be whole numbers of shape (runs, rounds), or (runs, rounds, audits a round), "
+            f"got shape {drawn.shape}"
+        )
     if drawn.shape[1] > len(counts):
         raise DeniableError(
             f"transcripts must be no longer than the stream, {len(counts)} rounds, got {drawn.shape[1]}"
         )
     if drawn.size and not 0 <= drawn.min() <= drawn.max() < mechanism.n_targets:
         raise DeniableError(f"audits must be targets in 0..{mechanism.n_targets - 1}")
-    return counts, drawn.astype(np.int64)
+    return counts, drawn.astype(np.int64).reshape(*drawn.shape[:2], *(drawn.shape[2:] or (1,)))
 
 
 def _log_likelihood(
     mechanism: Mechanism[Any], counts: IntArray, audits: IntArray, *, others: bool = False
 ) -> FloatArray:
-    runs, rounds = audits.shape
+    runs, rounds, _ = audits.shape
     state = mechanism.init(runs)
-    history, private = state.history, state.private
     total = np.zeros(runs)
     for t in range(rounds):
-        mechanism.check_round(t, mechanism.n_targets, 1)
-        eligible = mechanism.rules.eligible(history, np.zeros_like(history.present), 1)
-        reports = np.broadcast_to(counts[t], eligible.shape)
-        tallied, private = mechanism.tally(private, reports, _NoNoise())
-        total += _log_draw(mechanism, tallied, eligible, history, audits[:, t], others=others)
-        audited = one_hot(audits[:, t], mechanism.n_targets)
-        history, private = history.after(audited), mechanism.forget(private, audited)
+        reports = np.broadcast_to(counts[t], (runs, mechanism.n_targets))
+        log_probability, state = _forced_round(mechanism, state, reports, audits[:, t], others=others)
+        total += log_probability
     return total
 
 
-def _log_draw(
-    mechanism: Mechanism[Any], tallied: Any, eligible: BoolArray, history: History, audits: IntArray, *, others: bool
-) -> FloatArray:
-    """(B,): log P[the round's draw gives these audits], over both sides of the coin where there is one.
+def _forced_round(
+    mechanism: Mechanism[Any], state: State[Any], reports: IntArray, audits: IntArray, *, others: bool
+) -> tuple[FloatArray, State[Any]]:
+    """(B,): log P[the round's draws give these audits], over both sides of the coin where there is one; and the state.
 
-    With `others`, the draw is forced to other targets as well, to see that it is the draw that decides.
+    With `others`, the draws are forced to other targets as well, to see that they decide, and the coin must leave no
+    trace in the state.
     """
-    sides = []
+    sides: list[tuple[FloatArray, State[Any]]] = []
     for coin in (True, False):
         if others:
-            _force(mechanism, tallied, eligible, history, _ForcedNoise(audits, coin, other=True))
+            _force(mechanism, state, reports, _ForcedNoise(audits, coin, other=True))
         noise = _ForcedNoise(audits, coin)
-        _force(mechanism, tallied, eligible, history, noise)
-        sides.append(noise.log_probability)
+        sides.append((noise.log_probability, _force(mechanism, state, reports, noise)))
         if not noise.coins:
             return sides[0]
-    return np.logaddexp(*sides)
-
-
-def _force(mechanism: Mechanism[Any], tallied: Any, eligible: BoolArray, history: History, noise: _ForcedNoise) -> None:
-    drawn = mechanism.draw(tallied, eligible, history, noise)
-    if noise.taken is None or not np.array_equal(drawn, noise.taken):  # drawn from elsewhere, or changed afterwards
+    (heads, after), (tails, other) = sides
+    if others and pack(after) != pack(other):
         _refuse()
+    return np.logaddexp(heads, tails), after
+
+
+def _force(mechanism: Mechanism[Any], state: State[Any], reports: IntArray, noise: _ForcedNoise) -> State[Any]:
+    drawn, after = mechanism.step(state, reports, noise, noise.audits.shape[1])
+    if not np.array_equal(drawn, noise.taken):  # drawn from elsewhere, or changed afterwards
+        _refuse()
+    return after
 
 
 def _refuse() -> NoReturn:

@@ -233,21 +233,22 @@ def log_likelihood_ratio(
 ) -> FloatArray:
     """(B,): log of the density of the noisy counts (B, T, C) on the stream `filed` over that on `not_filed`, (T, C).
 
-    Exact. The audits (B, T) tell where the runs begin; they are a function of the noisy counts.
+    Exact. The audits, (B, T) or (B, T, k) where there are k a round, tell where the runs begin; they are a function of
+    the noisy counts.
     """
     counter = counter_of(mechanism)
     one, drawn = check_transcripts(mechanism, filed, audits)
     other, _ = check_transcripts(mechanism, not_filed, audits)
     rounds = drawn.shape[1]
-    if noisy.shape != (*drawn.shape, mechanism.n_targets):
+    if noisy.shape != (len(drawn), rounds, mechanism.n_targets):
         raise DeniableError(
-            f"noisy counts must have shape {(*drawn.shape, mechanism.n_targets)}, one for each run, round and target, "
-            f"got {noisy.shape}"
+            f"noisy counts must have shape {(len(drawn), rounds, mechanism.n_targets)}, one for each run, round and "
+            f"target, got {noisy.shape}"
         )
     white = whitener(counter, min(rounds, counter.horizon))
     ratios = np.zeros(len(drawn))
     for c in np.flatnonzero((one != other)[:rounds].any(axis=0)):
-        for b, audited in enumerate(drawn == c):
+        for b, audited in enumerate((drawn == c).any(axis=2)):
             for start, end in runs_of(audited):
                 extra = np.cumsum(one[start:end, c] - other[start:end, c])
                 if not extra.any():
@@ -260,24 +261,28 @@ def log_likelihood_ratio(
 
 
 def simulate_noisy_counts(
-    mechanism: Mechanism[Any], stream: ArrayLike, runs: int, seed: int | np.random.SeedSequence = 0
+    mechanism: Mechanism[Any], stream: ArrayLike, runs: int, audits: int = 1, *, seed: int | np.random.SeedSequence = 0
 ) -> tuple[FloatArray, IntArray]:
-    """Noisy counts (B, T, C) and audits (B, T) of as many runs of counter auditing on one stream (T, C)."""
+    """Noisy counts (B, T, C) of as many runs of counter auditing on one stream (T, C), and their audits: (B, T), or
+    (B, T, audits) where there are several a round.
+    """
     counter_of(mechanism)
     counts, _ = check_transcripts(mechanism, stream, np.zeros((0, 0), dtype=np.int64))
     rounds, n_targets = counts.shape
     noise = SimulationNoise(seed)
     history, private = no_history(runs, n_targets), mechanism.start(runs)
     noisy = np.empty((runs, rounds, n_targets))
-    audits = np.empty((runs, rounds), dtype=np.int64)
+    drawn = np.empty((runs, rounds, audits), dtype=np.int64)
     for t in range(rounds):
-        mechanism.check_round(t, n_targets, 1)
-        eligible = mechanism.rules.eligible(history, np.zeros_like(history.present), 1)
+        mechanism.check_round(t, n_targets, audits)
         noisy[:, t], private = mechanism.tally(private, np.broadcast_to(counts[t], (runs, n_targets)), noise)
-        audits[:, t] = mechanism.draw(noisy[:, t], eligible, history, noise)
-        audited = one_hot(audits[:, t], n_targets)
-        history, private = history.after(audited), mechanism.forget(private, audited)
-    return noisy, audits
+        chosen = np.zeros_like(history.present)
+        for j in range(audits):
+            eligible = mechanism.rules.eligible(history, chosen, audits)
+            drawn[:, t, j] = mechanism.draw(noisy[:, t], eligible, history, noise)
+            chosen |= one_hot(drawn[:, t, j], n_targets)
+        history, private = history.after(chosen), mechanism.forget(private, chosen)
+    return noisy, drawn if audits > 1 else drawn[..., 0]
 
 
 def play_on_noisy_counts(
@@ -287,6 +292,7 @@ def play_on_noisy_counts(
     *,
     games: int = 10_000,
     failure_probability: float = 1e-3,
+    audits: int = 1,
     seed: int = 0,
 ) -> Event:
     """The game of `deniable.attack.play` when the adversary sees the noisy counts: the event with the largest
@@ -302,7 +308,7 @@ def play_on_noisy_counts(
         parts = []
         for start in range(0, 2 * each, at_once):
             child = np.random.SeedSequence([check_whole("seed", seed, least=0), world, start])
-            seen = simulate_noisy_counts(mechanism, stream, min(at_once, 2 * each - start), child)
+            seen = simulate_noisy_counts(mechanism, stream, min(at_once, 2 * each - start), audits, seed=child)
             parts.append(log_likelihood_ratio(mechanism, not_filed, filed, *seen))
         scores.append(np.concatenate(parts))
     (chose_filed, filed_rest), (chose_not, not_rest) = (np.split(world, 2) for world in scores)

@@ -10,7 +10,7 @@ from deniable.errors import DeniableError, check_whole
 from deniable.simulation.sources import check_size, lead_rates, poisson
 from deniable.streams import add_report, check_counts, differing_report
 
-# The report's target and its strongest rival in our own pairs.
+# The report's target and its first rival in our own streams, before `hard_pairs` moves them on.
 TARGET, RIVAL = 0, 1
 
 
@@ -102,63 +102,90 @@ def moments(rounds: int) -> dict[str, int]:
 STREAMS = {
     "quiet": "nobody else reports anything",
     "sparse": "a lone reporter; about other targets a report comes now and then, one in 20 rounds each",
-    "tie": "the target and a rival have one report each when the report comes",
-    "runner-up": "when the report comes, a rival is one report ahead of the target",
+    "tie": "the target and its rivals have one report each when the report comes",
+    "runner-up": "when the report comes, the rivals are one report ahead of the target",
     "rival": "a rival has one report in every round",
     "busy rival": "a rival has ten reports in every round",
     "just audited": "the target had 50 reports in the round before, so that it was almost surely audited",
     "steady": "steady reports at random, one a round about a rival and one in five rounds about every other target",
 }
-"""The streams of `hard_pairs`, in words."""
+"""The streams of `hard_pairs`, in words, for one rival; several rivals are all alike."""
 
 
-def hard_pairs(n_targets: int, horizon: int, seed: int = 0) -> tuple[Pair, ...]:
+def hard_pairs(
+    n_targets: int, horizon: int, seed: int = 0, *, rivals: int = 1, target: int = TARGET
+) -> tuple[Pair, ...]:
     """Adjacent streams that leak much with one mechanism or another, each with a report early, midway and late.
+
+    A report tells most while its target waits, and it waits while others are audited: with several audits a round, or a
+    cooldown, that takes several rivals, `rivals_needed`. `target` is that of the report; its rivals follow it.
 
     >>> [pair.name for pair in hard_pairs(n_targets=3, horizon=8)[:3]]
     ['quiet, early', 'quiet, middle', 'quiet, late']
     """
-    check_size(check_whole("n_targets", n_targets, least=2), check_whole("horizon", horizon, least=1))
+    how = _check(n_targets, horizon, rivals, target) | {"seed": seed}
     return tuple(
-        report_at(f"{name}, {when}", _stream(name, n_targets, horizon, at, seed), at)
+        report_at(f"{name}, {when}", _stream(name, at, **how), at, target)
         for name in STREAMS
         for when, at in moments(horizon).items()
         if name != "just audited" or at > 0  # there is no round before the first
     )
 
 
-def moved_pairs(n_targets: int, horizon: int, seed: int = 0) -> tuple[Pair, ...]:
-    """The same streams with an early report that is either about the target or about the rival.
+def moved_pairs(
+    n_targets: int, horizon: int, seed: int = 0, *, rivals: int = 1, target: int = TARGET
+) -> tuple[Pair, ...]:
+    """The same streams with an early report that is either about the target or about its first rival.
 
     >>> len(moved_pairs(n_targets=3, horizon=8))
     7
     """
-    check_size(check_whole("n_targets", n_targets, least=2), check_whole("horizon", horizon, least=1))
+    how = _check(n_targets, horizon, rivals, target) | {"seed": seed}
+    either = target, (target + RIVAL) % n_targets
     return tuple(
-        moved_report(f"{name}, moved report", _stream(name, n_targets, horizon, 0, seed), 0)
+        moved_report(f"{name}, moved report", _stream(name, 0, **how), 0, either)
         for name in STREAMS
         if name != "just audited"
     )
 
 
-def _stream(name: str, n_targets: int, horizon: int, at: int, seed: int) -> IntArray:
+def rivals_needed(n_targets: int, audits: int = 1, cooldown: int = 0) -> int:
+    """So many rivals can take all audits, in every round, where each must rest for `cooldown` rounds; if there are.
+
+    >>> rivals_needed(50, audits=2, cooldown=1), rivals_needed(3, audits=2, cooldown=1)
+    (4, 2)
+    """
+    return min(n_targets - 1, audits * (cooldown + 1))
+
+
+def _check(n_targets: int, horizon: int, rivals: int, target: int) -> dict[str, int]:
+    check_size(check_whole("n_targets", n_targets, least=2), check_whole("horizon", horizon, least=1))
+    if check_whole("rivals", rivals, least=1) >= n_targets:
+        raise DeniableError(f"rivals must be fewer than the {n_targets} targets, got {rivals}")
+    if check_whole("target", target, least=0) >= n_targets:
+        raise DeniableError(f"target must be in 0..{n_targets - 1}, got {target}")
+    return {"n_targets": n_targets, "horizon": horizon, "rivals": rivals, "target": target}
+
+
+def _stream(name: str, at: int, *, n_targets: int, horizon: int, rivals: int, target: int, seed: int) -> IntArray:
     counts: IntArray = np.zeros((horizon, n_targets), dtype=np.int64)
+    ahead = slice(RIVAL, RIVAL + rivals)
     match name:
         case "sparse":
             rates = np.full(n_targets, 0.05)
             rates[TARGET] = 0
             counts = poisson(rates, horizon, 1, seed)[0]
         case "tie":
-            counts[at, [TARGET, RIVAL]] = 1
+            counts[at, TARGET] = counts[at, ahead] = 1
         case "runner-up":
-            counts[at, RIVAL] = 1
+            counts[at, ahead] = 1
         case "rival":
-            counts[:, RIVAL] = 1
+            counts[:, ahead] = 1
         case "busy rival":
-            counts[:, RIVAL] = 10
+            counts[:, ahead] = 10
         case "just audited":
             counts[at - 1, TARGET] = 50
         case "steady":
-            # The busy target is the rival, not the report's own.
+            # The busy target is a rival, not the report's own.
             counts = poisson(np.roll(lead_rates(n_targets), RIVAL), horizon, 1, seed)[0]
-    return counts
+    return np.roll(counts, target, axis=1)

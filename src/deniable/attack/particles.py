@@ -50,7 +50,7 @@ COARSEST = 1e-3
 
 _NO_PARTICLES = (
     "particles follow counter auditing with a Toeplitz Gaussian counter, such as tca, counter:blt or the two "
-    "perturbations; attack this mechanism as a black box"
+    "perturbations, and one audit a round; attack this mechanism as a black box"
 )
 
 
@@ -119,11 +119,13 @@ def leak(
     *,
     score: Callable[[IntArray], FloatArray] | None = None,
     games: int = 2000,
+    audits: int = 1,
     seed: int = 0,
 ) -> tuple[float, float]:
     """TPR - FPR of the event {score > 0} on transcripts of counter auditing, and its standard error.
 
-    The score, by default the log likelihood ratio by particles, sees the audits (B, T) and nothing else. The referee
+    The score, by default the log likelihood ratio by particles, sees the audits and nothing else, (B, T), or
+    (B, T, audits) where there are several a round. The referee
     sees the noisy counts and weighs every game with its exact odds instead of the truth: the same mean, from about a
     hundred times fewer games at delta = 0.1. Unbiased, so never above the total variation but by chance, however good
     or bad the score is. For every Gaussian counter that passes `check_counter`.
@@ -136,9 +138,9 @@ def leak(
         gains = []
         for start in range(0, each, at_once):
             child = np.random.SeedSequence([check_whole("seed", seed, least=0), world, start])
-            noisy, audits = simulate_noisy_counts(mechanism, stream, min(at_once, each - start), child)
-            odds = noisy_counts.log_likelihood_ratio(mechanism, not_filed, filed, noisy, audits)
-            gains.append(np.where(sees(audits) > 0, 1, -1) * np.tanh(odds / 2))
+            noisy, drawn = simulate_noisy_counts(mechanism, stream, min(at_once, each - start), audits, seed=child)
+            odds = noisy_counts.log_likelihood_ratio(mechanism, not_filed, filed, noisy, drawn)
+            gains.append(np.where(sees(drawn) > 0, 1, -1) * np.tanh(odds / 2))
         parts.append(np.concatenate(gains))
     error = math.sqrt(sum(float(part.var(ddof=1)) / each for part in parts)) / 2
     return float(np.mean(parts)), error
@@ -158,8 +160,11 @@ def _map(
     from deniable.attack import particle_kernels as kernels  # noqa: PLC0415  (Numba takes long to import)
 
     counter = _check(mechanism)
-    one, drawn = check_transcripts(mechanism, filed, audits)
+    one, every = check_transcripts(mechanism, filed, audits)
     other, _ = check_transcripts(mechanism, not_filed, audits)
+    if every.shape[2] != 1:
+        raise UnsuitableError(_NO_PARTICLES)
+    drawn = every[..., 0]
     check_whole("particles", particles, least=1)
     check_whole("seed", seed, least=0)
     rounds = drawn.shape[1]
@@ -193,7 +198,7 @@ def _map(
 def _check(mechanism: Mechanism[Any]) -> Counter[Any]:
     own = type(mechanism)
     plain = isinstance(mechanism, CounterAuditing) and all(
-        getattr(own, name) is getattr(CounterAuditing, name) for name in ("start", "tally", "draw", "forget")
+        getattr(own, name) is getattr(CounterAuditing, name) for name in ("start", "step", "tally", "draw", "forget")
     )
     if not plain:
         raise UnsuitableError(_NO_PARTICLES)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from deniable.arrays import IntArray
 from deniable.attack.pairs import Pair
 
@@ -27,8 +29,13 @@ class View:
         return pair if self.rounds is None else pair.until(self.rounds)
 
     def of_audits(self, pair: Pair, audits: IntArray) -> IntArray:
-        """What is seen of the audits (B, T) of `of_pair(pair)`: the targets, or 1 for the report's own and else 0."""
-        return (audits == pair.target).astype(audits.dtype) if self.own_target else audits
+        """What is seen of the audits of `of_pair(pair)`, (B, T) or (B, T, k) where there are k a round: the same, or
+        (B, T), 1 in rounds with an audit of the report's own target and else 0.
+        """
+        if not self.own_target:
+            return audits
+        own = audits == pair.target
+        return np.asarray(own.any(axis=2) if own.ndim == 3 else own, dtype=np.int64)
 
 
 EVERYTHING = View()
