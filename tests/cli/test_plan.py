@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from tests.cli.running import Run
 
-from deniable.planning import EXTRA_REPORTS, OTHER_COUNTERS, PLANNED
+from deniable.planning import OTHER_COUNTERS, PLANNED
+from deniable.promptness import REPORTS
 from deniable.simulation.figures import MECHANISM_COLOURS
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "choose.md"
@@ -23,7 +24,7 @@ def rows(out: str, mechanism_id: str) -> list[str]:
 def test_a_row_a_mechanism_in_both_tables_and_advice_at_the_end(run: Run) -> None:
     code, out, err = run(*SMALL)
     assert (code, err) == (0, "")
-    assert all(len(rows(out, name)) == 2 for name in PLANNED)
+    assert all(len(rows(out, name)) == 3 for name in PLANNED)
     assert not any(rows(out, name) for name in OTHER_COUNTERS)
     assert "is right at most 5 times in 100 more often than without watching" in " ".join(out.split())
     assert "A round is whatever you make it" in " ".join(out.split())
@@ -39,14 +40,14 @@ def test_it_fits_eighty_columns(run: Run, more: list[str]) -> None:
 
 def test_all_shows_the_other_counters(run: Run) -> None:
     _, out, _ = run(*SMALL, "--all")
-    assert all(len(rows(out, name)) == 2 for name in OTHER_COUNTERS)
+    assert all(len(rows(out, name)) == 3 for name in OTHER_COUNTERS)
 
 
 def test_what_is_not_covered_is_a_line_and_no_error(run: Run) -> None:
     code, out, _ = run(*SMALL, "--audits", "2")
     assert code == 0
     assert rows(out, "rr") == []
-    assert "rr: not covered: the guarantee of RandomizedResponse covers one audit a round" in " ".join(out.split())
+    assert "rr: not covered: its promise is proven for one audit a round." in " ".join(out.split())
     assert "\n% by lot " in out  # uniform draws them
 
 
@@ -56,6 +57,17 @@ def test_bounds_are_rounded_up(run: Run) -> None:
     assert promised[1:6] == ["0.1000", "5.0", "14.7", "1.32", "57"]  # 14.64, 1.3135 and 56.78
     assert rows(out, "greedy")[0].split()[1:7] == ["1.0000", "50.0", "50.0", "no", "limit", "100"]
     assert rows(out, "uniform")[0].split()[5] == "50"
+
+
+def test_the_promise_asked_for_is_not_rounded_down(run: Run) -> None:
+    _, out, _ = run("plan", "--targets", "6", "--delta", "0.1234564", "--runs", "2")
+    assert "delta = 0.123457." in out
+    assert "at most 6.17282 times" in " ".join(out.split())
+
+
+def test_the_case_of_two_people_is_told(run: Run) -> None:
+    _, out, _ = run(*SMALL)
+    assert "sure that exactly one of two people filed can gain up to twice as many" in " ".join(out.split())
 
 
 @pytest.mark.parametrize(
@@ -88,7 +100,7 @@ def test_a_promise_about_a_person(run: Run) -> None:
 
 def test_a_wait_that_was_cut_short_is_marked(run: Run) -> None:
     _, out, _ = run("plan", "--targets", "50", "--delta", "0.1", "--horizon", "6", "--runs", "10")
-    assert rows(out, "uniform")[1].count("≥") == 4
+    assert rows(out, "uniform")[2].count("≥") == 6
     assert "the simulation ended, after 3 rounds, before some were audited" in " ".join(out.split())
     _, out, _ = run(*SMALL[:-4], "--runs", "10")
     assert "≥" not in out
@@ -102,14 +114,26 @@ def test_a_max_gap_needs_no_horizon(run: Run) -> None:
     assert "every target at least once in 8 rounds" in " ".join(out.split())
 
 
-def test_the_key_names_the_counters_shown(run: Run) -> None:
+def test_the_key_explains_the_signs_shown(run: Run) -> None:
     _, out, _ = run(*SMALL)
-    assert "19 rounds of 20; a guide only for tca" in " ".join(out.split())
-    _, out, _ = run(*SMALL, "--all", "--audits", "2")
-    words = "a guide only for tca and the other counters; with several audits a round fewer may do"
-    assert words in " ".join(out.split())
+    assert "≤ at most" in " ".join(out.split())
+    assert "there is no formula" in " ".join(out.split())
+    assert "rules decide" not in " ".join(out.split())
     _, out, _ = run(*SMALL, "--horizon", "2000000")
-    assert "rounds of 20 wait" in " ".join(out.split())  # the next key: there is no counter in it
+    assert "≤" not in out  # there is no counter in it
+    _, out, _ = run("plan", "--targets", "6", "--delta", "0.1", "--max-gap", "8", "--cooldown", "2", "--runs", "4")
+    words = " ".join(out.split())
+    assert "not counting audits that the rules decide" in words
+    assert "no target waits longer than 8 rounds" in words
+    assert "up to 60 audits of 100" in words  # (6 - 3) / (8 - 3)
+    assert "there is no formula" not in words
+
+
+def test_small_numbers_of_reports_are_there(run: Run) -> None:
+    _, out, _ = run(*SMALL)
+    header = [line.split() for line in out.splitlines() if line.startswith("mechanism")]
+    assert header[1][-5:] == ["1", "3", "5", "10", "30"]
+    assert header[2][1:] == ["+1", "+3", "+5", "+10", "+30", "+10"]
 
 
 def test_json_is_one_document_with_the_same_figures(run: Run) -> None:
@@ -124,7 +148,10 @@ def test_json_is_one_document_with_the_same_figures(run: Run) -> None:
     assert found["race"]["guarantee_for_person"]["reports"] == 3
     assert (found["uniform"]["worst_case"], found["tca"]["worst_case"]) == (0.5, 1)
     assert found["tca"]["sigma"] < found["tca"]["noise_std"]
-    assert [wait["extra_reports"] for wait in found["race"]["waits"]] == list(EXTRA_REPORTS)
+    assert [wait["extra_reports"] for wait in found["race"]["waits"]] == list(REPORTS)
+    assert [wait["reports"] for wait in found["race"]["quiet_waits"]] == list(REPORTS)
+    assert (found["race"]["lead_is"], found["tca"]["lead_is"]) == ("exact", "at most")
+    assert found["tca"]["quiet_waits"] is None
     _, text, _ = run(*SMALL, "--audits", "2", "--all")
     assert document["advice"] in " ".join(text.split())
 

@@ -36,8 +36,9 @@ def test_counter_auditing_is_chosen_where_it_is_sooner() -> None:
 
 
 def test_race_is_chosen_where_the_difference_may_be_chance() -> None:
-    unsure = {"standard_error": 2.0}
-    words = advice(OFFICE, [GREEDY, option("race", (20, 12, 1)), option("tca", (30, 9, 2), **unsure), RR, LOTS])
+    words = advice(
+        OFFICE, [GREEDY, option("race", (20, 12, 1)), option("tca", (30, 9, 2), standard_error=2.0), RR, LOTS]
+    )
     assert words.startswith("Choose race: ")
     assert "counter auditing (tca) takes about as long" in words
 
@@ -59,8 +60,8 @@ def test_little_is_promised_where_only_many_reports_count() -> None:
 
 
 def test_a_promise_too_strict_to_steer_by_is_said_to_be() -> None:
-    options = [GREEDY, option("race", (50, 50, 48), lead=2514.9), option("tca", (80, 80, 80), lead=5681), RR, LOTS]
-    assert "about 2,515 reports ahead of all others" in advice(OFFICE, options)
+    options = [GREEDY, option("race", (50, 50, 48), lead=2515), option("tca", (80, 80, 80), lead=5681), RR, LOTS]
+    assert "a lead of 2,515 reports over all others" in advice(OFFICE, options)
     assert "Run this again with a weaker promise (--delta 0.4) or more --audits a round" in advice(OFFICE, options)
     assert "or a longer --max-gap or" in advice(replace(OFFICE, rules=dn.Rules(max_gap=20)), options)
     assert "no number of reports" in advice(OFFICE, [GREEDY, NotCovered("race", "because"), RR, LOTS])

@@ -1,10 +1,12 @@
 import dataclasses
+import html
 import re
 from typing import Any
 
 import pytest
 from tests.web.offices import Browser, Office
 
+from deniable.cli.main import main
 from deniable.errors import DeniableError
 from deniable.web.pages.plan import PlanForm, settings_of
 
@@ -86,19 +88,25 @@ def test_there_is_one_programme(office: Office) -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"name": ""}, "Name of the programme must be a name of 1 to 200"),
-        ({"targets": "Ash Mill"}, "at least two names"),
+        ({"name": ""}, "give the programme a name"),
+        ({"name": "A" * 201}, "at most 200 characters"),
+        ({"targets": "Ash Mill"}, "at least two targets"),
+        ({"targets": f"Ash Mill\n{'B' * 201}"}, "at most 200 characters"),
         ({"targets": "Ash Mill\nAsh Mill"}, "got Ash Mill twice"),
         ({"points": "50"}, "above 0 and below 50"),
         ({"points": "0"}, "above 0 and below 50"),
         ({"points": "nan"}, "above 0 and below 50"),
         ({"reports_per_person": "0"}, "Reports by one person must be a whole number of at least 1"),
         ({"audits": "4"}, "Audits a round must be at most the number of targets"),
-        ({"max_gap": "2"}, "Longest gap must be at least"),
+        ({"audits": ""}, "Audits a round must be a whole number"),
+        ({"max_gap": "2"}, "longest gap must be at least 3 rounds"),
+        ({"max_gap": "99999999"}, "Longest gap must be at most 1,000,000 rounds"),
         ({"mechanism": "tca"}, "needs a horizon or a longest gap"),
-        ({"mechanism": "greedy"}, "race or tca"),
-        ({"mechanism": "tca", "horizon": "9", "max_gap": "20"}, "either a horizon or a longest gap for tca, got both"),
-        ({"horizon": "100"}, "horizon is for tca"),
+        ({"mechanism": "greedy"}, "race or counter auditing"),
+        ({"mechanism": "tca", "horizon": "9", "max_gap": "20"}, "either a horizon or a longest gap, not both"),
+        ({"horizon": "100"}, "leave the horizon empty"),
+        ({"points": "0.000001", "reports_per_person": "999999999"}, "too strict"),
+        ({"cooldown": ""}, "Rest after an audit must be a whole number of at least 0"),
         ({"cooldown": "x"}, "Rest after an audit must be a whole number of at least 0"),
         ({"zone": "Atlantis"}, "Time zone must be the name of a time zone"),
         ({"start": "soon"}, "first day"),
@@ -113,6 +121,7 @@ def test_a_mistake_is_told_next_to_the_form_in_its_words(office: Office, changes
     assert answer.status_code == 422
     alert = answer.text.split('role="alert"')[1].split("</div>")[0]
     assert told.lower() in alert.lower()
+    assert not re.search(r"max_gap|cooldown|tca|reports_per_person", alert)
     assert alert.index("<bdi>") > 0
     assert "Site visits" in answer.text or "name" in changes
 
@@ -143,3 +152,71 @@ def test_the_longest_gap_may_do_without_a_horizon() -> None:
     assert (settings["max_gap"], settings["horizon"]) == (26, None)
     with pytest.raises(DeniableError):
         settings_of(dataclasses.replace(FORM, mechanism="tca"))
+
+
+TWENTY = "\n".join(f"Target {number}" for number in range(20))
+
+
+def table(page: str, title: str) -> tuple[list[str], dict[str, list[str]]]:
+    """The columns of a chart's table, and its rows by their first cell."""
+    found = re.search(rf'<caption class="for-readers">{title}</caption>(.*?)</table>', page, re.DOTALL)
+    assert found is not None, title
+    columns = [html.unescape(cell) for cell in re.findall(r"<th scope=\"col\"[^>]*>(.*?)</th>", found[1])]
+    rows = re.findall(r"<tr><th scope=\"row\"[^>]*>(.*?)</th>(.*?)</tr>", found[1])
+    cells = {name: re.findall("<td[^>]*>(.*?)</td>", row) for name, row in rows}
+    return columns, {name: [html.unescape(cell) for cell in row] for name, row in cells.items()}
+
+
+@pytest.mark.parametrize("rules", [("", "0"), ("26", "0"), ("", "4"), ("26", "4")])
+@pytest.mark.parametrize("audits", ["1", "3"])
+@pytest.mark.parametrize("mechanism", ["race", "tca"])
+def test_the_page_and_the_command_have_the_same_figures(
+    office: Office, capsys: pytest.CaptureFixture[str], mechanism: str, audits: str, rules: tuple[str, str]
+) -> None:
+    gap, rest = rules
+    horizon = "100" if mechanism == "tca" and not gap else ""
+    plan = {"mechanism": mechanism, "audits": audits, "max_gap": gap, "cooldown": rest, "horizon": horizon}
+    page = show(office.browser("Anna"), targets=TWENTY, **plan).text
+    options = ["--audits", audits, "--cooldown", rest, *(["--max-gap", gap] if gap else [])]
+    options += ["--horizon", horizon] if horizon else []
+    assert main(["plan", "--targets", "20", "--advantage", "0.05", "--runs", "2", *options]) == 0
+    out = capsys.readouterr().out
+    row = [line for line in out.splitlines() if line.startswith(f"{mechanism} ")][1]
+    cells = re.findall(r"(?:[≤~] )?[\d.,]+|-|never", row.replace("a report", "|").replace("counts ±", "|"))
+    lead, waits = cells[-6], cells[-5:]
+    at_once = re.search(r"a lead of (at most )?([\d,]+) report", page)
+    assert at_once is not None
+    assert lead == f"{'≤ ' if at_once[1] else ''}{at_once[2]}"
+    if mechanism == "tca" and not gap:
+        assert waits == ["-"] * 5
+        assert "How long a target waits</h3>" not in page
+        assert "deniable plan --targets 20 --delta" in page
+        return
+    columns, rows = table(page, "How long a target waits")
+    assert [rows[n][0] for n in ("1", "3", "5", "10", "30")] == waits
+    lots = [line for line in out.splitlines() if line.startswith("uniform ")][1].split()[-1]
+    assert rows["1"][columns.index("drawing lots") - 1].split()[-1] == lots
+    assert ("≤" in waits[0]) == (mechanism == "tca")
+    if gap:
+        decided = re.search(r"up to (\d+) audits of 100", " ".join(out.split()))
+        assert decided is not None
+        assert f"up to {decided[1]} audits of 100" in page
+
+
+def test_rules_change_what_the_page_shows(office: Office) -> None:
+    """Negative control of the comparison: what ignores a rule shows the same with it and without."""
+    browser = office.browser("Anna")
+    waits = "How long a target waits"
+    shown = [
+        table(show(browser, targets=TWENTY, **plan).text, waits)[1]["10"][0]
+        for plan in ({}, {"max_gap": "22"}, {"cooldown": "8"}, {"audits": "3"})
+    ]
+    assert len(set(shown)) == len(shown)
+
+
+def test_what_the_charts_leave_out_is_said(office: Office) -> None:
+    browser = office.browser("Anna")
+    assert "too long for 3 targets" in show(browser, cooldown="9").text
+    assert "equally likely" in show(browser, weights="forecast").text
+    assert "<dt>Longest wait</dt><dd>9 rounds" in show(browser, max_gap="9").text
+    assert "Longest wait" not in show(browser).text

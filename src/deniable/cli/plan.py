@@ -19,7 +19,6 @@ from deniable.counters import GaussianCounter
 from deniable.errors import DeniableError
 from deniable.mechanisms import CounterAuditing, Mechanism, Race, RandomizedResponse, UniformRandom
 from deniable.planning import (
-    EXTRA_REPORTS,
     OTHER_COUNTERS,
     PLANNED,
     NotCovered,
@@ -28,13 +27,16 @@ from deniable.planning import (
     advice,
     assess,
     figure,
-    rounded_up,
 )
+from deniable.promptness import OFF, OFF_AT_WORST, REPORTS, decided_by_gap, is_bound
+from deniable.rounding import as_written, rounded_up
 from deniable.rules import NO_RULES, Rules
 from deniable.simulation.figures import check_chart
 
 DEFAULT_HORIZON = 1000
 REPORTS_PER_TARGET = 0.2
+TYPICAL = 10
+"""The extra reports for which the key explains the waits."""
 
 
 def plan(
@@ -90,7 +92,8 @@ def plan(
 ) -> None:
     """Compare what each mechanism promises, and how well its audits follow the reports.
 
-    Nothing here is confidential, and nothing is drawn for a programme: the waits are simulated.
+    Nothing here is confidential, and nothing is drawn for a programme: waits are calculated, or simulated where other
+    targets have reports too.
 
     \b
     Example: 50 targets, one audit a round
@@ -122,7 +125,7 @@ def plan(
     if runs is None:
         runs = min(500, max(50, 25_000 // targets))
 
-    extra = EXTRA_REPORTS if chart is None else CHART_REPORTS
+    extra = REPORTS if chart is None else CHART_REPORTS
     console = Console(stderr=True)
     ids = track(
         (*PLANNED, *(OTHER_COUNTERS if every else ())),
@@ -149,12 +152,13 @@ def _document(office: Office, options: Sequence[Option | NotCovered], runs: int)
         "runs": runs,
         "warm_up": office.warm_up,
         "longest_wait": office.longest_wait,
-        "mechanisms": [_entry(option) for option in options],
+        "decided_by_gap": decided_by_gap(office.n_targets, office.audits, office.rules),
+        "mechanisms": [_entry(office, option) for option in options],
         "advice": advice(office, options),
     }
 
 
-def _entry(option: Option | NotCovered) -> dict[str, Any]:
+def _entry(office: Office, option: Option | NotCovered) -> dict[str, Any]:
     if isinstance(option, NotCovered):
         return {"id": option.mechanism_id, "covered": False, "reason": option.reason}
     counter = option.mechanism.counter if isinstance(option.mechanism, CounterAuditing) else None
@@ -169,7 +173,9 @@ def _entry(option: Option | NotCovered) -> dict[str, Any]:
         "noise_std": None if gaussian is None else gaussian.max_error,
         "worst_case": option.worst_case,
         "lead_needed": option.lead_needed,
-        "waits": [asdict(option.wait(n)) for n in EXTRA_REPORTS],
+        "lead_is": "at most" if is_bound(option.mechanism, office.audits) else "exact",
+        "quiet_waits": None if option.quiet_waits is None else [asdict(wait) for wait in option.quiet_waits],
+        "waits": [asdict(option.wait(n)) for n in REPORTS],
     }
 
 
@@ -183,8 +189,10 @@ def _show(office: Office, options: Sequence[Option | NotCovered], runs: int) -> 
     console.print(_promise(office))
     console.print("\nWhat the audits give away, at most (proven)", style="bold")
     console.print(_promises(office, covered))
-    console.print("\nHow soon the audits follow the reports (simulated)", style="bold")
-    console.print(_uses(covered))
+    console.print("\nHow soon a target with reports is audited while no other has any (calculated)", style="bold")
+    console.print(_calculated(office, covered))
+    console.print("\nHow soon a target with more reports than usual is audited (simulated)", style="bold")
+    console.print(_simulated(covered))
     for option in options:
         if isinstance(option, NotCovered):
             console.print(f"{option.mechanism_id}: not covered: {option.reason}.")
@@ -210,14 +218,16 @@ def _programme(office: Office) -> str:
 def _promise(office: Office) -> str:
     k = office.reports_per_person
     if office.delta is not None:
-        asked, often, what = f"delta = {_figure(office.delta)}", 50 * office.delta, "a certain report was filed"
+        delta = as_written(office.delta)
+        asked, often = f"delta = {rounded_up(delta, digits=6)}", rounded_up(delta, 50, digits=6)
+        what = "a certain report was filed"
     else:
-        often = 100 * cast(float, office.advantage)
-        asked = f"{_figure(often)} in 100 about a person"
+        often = rounded_up(as_written(cast(float, office.advantage)), 100, digits=6)
+        asked = f"{often} in 100 about a person"
         what = "a person's only report was filed" if k == 1 else f"a person's reports, up to {k:,}, were filed"
     return (
         f"Promise asked for: {asked}. Somebody who watches all the audits and guesses whether {what} is right at most "
-        f"{_figure(often)} {'time' if often == 1 else 'times'} in 100 more often than without watching. "
+        f"{often} {'time' if often == '1' else 'times'} in 100 more often than without watching. "
         "(0 would mean that watching tells nothing, 50 that it may tell everything.)"
     )
 
@@ -231,11 +241,11 @@ def _promises(office: Office, options: Sequence[Option]) -> Table:
         cap = promise.likelihood_cap
         table.add_row(
             option.mechanism_id,
-            rounded_up(promise.delta, 4),
-            rounded_up(100 * promise.advantage, 1),
-            *(rounded_up(100 * option.person.advantage, 1) for _ in several),
-            "no limit" if math.isinf(cap) else rounded_up(cap, 2 if cap < 1000 else 0),
-            rounded_up(100 * option.worst_case, 0),
+            rounded_up(promise.delta, places=4),
+            rounded_up(promise.advantage, 100, places=1),
+            *(rounded_up(option.person.advantage, 100, places=1) for _ in several),
+            "no limit" if math.isinf(cap) else rounded_up(cap, places=2 if cap < 1000 else 0),
+            rounded_up(option.worst_case, 100, places=0),
             _duration(option),
         )
     return table
@@ -249,15 +259,27 @@ def _duration(option: Option) -> str:
     return "ever (max gap)" if isinstance(option.mechanism, CounterAuditing) else "ever"
 
 
-def _uses(options: Sequence[Option]) -> Table:
-    few = EXTRA_REPORTS[1]
-    table = _table(options, "role of chance", "lead", *(f"wait\n+{n}" for n in EXTRA_REPORTS), f"9 in 10\n+{few}")
+def _calculated(office: Office, options: Sequence[Option]) -> Table:
+    table = _table(options, "role of chance", "lead", *(f"wait\n{n}" for n in REPORTS))
     table.columns[1].no_wrap = False  # the only cells that may be folded where 80 columns are not enough
     for option in options:
-        lead = "never" if option.lead_needed is None else f"{math.ceil(option.lead_needed - 1e-9):,}"
-        waits = (_wait(wait.rounds, wait.cut_short > 0) for wait in map(option.wait, EXTRA_REPORTS))
-        most = _wait(option.wait(few).nine_in_ten, option.wait(few).cut_short > 0.1)
-        table.add_row(option.mechanism_id, _chance(option.mechanism), lead, *waits, most)
+        waits = ("-" for _ in REPORTS) if option.quiet_waits is None else map(str, option.quiet_waits)
+        table.add_row(option.mechanism_id, _chance(option.mechanism), _lead(office, option), *waits)
+    return table
+
+
+def _lead(office: Office, option: Option) -> str:
+    if option.lead_needed is None:
+        return "never"
+    return f"{'≤ ' if is_bound(option.mechanism, office.audits) else ''}{option.lead_needed:,}"
+
+
+def _simulated(options: Sequence[Option]) -> Table:
+    table = _table(options, *(f"wait\n+{n}" for n in REPORTS), f"9 in 10\n+{TYPICAL}")
+    for option in options:
+        waits = (_wait(wait.rounds, wait.cut_short > 0) for wait in map(option.wait, REPORTS))
+        most = _wait(option.wait(TYPICAL).nine_in_ten, option.wait(TYPICAL).cut_short > 0.1)
+        table.add_row(option.mechanism_id, *waits, most)
     return table
 
 
@@ -286,10 +308,10 @@ def _notes(office: Office, options: Sequence[Option], runs: int) -> dict[str, st
         "% by lot": "in so many rounds of 100 the target is drawn by lot, whatever the reports; in the others the "
         "most reports win",
     }
-    k, few = office.reports_per_person, EXTRA_REPORTS[1]
+    k = office.reports_per_person
     several = "" if k == 1 else f", or about all {k:,} of one person"
     usual = _figure(float(f"{office.reports_per_round / office.n_targets:.2g}"))
-    off = max(2 * wait.standard_error / wait.rounds for option in options for wait in map(option.wait, EXTRA_REPORTS))
+    off = max(2 * wait.standard_error / wait.rounds for option in options for wait in map(option.wait, REPORTS))
     notes = {
         "1 report" if k == 1 else f"1, {k:,} reports": "how many more guesses in 100 are right with watching than "
         f"without, at most, about one report{several}: an average over all the ways the audits may go",
@@ -297,21 +319,48 @@ def _notes(office: Office, options: Sequence[Option], runs: int) -> dict[str, st
         "with a report as without it",
         "worst: 50 →": "the same in other words: a hunch of 50 in 100 that a report was filed can become at most so "
         "many in 100; 100 is certainty",
+        "which of two": "all these limits compare filed with not filed. Somebody who is sure that exactly one of two "
+        "people filed can gain up to twice as many right guesses about which of them it was, and no limit holds for "
+        "the odds",
         **({"ever (max gap)": "for ever, as long as the maximum gap is kept"} if _relies_on_max_gap(options) else {}),
         **{name: text for name, text in of_chance.items() if any(_sign(name) in chance for chance in chances)},
-        "lead": "how many reports a target must be ahead of all others to be audited in 19 rounds of 20"
-        + _lead_caveats(office, options),
-        f"wait +{few}": f"rounds until a target that suddenly has {few} reports more than usual is audited (1: in the "
-        f"round in which they arrive); usual here: {usual} reports a round for each target. The average of {runs:,} "
-        f"simulated runs, by chance off by up to {math.ceil(100 * off)} % or so; single cases may take much longer",
-        f"9 in 10 +{few}": "in 9 runs of 10 the target was audited within so many rounds",
+        "lead": "how many reports a target must be ahead of all others to be audited at once, in 19 rounds of 20"
+        + (", not counting audits that the rules decide" if office.rules != NO_RULES else ""),
+        f"wait {TYPICAL}": f"rounds until a target that {TYPICAL} reports come in about is audited (1: in the round in "
+        "which they arrive), on average over all the moments when they may, in the long run; exact unless it has a sign"
+        + (", rules included" if office.rules != NO_RULES else ""),
+        f"wait +{TYPICAL}": f"rounds until a target that suddenly has {TYPICAL} reports more than usual is audited; "
+        f"usual here: {usual} reports a round for each target. The average of {runs:,} simulated runs, by chance off "
+        f"by up to {math.ceil(100 * off)} % or so; single cases may take much longer",
+        f"9 in 10 +{TYPICAL}": "in 9 runs of 10 the target was audited within so many rounds",
+        **_signs(office, options),
     }
-    if any(option.wait(n).cut_short for option in options for n in EXTRA_REPORTS):
-        notes["≥"] = (
+    if office.rules.max_gap is not None:
+        share = math.ceil(100 * decided_by_gap(office.n_targets, office.audits, office.rules) - 1e-9)
+        notes["max gap"] = (
+            f"no target waits longer than {office.rules.max_gap:,} {_plural('round', office.rules.max_gap)}. In return "
+            f"up to {share} audits of 100 are of targets whose gap is over, whatever was reported"
+        )
+    return notes
+
+
+def _signs(office: Office, options: Sequence[Option]) -> dict[str, str]:
+    kinds = {wait.kind for option in options for wait in option.quiet_waits or ()}
+    signs = {}
+    if "at most" in kinds or any(is_bound(option.mechanism, office.audits) for option in options):
+        signs["≤"] = "at most: proven, but the true figure may be smaller"
+    if "about" in kinds:
+        signs["~"] = (
+            f"about: off by up to {OFF} %, or up to {OFF_AT_WORST} % if the maximum gap is nearly the least possible"
+        )
+    if any(option.quiet_waits is None for option in options):
+        signs["-"] = "there is no formula for this wait; the simulated ones are below"
+    if any(option.wait(n).cut_short for option in options for n in REPORTS):
+        signs["≥"] = (
             f"at least: the simulation ended, after {office.longest_wait:,} "
             f"{_plural('round', office.longest_wait)}, before some were audited"
         )
-    return notes
+    return signs
 
 
 def _sign(name: str) -> str:
@@ -320,16 +369,6 @@ def _sign(name: str) -> str:
 
 def _relies_on_max_gap(options: Sequence[Option]) -> bool:
     return any(_duration(option) == "ever (max gap)" for option in options)
-
-
-def _lead_caveats(office: Office, options: Sequence[Option]) -> str:
-    counters = [option.mechanism_id for option in options if isinstance(option.mechanism, CounterAuditing)]
-    caveats = [
-        *(["where the rules allow it"] if office.rules != NO_RULES else []),
-        *(["a guide only for tca" + (" and the other counters" if counters != ["tca"] else "")] if counters else []),
-        *(["with several audits a round fewer may do"] if office.audits > 1 else []),
-    ]
-    return "".join(f"; {caveat}" for caveat in caveats)
 
 
 def _table(options: Sequence[Option], *columns: str) -> Table:

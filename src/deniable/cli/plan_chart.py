@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deniable.planning import Office, Option, error_bound
+from deniable.planning import Office, Option
+from deniable.promptness import passed_over
 from deniable.simulation.figures import MECHANISM_COLOURS, label_lines, new_figure, save_figure
 
 if TYPE_CHECKING:
@@ -36,10 +37,10 @@ def draw_chart(office: Office, options: Sequence[Option], path: Path) -> None:
 def _errors(axes: "Axes", office: Office, options: Sequence[Option]) -> None:
     leads = [option.lead_needed for option in options if option.lead_needed is not None]
     furthest = max(10.0, *(1.2 * lead for lead in leads))
-    gaps = np.unique(np.concatenate([[0, 1e-9], np.linspace(0, furthest, 200)]))
+    gaps = np.unique(np.linspace(0, furthest, 200).astype(np.int64))
     ends = {}
     for option in options:
-        error = [100 * error_bound(option.mechanism, float(gap), office.audits) for gap in gaps]
+        error = [100 * passed_over(option.mechanism, int(gap), office.audits) for gap in gaps]
         _line(axes, option, gaps, error)
         ends[option.mechanism_id] = error[-1]
         if option.mechanism_id == "tca":

@@ -1,16 +1,15 @@
 """What each mechanism would promise an audit office, how well its audits would follow the reports, and which to choose.
 
-The promises and the lead needed are formulas; the waits are simulated.
+The promises are formulas, and how promptly audits follow reports is calculated in `deniable.promptness` where no other
+target has any; with the usual reports it is simulated here.
 """
 
-from deniable.planning.advice import advice, figure, rounded_up
-from deniable.planning.assessment import EXTRA_REPORTS, OTHER_COUNTERS, PLANNED, NotCovered, Option, assess
-from deniable.planning.lead import error_bound, lead_needed
+from deniable.planning.advice import advice, figure
+from deniable.planning.assessment import OTHER_COUNTERS, PLANNED, NotCovered, Option, assess
 from deniable.planning.office import Office
 from deniable.planning.waits import Wait
 
 __all__ = [
-    "EXTRA_REPORTS",
     "OTHER_COUNTERS",
     "PLANNED",
     "NotCovered",
@@ -19,8 +18,5 @@ __all__ = [
     "Wait",
     "advice",
     "assess",
-    "error_bound",
     "figure",
-    "lead_needed",
-    "rounded_up",
 ]

@@ -4,11 +4,14 @@ import math
 from collections.abc import Mapping, Sequence
 
 from deniable.guarantee import Guarantee
-from deniable.planning.assessment import EXTRA_REPORTS, PLANNED, NotCovered, Option
+from deniable.planning.assessment import PLANNED, NotCovered, Option
 from deniable.planning.office import Office
 from deniable.planning.waits import Wait
+from deniable.rounding import rounded_up
 
 NAMES = {"tca": "counter auditing (tca)", "rr": "randomized response (rr)", "race": "race"}
+ADVISED = (3, 10, 30)
+"""The extra reports that the advice looks at."""
 # A third sooner than by lot is worth a mechanism, a tenth is a difference.
 USEFUL, DIFFERENT = 2 / 3, 0.9
 IN_PROGRAMMES = ("race", "tca")
@@ -20,14 +23,14 @@ NEARLY_ALL = 0.49
 def advice(office: Office, options: Sequence[Option | NotCovered]) -> str:
     """At most five sentences, for somebody who has to choose and knows no statistics.
 
-    The options must include greedy and uniform, which the others are measured against, all with EXTRA_REPORTS.
+    The options must include greedy and uniform, which the others are measured against, all with the waits of ADVISED.
     """
     by_id = {option.mechanism_id: option for option in options if isinstance(option, Option)}
     greedy, lots = by_id["greedy"], by_id["uniform"]
     protected = {name: option for name, option in by_id.items() if option not in (greedy, lots)}
     if office.audits == office.n_targets:
         return "Every target is audited in every round, so there is nothing to choose."
-    _, few, many = EXTRA_REPORTS
+    fewest, few, many = ADVISED
     if greedy.wait(many).rounds > USEFUL * lots.wait(many).rounds:
         if greedy.wait(many).cut_short:
             return (
@@ -44,7 +47,7 @@ def advice(office: Office, options: Sequence[Option | NotCovered]) -> str:
             best = _best(protected, n)
             sentences = [
                 _choice(office, best, by_id, n),
-                _weakness(office, best, by_id, few if n == many else EXTRA_REPORTS[0]),
+                _weakness(office, best, by_id, few if n == many else fewest),
                 "This is about what the audits show, not about leaked logs or an audit so narrow that it points to a "
                 "person.",
                 _next(office, best),
@@ -55,19 +58,9 @@ def advice(office: Office, options: Sequence[Option | NotCovered]) -> str:
     return _too_strict(office, list(protected.values()), lots)
 
 
-def rounded_up(value: float, places: int) -> str:
-    """The value as text, rounded up, since it states a bound; the last bits of a float do not count.
-
-    >>> rounded_up(14.64, 1), rounded_up(0.1 + 2e-17, 4)
-    ('14.7', '0.1000')
-    """
-    scaled = math.ceil(round(value * 10**places, 6))
-    return f"{scaled / 10**places:,.{places}f}"
-
-
 def _points(advantage: float) -> str:
     """How much more often a guess is right, in 100, rounded up: '1', '14.7'."""
-    return rounded_up(100 * advantage, 1).removesuffix(".0")
+    return rounded_up(advantage, 100, places=1).removesuffix(".0")
 
 
 def figure(rounds: float) -> str:
@@ -101,7 +94,7 @@ def _is_right(guarantee: Guarantee) -> str:
 
 
 def _choice(office: Office, best: Option, options: Mapping[str, Option], n: int) -> str:
-    fewest, few, many = EXTRA_REPORTS
+    fewest, few, many = ADVISED
     greedy, lots = options["greedy"], options["uniform"]
     others = [option for name, option in options.items() if option not in (best, greedy, lots) and name in PLANNED]
     choose = "If it has to be so, choose" if _is_weak(office, best) else "Choose"
@@ -145,11 +138,11 @@ def _within(office: Office, wait: Wait) -> str:
 def _too_strict(office: Office, options: Sequence[Option], lots: Option) -> str:
     leads = [option.lead_needed for option in options if option.lead_needed is not None]
     lead = (
-        f"a target would have to be about {math.ceil(min(leads)):,} reports ahead of all others to be audited at once"
+        f"a target would need a lead of {min(leads):,} reports over all others to be audited at once"
         if leads
         else "no number of reports gets a target audited at once"
     )
-    within = _within(office, lots.wait(EXTRA_REPORTS[-1]))
+    within = _within(office, lots.wait(ADVISED[-1]))
     weaker = _weaker(office)
     changes = [
         *([f"a weaker promise ({weaker})"] if weaker else []),

@@ -3,19 +3,20 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from deniable.calibration import delta_for_person, gaussian_delta_for_person, race_delta_for_person
 from deniable.errors import DeniableError, check_whole
 from deniable.guarantee import Guarantee
 from deniable.mechanisms import Mechanism, calibrate
-from deniable.planning.lead import lead_needed
 from deniable.planning.office import Office
 from deniable.planning.waits import Wait, simulated_waits
+from deniable.promptness import REPORTS, QuietWait, lead_needed, quiet_waits
+from deniable.rounding import float_above
 
 PLANNED = ("greedy", "race", "tca", "rr", "uniform")
 OTHER_COUNTERS = ("counter:blt", "counter:tree", "counter:input_perturbation", "counter:output_perturbation")
-EXTRA_REPORTS = (3, 10, 30)
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,14 @@ class Option:
     mechanism: Mechanism[Any]
     person: Guarantee
     """The guarantee for `Office.reports_per_person` reports."""
-    lead_needed: float | None
-    """The gap at which a leader in the static setting is passed over in at most ERROR of the rounds, in reports; an
-    upper bound for counters, and for several audits a round. None where no gap is enough.
+    lead_needed: int | None
+    """`deniable.promptness.lead_needed`."""
+    quiet_waits: tuple[QuietWait, ...] | None
+    """While no other target has reports, for the numbers of `deniable.promptness.REPORTS`; None for counters without a
+    max_gap.
     """
     waits: tuple[Wait, ...]
+    """With the usual reports."""
 
     @property
     def guarantee(self) -> Guarantee:
@@ -44,7 +48,7 @@ class Option:
         That is in the course of the audits which tells most; `Guarantee.advantage` is the average over all courses.
         """
         cap = self.guarantee.likelihood_cap
-        return 1.0 if math.isinf(cap) else cap / (1 + cap)
+        return 1.0 if math.isinf(cap) else float_above(1 - 1 / (1 + Fraction(cap)))
 
     def wait(self, extra_reports: int) -> Wait:
         return next(wait for wait in self.waits if wait.extra_reports == extra_reports)
@@ -59,22 +63,23 @@ class NotCovered:
 
 
 def assess(
-    office: Office, mechanism_id: str, extra_reports: Sequence[int] = EXTRA_REPORTS, runs: int = 200, seed: int = 0
+    office: Office, mechanism_id: str, extra_reports: Sequence[int] = REPORTS, runs: int = 200, seed: int = 0
 ) -> Option | NotCovered:
     """What this mechanism offers the office. The same seed gives the same reports to every mechanism.
 
     >>> race = assess(Office(n_targets=50, delta=0.1), "race", extra_reports=[10], runs=20)
-    >>> math.ceil(race.lead_needed), round(race.person.advantage, 4)
+    >>> race.lead_needed, round(race.person.advantage, 4)
     (26, 0.1464)
     >>> assess(Office(n_targets=50, delta=0.1, audits=2), "rr").reason
-    'the guarantee of RandomizedResponse covers one audit a round, got 2; use race instead'
+    'its promise is proven for one audit a round'
     """
     check_whole("runs", runs, least=2)
     try:
         mechanism = _calibrated(office, mechanism_id)
-        mechanism.check_round(0, office.n_targets, office.audits)
     except DeniableError as error:
         return NotCovered(mechanism_id, str(error))
+    if office.audits > 1 and not mechanism.several_audits:
+        return NotCovered(mechanism_id, "its promise is proven for one audit a round")
     # The BLT counter stands in: its noise is the Toeplitz counter's within 0.05 %, and needs no history.
     simulated = _calibrated(office, "counter:blt") if mechanism_id in ("tca", "counter:toeplitz") else mechanism
     return Option(
@@ -82,6 +87,7 @@ def assess(
         mechanism,
         mechanism.guarantee().for_reports(office.reports_per_person),
         lead_needed(mechanism, office.audits),
+        quiet_waits(mechanism, office.audits),
         simulated_waits(simulated, office, extra_reports, runs, seed),
     )
 

@@ -1,24 +1,29 @@
-"""The charts of the plan: how often a leader is missed, how long a target waits, what watching gives away.
+"""The charts of the plan: how often a leader is passed over, how long a target waits, what watching gives away.
 
-All of them are closed forms; nothing is simulated here. They leave the public rules aside, and take all other targets
-to be without reports and of equal weight.
+All of them are calculated, by `deniable.promptness` and from the guarantee; nothing is simulated here.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import cycle
 from typing import Any
 
-from deniable.counters import GaussianCounter
+from deniable.calibration import product_above
 from deniable.guarantee import Guarantee
-from deniable.mechanisms import CounterAuditing, Mechanism, Race
-from deniable.utility import (
-    operational_gap_needed,
-    race_gap_needed,
-    static_error,
-    uniform_error,
+from deniable.mechanisms import Mechanism, Race, UniformRandom
+from deniable.promptness import (
+    OFF,
+    OFF_AT_WORST,
+    QuietWait,
+    is_bound,
+    lead_needed,
+    passed_over,
+    quiet_waits,
 )
+from deniable.rounding import float_above, rounded_up
+from deniable.rules import NO_RULES
 
 # The drawing, in pixels where nothing is scaled: as wide as a phone.
 WIDTH, HEIGHT = 300, 220
@@ -26,10 +31,12 @@ LEFT, RIGHT, TOP, BOTTOM = 40, 10, 28, 42
 POINTS = 80
 TICKS = 5
 
-ERROR = 0.05
-"""The charts reach a little further than where a leader is missed this rarely."""
 LEAST_REACH = 10
 MOST_REACH = 5000
+IN_FIGURES = (1, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000, 2000, 5000)
+"""The numbers of reports in the tables, as far as a chart reaches."""
+DRAWN = 12
+"""Points of a line of waits, about, besides those in figures."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +67,7 @@ class Chart:
     lines: tuple[Line, ...]
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    """The same in figures: a row for every tick on the x axis."""
+    """The same in figures."""
     width: int = WIDTH
     height: int = HEIGHT
     left: int = LEFT
@@ -72,72 +79,108 @@ class Chart:
 class _Curve:
     kind: str
     label: str
-    at: Callable[[float], float]
-    limit: bool = False
-    """Whether it is a limit, whose figures are rounded up."""
+    at: Mapping[int, float]
+    """What is drawn: x to y."""
+    shown: Callable[[int], str]
+    """What stands in the table for x."""
 
 
 def plan_charts(
     mechanism: Mechanism[Any], guarantee: Guarantee, audits: int, other: Mechanism[Any] | None = None
-) -> tuple[Chart, Chart, Chart]:
+) -> tuple[Chart, ...]:
     """For the chosen mechanism, beside another at the same promise. `guarantee` is that about a person."""
-    return errors(mechanism, audits, other), waits(mechanism, audits, other), tradeoff(guarantee)
+    waiting = waits(mechanism, audits, other)
+    return (errors(mechanism, audits, other), *(() if waiting is None else (waiting,)), tradeoff(guarantee))
 
 
 def errors(mechanism: Mechanism[Any], audits: int, other: Mechanism[Any] | None = None) -> Chart:
     """How often the target with the most reports is not audited, against its lead."""
-    reach = _reach(mechanism)
-    by_lot = 100 * uniform_error(mechanism.n_targets, audits)
-    curves = [
-        *_of_mechanisms(mechanism, other, lambda built, lead: 100 * missed(built, lead, audits)),
-        _Curve("plain", "drawing lots", lambda _: by_lot),
-    ]
+    reach = _reach(mechanism, audits)
+    drawn = sorted({reach * i // POINTS for i in range(POINTS + 1)} | set(_in_figures(reach)))
+
+    def curve(kind: str, label: str, built: Mechanism[Any]) -> _Curve:
+        at = {lead: 100 * passed_over(built, lead, audits) for lead in drawn}
+        is_limit = is_bound(built, audits)
+        return _Curve(kind, label + (", at most" if is_limit else ""), at, lambda lead: _figure(at[lead], is_limit))
+
+    rules = mechanism.rules
+    kinds = ["at most" if is_bound(built, audits) else "exact" for built in (mechanism, other) if built is not None]
+    aside = "" if rules == NO_RULES else " Audits that the rest or the longest gap decides are not counted."
     return _chart(
         id_="errors",
-        title="How often the leader is missed",
-        note="Rounds in 100 in which the target with the most reports is not audited, while all others have equally "
-        f"many reports. {_KINDS[_kind(mechanism)]}",
-        x_label="lead over all others, in reports",
+        title="How often the leader is passed over",
+        note="Rounds in 100 in which the target with the most reports is not audited at once, while no other target "
+        f"has any.{aside} {_how_sure(mechanism, kinds)}",
+        x_label="reports about the target",
         y_label="rounds in 100",
-        curves=curves,
+        curves=[
+            curve("chosen", _name(mechanism), mechanism),
+            *([] if other is None else [curve("other", _name(other), other)]),
+            curve("plain", "drawing lots", UniformRandom(mechanism.n_targets, rules=rules)),
+        ],
+        figures=_in_figures(reach),
         right=reach,
         top=100,
     )
 
 
-def waits(mechanism: Mechanism[Any], audits: int, other: Mechanism[Any] | None = None) -> Chart:
-    """How long a target with so many reports waits for its audit while the others are quiet."""
-    reach, by_lot = _reach(mechanism), mechanism.n_targets / audits
-    curves = [
-        *_of_mechanisms(mechanism, other, lambda built, reports: wait(built, reports, audits)),
-        _Curve("plain", "drawing lots", lambda _: by_lot),
-    ]
+def waits(mechanism: Mechanism[Any], audits: int, other: Mechanism[Any] | None = None) -> Chart | None:
+    """How long a target with so many reports waits for its audit while the others have none; None where that cannot be
+    calculated.
+    """
+    reach, rules = _reach(mechanism, audits), mechanism.rules
+    asked = tuple(sorted({0, reach, *range(0, reach, math.ceil(reach / DRAWN)), *_in_figures(reach)}))
+    chosen = quiet_waits(mechanism, audits, asked)
+    by_lot = quiet_waits(UniformRandom(mechanism.n_targets, rules=rules), audits, (0,))
+    beside = None if other is None else quiet_waits(other, audits, asked)
+    if chosen is None or by_lot is None:
+        return None
+    lots = by_lot[0]
+    kinds = [found[0].kind for found in (chosen, beside) if found is not None]
+    longest = "" if rules.max_gap is None else f" No wait is longer than {_rounds(rules.max_gap)}."
     return _chart(
         id_="waits",
         title="How long a target waits",
-        note="Rounds until a target with so many reports is audited, on average, while no other target has any. "
-        f"{_KINDS[_kind(mechanism)]}",
+        note="Rounds from the reports to the audit, on average, while no other target has any reports; 1 is the round "
+        f"in which they come in.{longest} {_how_sure(mechanism, kinds)}",
         x_label="reports about the target",
         y_label="rounds",
-        curves=curves,
+        curves=[
+            _waiting("chosen", _name(mechanism), chosen),
+            *([] if other is None or beside is None else [_waiting("other", _name(other), beside)]),
+            _Curve("plain", "drawing lots", {0: lots.rounds, reach: lots.rounds}, lambda _: str(lots)),
+        ],
+        figures=_in_figures(reach),
         right=reach,
-        top=by_lot,
+        top=max(wait.rounds for wait in (lots, *chosen, *(beside or ()))),
     )
+
+
+def _waiting(kind: str, label: str, found: Sequence[QuietWait]) -> _Curve:
+    of = {wait.reports: wait for wait in found}
+    sign = {"exact": "", "at most": ", at most", "about": ", about"}[found[0].kind]
+    return _Curve(kind, label + sign, {n: wait.rounds for n, wait in of.items()}, lambda n: str(of[n]))
+
+
+def _how_sure(mechanism: Mechanism[Any], kinds: Sequence[str]) -> str:
+    """What kind of statements the lines are, the chosen mechanism's first."""
+    if isinstance(mechanism, Race) and mechanism.weights is not None:
+        return "Right only if all targets are equally likely before any report, which they are not here."
+    said = {
+        "exact": "The figures are exact.",
+        "at most": "What is marked at most is a proven limit: the true figure may be much smaller.",
+        "about": f"What is marked about is an estimate, off by up to {OFF} %, or up to {OFF_AT_WORST} % where the "
+        "longest gap is nearly the least possible.",
+    }
+    if kinds[0] == "exact" and set(kinds) != {"exact"}:
+        said["exact"] = "The figures without a mark are exact."
+    return " ".join(said[kind] for kind in dict.fromkeys(kinds))
 
 
 def tradeoff(guarantee: Guarantee) -> Chart:
     """The highest share of rightly suspected people at every share of wrongly suspected ones."""
-    one = guarantee.reports == 1
-    filed = "a report" if one else f"{guarantee.reports:,} reports"
-    curves = [
-        _Curve(
-            "chosen",
-            "watching the audits, at most",
-            lambda wrongly: 100 * guarantee.tradeoff(wrongly / 100),
-            limit=True,
-        ),
-        _Curve("plain", "guessing alone", lambda wrongly: wrongly),
-    ]
+    filed = "a report" if guarantee.reports == 1 else f"{guarantee.reports:,} reports"
+    watching = {x: product_above(100, guarantee.tradeoff(float_above(Fraction(x, 100)))) for x in range(101)}
     return _chart(
         id_="tradeoff",
         title="What watching gives away",
@@ -145,49 +188,14 @@ def tradeoff(guarantee: Guarantee) -> Chart:
         "most so many if, of 100 who did not, they are wrong about so many. This is a proven limit.",
         x_label="wrongly suspected, of 100",
         y_label="rightly suspected, of 100",
-        curves=curves,
+        curves=[
+            _Curve("chosen", "watching the audits, at most", watching, lambda x: _figure(watching[x], up=True)),
+            _Curve("plain", "guessing alone", {0: 0.0, 100: 100.0}, lambda x: _figure(float(x))),
+        ],
+        figures=(0, 1, 5, 10, 20, 40, 60, 80, 100),
         right=100,
         top=100,
     )
-
-
-def missed(mechanism: Mechanism[Any], lead: float, audits: int) -> float:
-    """P[a target that is `lead` reports ahead of all others, which are even, is not among the audits of a round].
-
-    Exact for race: in draw j the leader has the weight rho**lead against the C - 1 - j others left, 1 each. For
-    counter auditing it is that of one audit a round with the noise of the longest run, which further audits can only
-    lower.
-    """
-    C = mechanism.n_targets
-    match mechanism:
-        case Race():
-            lead = min(lead, mechanism.growth.longest)
-            ahead = math.exp(min(lead * math.log(mechanism.rho), 700.0))
-            return math.prod((C - 1 - j) / (C - 1 - j + ahead) for j in range(audits))
-        case CounterAuditing():
-            assert isinstance(mechanism.counter, GaussianCounter)
-            # A leader is preferred, so it is missed no more often than by lot.
-            return min(static_error(lead, C, mechanism.counter.max_error), uniform_error(C, audits))
-    raise TypeError(type(mechanism).__name__)
-
-
-def wait(mechanism: Mechanism[Any], reports: float, audits: int) -> float:
-    """The mean number of rounds until the target is audited, the audited one included: 1 / (1 - missed).
-
-    Rounds are alike and independent with race, where this is exact (a geometric waiting time); with counter auditing
-    they are not, and it is a guide.
-    """
-    return 1 / (1 - missed(mechanism, reports, audits))
-
-
-_KINDS = {
-    "race": "Exact for race.",
-    "tca": "For counter auditing a guide, with the noise of the longest run.",
-}
-
-
-def _kind(mechanism: Mechanism[Any]) -> str:
-    return "race" if isinstance(mechanism, Race) else "tca"
 
 
 def _name(mechanism: Mechanism[Any]) -> str:
@@ -197,33 +205,19 @@ def _name(mechanism: Mechanism[Any]) -> str:
     return f"counter auditing{'' if horizon is None else f', {horizon:,} rounds'}"
 
 
-def _of_mechanisms(
-    mechanism: Mechanism[Any], other: Mechanism[Any] | None, value: Callable[[Mechanism[Any], float], float]
-) -> list[_Curve]:
-    chosen = _Curve("chosen", _name(mechanism), lambda x: value(mechanism, x))
-    if other is None:
-        return [chosen]
-    return [chosen, _Curve("other", _name(other), lambda x: value(other, x))]
+def _rounds(n: int) -> str:
+    return "1 round" if n == 1 else f"{n:,} rounds"
 
 
-def lead_needed(mechanism: Mechanism[Any]) -> float | None:
-    """The lead, in reports, from which on a leader is missed in at most ERROR of the rounds; a bound with counter
-    auditing. None where no lead is enough.
-    """
-    C = mechanism.n_targets
-    if isinstance(mechanism, Race):
-        lead = race_gap_needed(ERROR, C, mechanism.rho)
-        return lead if lead <= mechanism.growth.longest else None
-    assert isinstance(mechanism, CounterAuditing)
-    assert isinstance(mechanism.counter, GaussianCounter)
-    return operational_gap_needed(ERROR, C, mechanism.counter.max_error)
-
-
-def _reach(mechanism: Mechanism[Any]) -> int:
-    """The largest lead worth drawing: where the leader is hardly ever missed, to a round number."""
-    needed = lead_needed(mechanism)
+def _reach(mechanism: Mechanism[Any], audits: int) -> int:
+    """The largest lead worth drawing: where the leader is hardly ever passed over, to a round number."""
+    needed = lead_needed(mechanism, audits)
     wanted = MOST_REACH if needed is None else min(MOST_REACH, max(LEAST_REACH, 1.2 * needed))
     return TICKS * _step(wanted)
+
+
+def _in_figures(reach: int) -> tuple[int, ...]:
+    return tuple(n for n in IN_FIGURES if n <= reach)
 
 
 def _chart(
@@ -234,13 +228,14 @@ def _chart(
     x_label: str,
     y_label: str,
     curves: Sequence[_Curve],
-    right: float,
+    figures: Sequence[int],
+    right: int,
     top: float,
 ) -> Chart:
     x_step, y_step = _step(right), _step(top)
     top = y_step * math.ceil(top / y_step)
-    x_at = [x_step * i for i in range(int(right // x_step) + 1)]
-    y_at = [y_step * i for i in range(int(top // y_step) + 1)]
+    x_at = range(0, right + 1, x_step)
+    y_at = range(0, int(top) + 1, y_step)
 
     def across(x: float) -> str:
         return _pixels(LEFT + x / right * (WIDTH - LEFT - RIGHT))
@@ -257,15 +252,11 @@ def _chart(
         x_ticks=tuple(Tick(across(x), f"{x:,}") for x in x_at),
         y_ticks=tuple(Tick(down(y), f"{y:,}") for y in y_at),
         lines=tuple(
-            Line(
-                curve.kind,
-                curve.label,
-                " ".join(f"{across(x)},{down(curve.at(x))}" for x in (right * i / POINTS for i in range(POINTS + 1))),
-            )
+            Line(curve.kind, curve.label, " ".join(f"{across(x)},{down(y)}" for x, y in sorted(curve.at.items())))
             for curve in curves
         ),
-        columns=(x_label, *(curve.label for curve in curves)),
-        rows=tuple((f"{x:,}", *(_figure(curve.at(x), curve.limit) for curve in curves)) for x in x_at),
+        columns=(x_label.partition(" about ")[0], *(curve.label for curve in curves)),
+        rows=tuple((f"{x:,}", *(curve.shown(x) for curve in curves)) for x in figures),
     )
 
 
@@ -282,7 +273,7 @@ def _pixels(value: float) -> str:
 
 
 def _figure(value: float, up: bool = False) -> str:
-    """Rounded as a reader needs it: '0.4', '12', '1,250'."""
-    scale = 10 if value < 10 else 1
-    rounded = (math.ceil(round(value * scale, 6)) if up else round(value * scale)) / scale
-    return f"{rounded:.1f}" if rounded < 10 else f"{rounded:,.0f}"
+    """Rounded as a reader needs it: '0.4', '12', '100'; a limit is rounded up."""
+    if up:
+        return rounded_up(value, places=1 if value <= 9.9 else 0)
+    return f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"

@@ -15,14 +15,17 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from starlette.datastructures import FormData
 
-from deniable.errors import DeniableError
+from deniable.errors import MAX_REPORTS, DeniableError
 from deniable.mechanisms import CounterAuditing, Mechanism, Race
 from deniable.programme.calendar import Calendar
 from deniable.programme.ledger import Programme
 from deniable.programme.page import Day, Promise, due_in_words, every_period, facts_of, promise_in
-from deniable.programme.parameters import Parameters, delta_for
+from deniable.programme.parameters import LONGEST_NAME, Parameters, delta_for
+from deniable.programme.promise import level
+from deniable.promptness import decided_by_gap, is_bound, keeps_rest, lead_needed, quiet_waits
+from deniable.rules import MAX_GAP
 from deniable.web.accounts.people import Person
-from deniable.web.charts import Chart, lead_needed, plan_charts
+from deniable.web.charts import Chart, plan_charts
 from deniable.web.pages.common import go, refusal
 from deniable.web.rendering import render
 from deniable.web.security import Fields, console_of, require, text
@@ -31,6 +34,8 @@ router = APIRouter()
 
 COMPARED = 1000
 """Rounds that counter auditing is compared for where nothing bounds them."""
+
+LONGEST_ROUND = 9999
 
 CHANGED = "You changed the plan after you looked at what it means; look again, then begin."
 
@@ -72,7 +77,12 @@ class Preview:
     overdue: int
     """Rounds that would be due, and not closed, when it begins now."""
     lead: str | None
+    latest: str | None
+    """After so many rounds every target is audited, whatever was reported."""
+    decided: str
+    """So many audits of 100, at most, are of targets whose longest gap is over."""
     charts: tuple[Chart, ...]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -95,6 +105,7 @@ class PlannedPage:
     first_is_past: bool
     facts: tuple[tuple[str, str], ...]
     charts: tuple[Chart, ...]
+    notes: tuple[str, ...]
 
 
 @router.get("/plan")
@@ -112,6 +123,7 @@ def plan_page(request: Request, _: Annotated[Person, require("plan")]) -> Respon
         first_is_past=parameters.calendar.rounds_due(console_of(request).clock()) > 0,
         facts=facts_of(parameters),
         charts=plan_charts(parameters.built(), parameters.guarantee(), parameters.audits),
+        notes=_notes(parameters),
     )
     return render(request, "planned.html", page)
 
@@ -128,7 +140,7 @@ def plan(request: Request, person: Annotated[Person, require("plan")], fields: F
         if text(fields, "step") == "begin":
             if text(fields, "shown") != form.fingerprint:
                 return _page(request, form, preview, CHANGED)
-            Programme.begin(console.store, console.vault, clock=console.clock, **settings)
+            Programme.begin(console.store, console.vault, console.copy, clock=console.clock, **settings)
             console.record(person, "began the programme")
             return go("/plan", "begun")
     except DeniableError as error:
@@ -138,19 +150,34 @@ def plan(request: Request, person: Annotated[Person, require("plan")], fields: F
 
 def settings_of(form: PlanForm) -> dict[str, Any]:
     """The choices as `Parameters` takes them."""
+    targets = tuple(name.strip() for name in form.targets.splitlines() if name.strip())
+    if not form.name.strip():
+        raise DeniableError("give the programme a name")
+    if len(form.name.strip()) > LONGEST_NAME:
+        raise DeniableError(f"the name of the programme can have at most {LONGEST_NAME} characters")
+    if len(targets) < 2:
+        raise DeniableError("name at least two targets, one a line")
+    if max(map(len, targets)) > LONGEST_NAME:
+        raise DeniableError(f"a target's name can have at most {LONGEST_NAME} characters")
+    if form.mechanism not in ("race", "tca"):
+        raise DeniableError("choose race or counter auditing")
     horizon, max_gap = _optional("horizon", form.horizon), _optional("longest gap", form.max_gap)
-    people = _whole("reports by one person", form.reports_per_person)
-    bounds = [bound for bound in (horizon, max_gap) if bound is not None]
-    if form.mechanism == "tca" and not bounds:
-        raise DeniableError("counter auditing needs a horizon or a longest gap")
+    audits, people = _whole("audits a round", form.audits), _whole("reports by one person", form.reports_per_person)
+    if audits > len(targets):
+        raise DeniableError(f"audits a round must be at most the number of targets, {len(targets):,}")
+    if max_gap is not None and max_gap * audits < len(targets):
+        raise DeniableError(
+            f"the longest gap must be at least {_counted(-(-len(targets) // audits), 'round')}: in fewer, "
+            f"{_counted(audits, 'audit')} a round cannot reach all {len(targets):,} targets"
+        )
     return {
-        "name": form.name,
-        "targets": tuple(name.strip() for name in form.targets.splitlines() if name.strip()),
+        "name": form.name.strip(),
+        "targets": targets,
         "mechanism": form.mechanism,
-        "delta": delta_for(_advantage(form.points), people, form.mechanism, min(bounds, default=None)),
+        "delta": _delta(form, people, _bound(form.mechanism, horizon, max_gap)),
         "horizon": horizon,
         "reports_per_person": people,
-        "audits": _whole("audits a round", form.audits),
+        "audits": audits,
         "max_gap": max_gap,
         "cooldown": _whole("rest after an audit", form.cooldown, least=0),
         "weights": "forecast" if form.weights == "forecast" else None,
@@ -159,30 +186,91 @@ def settings_of(form: PlanForm) -> dict[str, Any]:
     }
 
 
+def _bound(mechanism: str, horizon: int | None, max_gap: int | None) -> int | None:
+    """The rounds that the noise of counter auditing must cover."""
+    if mechanism == "race":
+        if horizon is not None:
+            raise DeniableError("leave the horizon empty: race holds however long the programme runs")
+        return None
+    if horizon is not None and max_gap is not None:
+        raise DeniableError("give either a horizon or a longest gap, not both: with a longest gap there is no horizon")
+    if horizon is None and max_gap is None:
+        raise DeniableError("counter auditing needs a horizon or a longest gap")
+    return max_gap if horizon is None else horizon
+
+
+def _delta(form: PlanForm, people: int, bound: int | None) -> float:
+    advantage = _advantage(form.points)
+    if people > MAX_REPORTS:
+        raise DeniableError(f"reports by one person must be at most {MAX_REPORTS:,}")
+    try:
+        return delta_for(advantage, people, form.mechanism, bound)
+    except DeniableError:
+        raise DeniableError(
+            "this promise is too strict to be kept; allow more points, or fewer reports by one person"
+        ) from None
+
+
 def _preview(settings: Mapping[str, Any], now: datetime) -> Preview:
     # What is drawn afresh when it begins does not matter to what the plan means.
     parameters = Parameters(programme="0" * 32, public_key="0" * 64, commitment="0" * 64, **settings)
     built, guarantee, calendar = parameters.built(), parameters.guarantee(), parameters.calendar
-    lead = lead_needed(built)
+    lead, rules = lead_needed(built, parameters.audits), parameters.rules
+    at_most = "at most " if is_bound(built, parameters.audits) else ""
     return Preview(
         promise=promise_in(guarantee.in_words()),
-        delta=f"{parameters.delta:.4g}",
+        delta=level(parameters),
         every=every_period(calendar.period),
         first=due_in_words(calendar, 1),
         second=due_in_words(calendar, 2),
         overdue=calendar.rounds_due(now),
-        lead=None if lead is None else f"{math.ceil(lead):,}",
+        lead=None if lead is None else f"{at_most}{_counted(lead, 'report')}",
+        latest=None if rules.max_gap is None else _counted(rules.max_gap, "round"),
+        decided=f"{math.ceil(100 * decided_by_gap(len(parameters.targets), parameters.audits, rules))}",
         charts=plan_charts(built, guarantee, parameters.audits, _other(parameters)),
+        notes=_notes(parameters),
     )
+
+
+def _notes(parameters: Parameters) -> tuple[str, ...]:
+    """What the charts cannot say."""
+    C, audits, rules = len(parameters.targets), parameters.audits, parameters.rules
+    notes = [
+        "The charts are about one target with reports while no other has any. The more is reported about others, the "
+        "harder it is for one target to stand out."
+    ]
+    if not keeps_rest(C, audits, rules):
+        notes.append(
+            f"A rest of {_counted(rules.cooldown, 'round')} is too long for {C:,} targets with "
+            f"{_counted(audits, 'audit')} a round: it ends early where no other target is left to audit."
+        )
+    if parameters.weights is not None:
+        notes.append(
+            "Some targets are more likely than others before any report. The charts leave that out: they are right for "
+            "targets that are all equally likely."
+        )
+    if quiet_waits(parameters.built(), audits) is None:
+        given = [f"--targets {C}", f"--delta {parameters.delta:.9g}", f"--horizon {parameters.horizon}"]
+        given += [f"--audits {audits}"] * (audits > 1) + [f"--cooldown {rules.cooldown}"] * (rules.cooldown > 0)
+        notes.append(
+            "How long a target waits cannot be calculated for counter auditing without a longest gap. This command "
+            f"simulates it: deniable plan {' '.join(given)}"
+        )
+    return tuple(notes)
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def _other(parameters: Parameters) -> Mechanism[Any] | None:
     """The mechanism that was not chosen, at the same promise about a person."""
     C, people, advantage = len(parameters.targets), parameters.reports_per_person, parameters.guarantee().advantage
     if parameters.mechanism == "tca":
-        return Race.calibrate(C, delta_for(advantage, people, "race"))
+        return Race.calibrate(C, delta_for(advantage, people, "race"), rules=parameters.rules)
     horizon = parameters.max_gap or COMPARED
-    return CounterAuditing.calibrate(C, delta_for(advantage, people, "tca", horizon), horizon)
+    delta = delta_for(advantage, people, "tca", horizon)
+    return CounterAuditing.calibrate(C, delta, horizon, rules=parameters.rules)
 
 
 def _typed(given: FormData) -> PlanForm:
@@ -206,7 +294,11 @@ def _whole(label: str, typed: str, least: int = 1) -> int:
 
 
 def _optional(label: str, typed: str) -> int | None:
-    return _whole(label, typed) if typed else None
+    """In rounds."""
+    value = _whole(label, typed) if typed else None
+    if value is not None and value > MAX_GAP:
+        raise DeniableError(f"{label} must be at most {MAX_GAP:,} rounds")
+    return value
 
 
 def _calendar(form: PlanForm) -> Calendar:
@@ -214,14 +306,16 @@ def _calendar(form: PlanForm) -> Calendar:
         start, at = date.fromisoformat(form.start), time.fromisoformat(form.time)
     except ValueError:
         raise DeniableError("the first day and the time of day must be given") from None
-    return Calendar(start, f"{_whole('how long a round lasts', form.length)}{form.unit}", form.zone, at)
+    length = _whole("how long a round lasts", form.length)
+    if length > LONGEST_ROUND or form.unit not in ("D", "W", "M"):
+        raise DeniableError(f"a round lasts 1 to {LONGEST_ROUND:,} days, weeks or months")
+    return Calendar(start, f"{length}{form.unit}", form.zone, at)
 
 
 _LABELS = {
     "max_gap": "longest gap",
     "cooldown": "rest after an audit",
-    "reports_per_person": "reports by one person",
-    "audits must": "audits a round must",
+    "tca": "counter auditing",
     "zone must": "time zone must",
     "oversight must": "key of an oversight body must",
     "name must": "name of the programme must",

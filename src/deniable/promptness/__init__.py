@@ -1,0 +1,21 @@
+"""How promptly audits follow reports, by calculation: nothing here is simulated, and nothing is drawn.
+
+All figures are about one target with reports while no other target has any, in a programme with its audits a round and
+its rules. docs/explanation/promptness.md has the proofs.
+"""
+
+from deniable.promptness.lead import decided_by_gap, is_bound, keeps_rest, lead_needed, passed_over
+from deniable.promptness.waits import OFF, OFF_AT_WORST, REPORTS, QuietWait, quiet_waits
+
+__all__ = [
+    "OFF",
+    "OFF_AT_WORST",
+    "REPORTS",
+    "QuietWait",
+    "decided_by_gap",
+    "is_bound",
+    "keeps_rest",
+    "lead_needed",
+    "passed_over",
+    "quiet_waits",
+]

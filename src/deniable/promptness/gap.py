@@ -1,0 +1,141 @@
+"""What a longest gap does to the wait in a programme without other reports.
+
+docs/explanation/promptness.md proves the two facts that this rests on. In the long run the ages of the targets, the
+rounds since their last audits, are distributed as if there were no longest gap, given that all are below it. And while
+a target waits, the others fall due as the chain below says, whose state is two numbers.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import gammaln
+
+from deniable.arrays import FloatArray
+
+NEGLIGIBLE = 1e-4
+
+
+def is_out_of_reach(n_targets: int, audits: int, max_gap: int, cooldown: int) -> bool:
+    """Whether hardly ever a target would wait that long without the rule: NEGLIGIBLE of them, on average."""
+    chance = audits / (n_targets - audits * cooldown)
+    return chance >= 1 or n_targets * (1 - chance) ** (max_gap - 1 - cooldown) <= NEGLIGIBLE
+
+
+def chain_size(n_targets: int, audits: int, max_gap: int) -> int:
+    """What `exact_rounds` has to multiply and add for one number of reports, about."""
+    steps = (audits + 1) * (audits + 2) * (2 * audits + 3) // 6
+    return steps * max_gap * n_targets**2
+
+
+def exact_rounds(
+    n_targets: int, audits: int, max_gap: int, cooldown: int, missed: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The expected rounds until the audit of a target that is not resting, and of one whose rest has just ended.
+
+    `missed` is (k + 1, N), by `missed_with_claims`, for N targets of different weight; so are the results, (N,).
+
+    The state is s, the targets whose age at the beginning was too small to have fallen due yet, the waiting one among
+    them, and u, how many of the others among these were not audited since. In the round in which those of age b fall
+    due there are v of them; d of the v were not audited since and have a claim; e more of the u are drawn freely.
+    """
+    C, k, g = n_targets, audits, cooldown
+    resting, others = k * g, C - 1 - k * g
+    ages = list(_log_seen(C, k, max_gap, g))
+    s, u = np.arange(C + 1)[:, None], np.arange(C + 1)
+    claims = [[_hypergeometric(u, s - resting - 1 - u, v, d) for d in range(v + 1)] for v in range(k + 1)]
+    drawn = [[_hypergeometric(u - d, others - u, k - d, e) for e in range(k - d + 1)] for d in range(k + 1)]
+
+    states = np.zeros((2 if g else 1, missed.shape[1], C + 1, C + 1))
+    states[:, :, C, others] = 1.0
+    rounds = states.sum(axis=(2, 3))
+    for b in range(max_gap - 1, g, -1):
+        after = np.zeros_like(states)
+        for v in range(k + 1):
+            fall_due = _fall_due(ages[b], ages[b - 1], _log_new(C, k, resting, v), v)
+            # The waiting target is one of the s that were not resting, or of age `cooldown`, the youngest of them.
+            not_itself = np.stack([1 - np.minimum(1, v / np.maximum(1, s[:, 0] - resting)), np.ones(C + 1)])[
+                : len(states)
+            ]
+            for d in range(v + 1):
+                here = states * (fall_due * not_itself)[:, None, :, None] * claims[v][d] * missed[d][:, None, None]
+                for e, chance in enumerate(drawn[d]):
+                    after[:, :, : C + 1 - v, : C + 1 - d - e] += (here * chance)[:, :, v:, d + e :]
+        states = after
+        still = states.sum(axis=(2, 3))
+        rounds += still
+        if still.max() * b < NEGLIGIBLE / C:
+            break
+    return rounds[0], rounds[-1]
+
+
+def estimated_rounds(n_targets: int, audits: int, max_gap: int, cooldown: int, missed: FloatArray) -> FloatArray:
+    """The same, for any target at any time, as if claims in different rounds were independent: for many targets."""
+    C, k, g = n_targets, audits, cooldown
+    claims = _claims(C, k, max_gap, g)
+    share = float(claims @ np.arange(k + 1)) / k
+    age = np.arange(max_gap)
+    of_age = (1 - k * (1 - share) / (C - k * g)) ** np.maximum(0, age - g)
+    resting = np.maximum(0, g - age)
+    again = claims @ missed
+    most = (max_gap - age - resting)[:, None]
+    waits = np.where(again < 1, (1 - again**most) / np.where(again < 1, 1 - again, 1), most)
+    return np.asarray(of_age / of_age.sum() @ (resting[:, None] + waits))
+
+
+@lru_cache(maxsize=8)
+def _claims(C: int, k: int, max_gap: int, g: int) -> FloatArray:
+    """(k + 1,): P[0, 1, ..., k targets fall due in a round], in the long run."""
+    before = last = np.empty(0)
+    for row in _log_seen(C, k, max_gap, g):
+        before, last = last, row
+    return np.array([_fall_due(last, before, _log_new(C, k, k * g, v), v)[C] for v in range(k + 1)])
+
+
+def _log_seen(C: int, k: int, max_gap: int, g: int) -> Iterator[FloatArray]:
+    """For the ages b = 0, 1, ..., max_gap - 1: log P[s targets are of age b or less], (C + 1,), without a longest gap.
+
+    Going back in time, every round drew k of the targets that were not audited in the g rounds after it.
+    """
+    row = np.full(C + 1, -np.inf)
+    row[k] = 0.0
+    yield row
+    for b in range(1, max_gap):
+        longer = np.full((k + 1, C + 1), -np.inf)
+        for v in range(k + 1):
+            longer[v, v:] = (row + _log_new(C, k, k * min(b, g), v))[: C + 1 - v]
+        row = np.logaddexp.reduce(longer, axis=0)
+        yield row
+
+
+@lru_cache(maxsize=512)
+def _log_new(C: int, k: int, resting: int, v: int) -> FloatArray:
+    """(C + 1,): log P[v of a round's k audits are of targets that none of the s seen before is]."""
+    s = np.arange(C + 1)
+    return _log_choose(C - s, v) + _log_choose(s - resting, k - v) - _log_choose(C - resting, k)
+
+
+def _fall_due(log_now: FloatArray, log_younger: FloatArray, log_new: FloatArray, v: int) -> FloatArray:
+    """(C + 1,): P[v of the s targets of age b or less are of age b], b > g, from the laws of s for b and for b - 1."""
+    chance = np.zeros(len(log_now))
+    possible = np.isfinite(log_now[v:])
+    joint = (log_younger + log_new)[: len(log_now) - v]
+    chance[v:][possible] = np.exp(joint[possible] - log_now[v:][possible])
+    return chance
+
+
+def _hypergeometric(marked: "np.typing.ArrayLike", others: "np.typing.ArrayLike", draws: int, hits: int) -> FloatArray:
+    """P[`hits` of the draws without replacement are marked]; 0 where that cannot be."""
+    marked, others = np.asarray(marked), np.asarray(others)
+    possible = (marked >= 0) & (others >= 0) & (marked + others >= draws)
+    log = _log_choose(marked, hits) + _log_choose(others, draws - hits)
+    log = np.where(possible, log - _log_choose(np.where(possible, marked + others, draws), draws), -np.inf)
+    return np.exp(log)
+
+
+def _log_choose(n: "np.typing.ArrayLike", r: int) -> FloatArray:
+    """The logarithm of the number of ways to choose r of n; -inf where there are none."""
+    n = np.asarray(n, dtype=np.float64)
+    possible = (n >= r) & (r >= 0)
+    of = np.where(possible, n, max(r, 0))
+    return np.where(possible, gammaln(of + 1) - gammaln(max(r, 0) + 1) - gammaln(of - max(r, 0) + 1), -np.inf)

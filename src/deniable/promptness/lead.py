@@ -1,0 +1,165 @@
+"""How far ahead a target must be to be audited at once."""
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from deniable.arrays import FloatArray
+from deniable.counters import GaussianCounter
+from deniable.errors import DeniableError
+from deniable.mechanisms import CounterAuditing, Greedy, Mechanism, Race, RandomizedResponse
+from deniable.rules import Rules
+
+ERROR = 0.05
+"""A lead is large enough where the leader is passed over in one round of twenty."""
+MOST_LEAD = 2**40
+SHARES = 500
+_ROUNDING = 1e-12  # 1 - 19/20 is a little above 0.05
+
+
+def passed_over(mechanism: Mechanism[Any], lead: int, audits: int = 1) -> float:
+    """P[a target that `lead` reports have come in about is not audited in their round], though the rules leave it free:
+    it is not resting, and the longest gap claims no audit of the round. No other target has any reports.
+
+    Exact for mechanisms that look at the counts alone and weigh all targets alike. For counter auditing it is an upper
+    bound, in every round of a programme, for a target about which nothing was reported before. Where too few targets
+    are left to keep the rest after an audit, it is an upper bound for all.
+
+    >>> [round(passed_over(Race.calibrate(50, 0.1), 10, audits), 3) for audits in (1, 3)]
+    [0.762, 0.436]
+    """
+    C = mechanism.n_targets
+    if audits == C:
+        return 0.0
+    others = eligible_others(C, audits, mechanism.rules)
+    if isinstance(mechanism, CounterAuditing):
+        return _passed_over_by_counters(mechanism, lead, audits, others)
+    return float(np.prod(_losing(others, audits, weight(mechanism, lead, others))))
+
+
+def lead_needed(mechanism: Mechanism[Any], audits: int = 1, error: float = ERROR) -> int | None:
+    """The fewest reports with which `passed_over` is at most `error`; None where no number is enough.
+
+    >>> [lead_needed(mechanism) for mechanism in (Greedy(50), Race.calibrate(50, 0.1))]
+    [1, 26]
+    >>> lead_needed(RandomizedResponse.calibrate(50, 0.1)) is None
+    True
+    """
+
+    def enough(lead: int) -> bool:
+        return passed_over(mechanism, lead, audits) <= error + _ROUNDING
+
+    high = 1
+    while not enough(high):
+        high *= 2
+        if high > MOST_LEAD:
+            return None
+    low = high // 2  # not enough, or 0
+    if high == 1:
+        return 0 if enough(0) else 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def is_bound(mechanism: Mechanism[Any], audits: int = 1) -> bool:
+    """Whether `passed_over` and `lead_needed` are upper bounds, and not exact."""
+    return isinstance(mechanism, CounterAuditing) or not keeps_rest(mechanism.n_targets, audits, mechanism.rules)
+
+
+def decided_by_gap(n_targets: int, audits: int, rules: Rules) -> float:
+    """The share of all audits, in the long run and at most, of targets in the last round of their longest gap.
+
+    Whatever was reported, and whatever the mechanism: a run lasts C / k rounds on average, such a run max_gap, and any
+    other cooldown + 1 at least.
+
+    >>> round(decided_by_gap(50, 1, Rules(max_gap=60)), 2)
+    0.83
+    """
+    if rules.max_gap is None:
+        return 0.0
+    shortest = rules.cooldown + 1 if keeps_rest(n_targets, audits, rules) else 1
+    if rules.max_gap == shortest:
+        return 1.0
+    return min(1.0, (n_targets / audits - shortest) / (rules.max_gap - shortest))
+
+
+def keeps_rest(n_targets: int, audits: int, rules: Rules) -> bool:
+    """Whether there are enough targets for the rest after an audit never to be cut short."""
+    return n_targets >= audits * (rules.cooldown + 1)
+
+
+def eligible_others(n_targets: int, audits: int, rules: Rules) -> int:
+    """How many others are not resting while the target is not, once `cooldown` rounds are closed.
+
+    The audits of the last `cooldown` rounds were of different targets, and not of this one; without enough targets for
+    that, there are at most the number given.
+    """
+    return n_targets - 1 - (audits * rules.cooldown if keeps_rest(n_targets, audits, rules) else 0)
+
+
+def weight(mechanism: Mechanism[Any], reports: int, others: int) -> float:
+    """The chance of the target in a free draw as odds against one of the `others`, which have no reports.
+
+    Public weights are left aside: this is for equal ones.
+    """
+    if reports == 0:
+        return 1.0
+    match mechanism:
+        case Race():
+            logs = mechanism.growth.log(np.array([0, reports]))
+            return math.exp(min(700.0, float(logs[1] - logs[0])))
+        case RandomizedResponse():
+            # The leader wins with 1 - p, or by lot: v / (v + others) is the same for this v.
+            p = mechanism.p_rand
+            return (1 - p) * (others + 1) / p + 1
+        case Greedy():
+            return math.inf
+    return 1.0
+
+
+def _losing(others: int, draws: int, v: float) -> FloatArray:
+    """P[the target loses] in each of these draws without replacement, given that it lost those before."""
+    left = others - np.arange(draws, dtype=np.float64)
+    return left / (left + v) if math.isfinite(v) else np.zeros(draws)
+
+
+def missed_with_claims(others: int, audits: int, v: float) -> FloatArray:
+    """(k + 1,): P[the target is missed in a round] in which 0, 1, ..., k of the others must be audited.
+
+    With d claims the target is missed if and only if k - d of the others - d without a claim are drawn before it.
+    """
+    return np.array([np.prod(_losing(others - d, audits - d, v)) for d in range(audits + 1)])
+
+
+def _passed_over_by_counters(mechanism: CounterAuditing[Any], lead: int, audits: int, others: int) -> float:
+    """(M / k) (q_H + (k / C) sum of q_a over a < H), q_a = Phi(-lead / sqrt(s_H**2 + s_a**2)), at most 1 - k / C.
+
+    s_a is the standard deviation of a noisy count in round a of a run, H the longest run. The target's run is in round
+    a with probability k / C, or since the beginning; what the target's own losses tell about its noise is left out,
+    and those of the others make their noise smaller, since it is positively correlated.
+    """
+    if not isinstance(mechanism.counter, GaussianCounter):
+        raise DeniableError(f"no lead is known for a counter of one's own, {type(mechanism.counter).__name__}")
+    C = mechanism.n_targets
+    std, rounds = _noise(mechanism.counter)
+    above = ndtr(-lead / np.hypot(std[-1], std))
+    at_most = others / audits * float(above[-1] + audits / C * (rounds @ above - above[-1]))
+    return min(1 - audits / C, at_most)
+
+
+@lru_cache(maxsize=16)
+def _noise(counter: GaussianCounter) -> tuple[FloatArray, FloatArray]:
+    """The standard deviations of a noisy count in the rounds of a run, increasing, and in how many rounds it is that.
+
+    Of long runs some hundred, each standing for those a little below it.
+    """
+    std = np.sort(counter.error_std())
+    last = np.arange(1, len(std) + 1)
+    if len(std) > SHARES:
+        last = np.unique(np.rint(np.geomspace(1, len(std), SHARES)).astype(np.int64))
+    return std[last - 1], np.diff(last, prepend=0).astype(np.float64)
