@@ -12,7 +12,7 @@ from typing import Any
 
 import deniable
 from deniable.errors import DeniableError
-from deniable.programme.importers import Mapping, read, read_mapping
+from deniable.programme.importers import Batch, Mapping, read, read_mapping
 
 CANARY = "zq7canary"
 """In every field of a report that is not kept."""
@@ -21,7 +21,7 @@ ID = "5ec2e7"
 """In every outside id, which is kept but never shown."""
 
 NUMBER = 737373000
-"""Every number of a report starts with these digits."""
+"""Every number that GlobaLeaks or Hush Line gives a report starts with these digits."""
 
 SECRETS = (CANARY, ID, str(NUMBER)[:6])
 
@@ -33,7 +33,7 @@ NORTH, SOUTH, TEST = (
 TARGETS = ("Acme Ltd", "Bravo plc")
 
 Row = tuple[int, str]
-"""A report: what is added to NUMBER, and its channel."""
+"""A report: its number, and its channel."""
 
 ROWS: list[Row] = [(3, SOUTH), (2, NORTH), (1, NORTH), (4, TEST)]
 
@@ -153,7 +153,7 @@ def patched(archive: bytes, name: str, offset: int, fmt: str, value: int) -> byt
 
 
 def plain_csv(rows: Iterable[Row] = ROWS) -> bytes:
-    lines = ["id,sequence,channel", *(f"{outside_id(number)},{NUMBER + number},{channel}" for number, channel in rows)]
+    lines = ["id,channel", *(f"{outside_id(number)},{channel}" for number, channel in rows)]
     return "\n".join(lines).encode()
 
 
@@ -207,12 +207,32 @@ def refusal(kind: str, content: bytes, channels: dict[str, str] | None = None) -
     return str(error)
 
 
-def counted(kind: str, content: bytes, channels: dict[str, str] | None = None) -> list[tuple[int, str]]:
-    """What is added to NUMBER, and the target, for each report of the batch."""
-    batch = list(read(kind, io.BytesIO(content), mapping(channels)))
-    if kind == "hushline":
-        assert all(found == str(number) for found, number, _ in batch)
-    return [(number - NUMBER, target) for _, number, target in batch]
+def number_of(found: str) -> int:
+    """Of the report with this outside id."""
+    return int(found) - NUMBER if found.isdigit() else int(found.rpartition("-")[2], 16)
+
+
+def counted(kind: str, content: bytes, channels: dict[str, str] | None = None) -> list[Row]:
+    """The number and the target of each report of the batch, where nothing is set aside."""
+    batch = read(kind, io.BytesIO(content), mapping(channels))
+    assert batch.set_aside.reports == 0, batch.set_aside.in_words()
+    return with_target(batch)
+
+
+def with_target(batch: Batch) -> list[Row]:
+    """The number and the target of each report that has one."""
+    return [(number_of(found), target) for found, target in batch if target is not None]
+
+
+def set_aside(kind: str, content: bytes) -> list[tuple[str, str]]:
+    """Where the rows are that cannot be read, and why; all others of ROWS are in the batch."""
+    batch = read(kind, io.BytesIO(content), mapping())
+    assert not any(secret in repr(batch.set_aside) for secret in SECRETS)
+    assert batch.set_aside.reports == len(batch.set_aside.malformed)
+    rest = with_target(batch)
+    assert rest == [row for row in COUNTED if row in rest]
+    assert len(rest) >= len(COUNTED) - batch.set_aside.reports
+    return [(row.place, row.why) for row in batch.set_aside.malformed]
 
 
 COUNTED = [(3, "Bravo plc"), (2, "Acme Ltd"), (1, "Acme Ltd")]

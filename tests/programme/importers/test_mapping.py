@@ -61,7 +61,7 @@ def test_it_cannot_be_changed() -> None:
         (FILE + "north,Acme Ltd\n", "line 6: a channel must come only once"),
         (FILE + "north,\n", "line 6: a channel must come only once"),
         ('channel,target\n"zq7canary,Acme Ltd\n', "line 2: a quote"),
-        ("channel,target\nzq7canary\0,\n", "NUL bytes"),
+        ("channel,target\nzq7canary\0,\n", "line 2: the channel must be 1 to 200"),
     ],
 )
 def test_refused(text: str, why: str) -> None:
@@ -72,6 +72,6 @@ def test_refused(text: str, why: str) -> None:
 
 
 def test_not_text() -> None:
-    with pytest.raises(DeniableError, match="the mapping must be text in UTF-8") as refused:
+    with pytest.raises(DeniableError, match="the mapping, line 2: a row must be text in UTF-8") as refused:
         read_mapping(io.BytesIO(b"channel,target\n" + CANARY.encode() + b"\xff,"), TARGETS)
     assert leaked(refused.value) == []

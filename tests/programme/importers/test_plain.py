@@ -1,38 +1,29 @@
-"""The plain CSV: whole numbers as ids, or a column with the sequence."""
+"""The plain CSV: an id and a channel."""
 
 import io
 
 import pytest
-from tests.programme.importers.exports import COUNTED, NORTH, NUMBER, ROWS, counted, outside_id, plain_csv, refusal
+from tests.programme.importers.exports import COUNTED, NORTH, ROWS, counted, outside_id, plain_csv, refusal, set_aside
 
 from deniable.programme.importers import plain
 
-NUMBERED = "\n".join(["id,channel", *(f"{NUMBER + number},{channel}" for number, channel in ROWS)]).encode()
+CSV = plain_csv()
 
 
-def test_ids_that_are_numbers() -> None:
-    expected = [(str(NUMBER + number), NUMBER + number, channel) for number, channel in ROWS]
-    assert list(plain.records(io.BytesIO(NUMBERED))) == expected
-    assert counted("plain", NUMBERED) == COUNTED
-
-
-def test_ids_with_a_sequence() -> None:
-    expected = [(outside_id(number), NUMBER + number, channel) for number, channel in ROWS]
-    assert list(plain.records(io.BytesIO(plain_csv()))) == expected
-    assert counted("plain", plain_csv()) == COUNTED
+def test_every_report_with_its_id_and_channel() -> None:
+    assert list(plain.records(io.BytesIO(CSV))) == [(outside_id(number), channel) for number, channel in ROWS]
+    assert counted("plain", CSV) == COUNTED
 
 
 @pytest.mark.parametrize(
     "content",
     [
-        b"\xef\xbb\xbf" + NUMBERED,
-        NUMBERED + b"\n\n",
-        NUMBERED.replace(b"\n", b"\r\n"),
-        NUMBERED.replace(b",", b" , "),
-        NUMBERED.replace(b"\n7", b"\n007"),
-        NUMBERED.replace(NORTH.encode(), f'"{NORTH}"'.encode()),
-        NUMBERED + b"\n" + NUMBERED.partition(b"\n")[2],  # every report twice
-        b"channel,id\n" + b"\n".join(b",".join(line.split(b",")[::-1]) for line in NUMBERED.split(b"\n")[1:]),
+        b"\xef\xbb\xbf" + CSV,
+        CSV + b"\n \n\n",
+        CSV.replace(b"\n", b"\r\n"),
+        CSV.replace(b",", b" , "),
+        CSV.replace(NORTH.encode(), f'"{NORTH}"'.encode()),
+        b"channel,id\n" + b"\n".join(b",".join(line.split(b",")[::-1]) for line in CSV.split(b"\n")[1:]),
     ],
 )
 def test_tolerated_spellings(content: bytes) -> None:
@@ -40,46 +31,65 @@ def test_tolerated_spellings(content: bytes) -> None:
 
 
 def test_a_number_with_zeros_in_front_is_the_same_report() -> None:
-    assert [*plain.records(io.BytesIO(b"id,channel\n007,a\n"))] == [*plain.records(io.BytesIO(b"id,channel\n7,a\n"))]
+    """Spreadsheets drop them, and the report must not count again."""
+    content = b"id,channel\n007,a\n7,a\n00,a\n0,a\n0x7,a\n"
+    found = [record[0] for record in plain.records(io.BytesIO(content))]
+    assert found == ["7", "7", "0", "0", "0x7"]
 
 
 def test_any_text_may_be_a_channel() -> None:
     channel = "Werk „Süd“, 工場"
-    content = f'id,channel\n{NUMBER},"{channel}"\n'.encode()
-    assert [record.channel for record in plain.records(io.BytesIO(content))] == [channel]
+    content = f'id,channel\n1,"{channel}"\n'.encode()
+    assert [row[1] for row in plain.records(io.BytesIO(content))] == [channel]
 
 
 @pytest.mark.parametrize(
     ("content", "why"),
     [
         (b"", "is empty"),
-        (NUMBERED.partition(b"\n")[2], "must have the columns id and channel, or id, sequence and channel"),
+        (b"\n \n", "is empty"),
+        (CSV.partition(b"\n")[2], "must have the columns id and channel and no others"),
         (b"id;channel\n1;a\n", "between commas"),
         (b"id,channel,text\n1,a,zq7canary\n", "and no others"),
+        (b"id,sequence,channel\n1,1,a\n", "and no others"),
         (b"id,id,channel\n1,1,a\n", "must have the columns"),
         (b"ID,Channel\n1,a\n", "must have the columns"),
-        (b"id,channel\n1\n", "line 2: expected 2 cells as in the first line, got 1"),
-        (b"id,channel\n1,a,b\n", "line 2: expected 2 cells"),
-        (b"id,channel\n1,\n", "line 2: channel must be 1 to 200"),
-        (b"id,channel\n5ec2e7-x,a\n", "id must be a whole number from 1; if it is not, add a column sequence"),
-        (b"id,channel\n0,a\n", "id must be a whole number from 1"),
-        (b"id,channel\n1.0,a\n", "id must be a whole number from 1"),
-        (b'id,channel\n"737,373",a\n', "id must be a whole number from 1"),
-        (b"id,sequence,channel\n5ec2e7,x,a\n", "sequence must be a whole number in 1.."),
-        (b"id,sequence,channel\n5ec2e7 x,1,a\n", "id must be 1 to 100"),
-        (b'id,channel\n1,"a\n2,b"\n', "line 3: a row must be one line"),
-        (b'id,channel\n1,"a\n', "line 2: a quote"),
-        (b"id,channel\n1,a\0\n", "NUL bytes"),
-        (b"id,channel\n1,\xe9\n", "UTF-8"),
         (b"PK\3\4" + b"zq7canary" * 9, "must have the columns"),
         (b'[{"id": "5ec2e7"}]', "must have the columns"),
+        (CSV.decode().encode("utf-16"), "line 1: a row must be text in UTF-8"),
+        (b'id,"channel\n1,a\n', "line 1: a quote"),
+        (CSV.replace(b"\n", b"\r"), "line 1: a quote or a line end is out of place"),
+        (b"id,channel" + b",x" * 70_000 + b"\n", "line 1: a row must have at most 131,072 bytes"),
     ],
 )
-def test_refused(content: bytes, why: str) -> None:
+def test_a_file_that_is_not_one_is_refused(content: bytes, why: str) -> None:
     assert why in refusal("plain", content)
 
 
-def test_a_number_for_two_reports_is_refused() -> None:
-    """As when a date serves for the number: a report of the same day that comes later would never count."""
-    content = f"id,sequence,channel\n5ec2e7a,{NUMBER},{NORTH}\n5ec2e7b,{NUMBER},{NORTH}\n".encode()
-    assert "two reports must not have the same number" in refusal("plain", content)
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        (b"1", "expected 2 cells as in the first line, got 1"),
+        (b"1,a,b", "expected 2 cells"),
+        (b"1,", "channel must be 1 to 200"),
+        (b"1," + b"zq7canary" * 30, "channel must be 1 to 200"),
+        (b"5ec2e7 x,a", "id must be 1 to 100"),
+        (b",a", "id must be 1 to 100"),
+        (b"5ec2e7" * 30 + b",a", "id must be 1 to 100"),
+        (b'1,"a', "a quote"),
+        (b'1,"a"b', "a quote"),
+        (b"1,a\rb", "a line end is out of place"),
+        (b"1,a\0", "channel must be 1 to 200"),
+        (b"1,\xe9", "UTF-8"),
+        (b"1,\xed\xa0\x80", "UTF-8"),
+        (b"x" * 400_000, "at most 131,072 bytes"),
+        (b"1," + b"x" * 131_071, "at most 131,072 bytes"),
+        (b"1," + b"x" * 131_070, "channel must be 1 to 200"),
+    ],
+)
+@pytest.mark.parametrize("at", [1, 3, 5])
+def test_a_row_that_cannot_be_read_is_set_aside_by_itself(row: bytes, why: str, at: int) -> None:
+    lines = CSV.split(b"\n")
+    ((place, said),) = set_aside("plain", b"\n".join([*lines[:at], row, *lines[at:]]))
+    assert place == f"line {at + 1}"
+    assert why in said

@@ -1,34 +1,30 @@
-"""Hotline exports in, counts-to-be out: what each report's outside id, number and target are, and nothing else of it.
+"""Hotline exports in, counts-to-be out: what each report's outside id and target are, and nothing else of it.
 
 `read(kind, file, mapping)` takes an export of GlobaLeaks or of Hush Line or a plain CSV file, and the office's mapping
-of channels to targets. It reads the whole file before it returns, and either returns every report or refuses the file
-with one sentence. A refusal never quotes the file, with one exception: channels that the mapping does not know are
-listed where they look like identifiers. Nothing is logged or written anywhere.
+of channels to targets. Whether a row is in the batch depends on that row and on the mapping, and on no other row: one
+that cannot be read, or whose channel the mapping does not name, is set aside by itself. Only what is wrong with the
+file as a whole refuses it, with one sentence (docs/explanation/hotline-exports.md).
+
+Nothing that is said of a file quotes it, with one exception: channels that the mapping does not name are listed where
+they look like identifiers. Nothing is logged or written anywhere.
 """
 
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from hashlib import blake2b
-
-import numpy as np
-from numpy.typing import NDArray
 
 from deniable.errors import DeniableError
 from deniable.programme.importers import globaleaks, hushline, plain
 from deniable.programme.importers.mapping import Mapping, read_mapping
-from deniable.programme.importers.reading import File, Record, quietly
+from deniable.programme.importers.reading import File, Malformed, Row, quietly
 
-__all__ = ["KINDS", "MAX_REPORTS", "Batch", "Mapping", "Record", "read", "read_mapping"]
-
-MAX_REPORTS = 2_000_000
-"""The most rows of one export; it is what bounds the memory (some 150 bytes a row)."""
+__all__ = ["KINDS", "Batch", "Malformed", "Mapping", "SetAside", "read", "read_mapping"]
 
 MAX_SHOWN = 20
-"""The most unknown channels that a refusal lists."""
+"""The most channels, and the most rows, that are listed as set aside."""
 
-_IMPORTERS: dict[str, Callable[[File], Iterator[Record]]] = {
+_IMPORTERS: dict[str, Callable[[File], Iterator[Row]]] = {
     "globaleaks": globaleaks.records,
     "hushline": hushline.records,
     "plain": plain.records,
@@ -36,117 +32,139 @@ _IMPORTERS: dict[str, Callable[[File], Iterator[Record]]] = {
 
 KINDS = tuple(_IMPORTERS)
 
-_MOST_UNKNOWN = 1000
+_NO_TARGET = -1
+_MOST_CHANNELS = 1000
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_NOT_COUNTED = -1
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """What in an export cannot count yet, and why. It is told to the person who brings the file, and not remembered."""
+
+    channels: tuple[str, ...]
+    """Channels that the mapping does not name and that look like identifiers; at most MAX_SHOWN."""
+    more_channels: int
+    """How many others it does not name."""
+    malformed: tuple[Malformed, ...]
+    """Rows that cannot be read; at most MAX_SHOWN."""
+    more_malformed: int
+    """How many others there are."""
+    reports: int
+    """How many reports were set aside. Confidential."""
+
+    @property
+    def unreadable(self) -> int:
+        """How many reports cannot be read. Confidential."""
+        return len(self.malformed) + self.more_malformed
+
+    def in_words(self, *, counts: bool = True) -> tuple[str, ...]:
+        """What was set aside and what to do, in a paragraph for each cause; none where all is well.
+
+        In an import that does not count, every report that can be read becomes known, whatever its channel.
+        """
+        told = []
+        if counts and (self.channels or self.more_channels):
+            least = "at least " if len(self.channels) + self.more_channels == _MOST_CHANNELS else ""
+            more = [f"{least}{self.more_channels:,} not shown here"] if self.more_channels else []
+            told.append(
+                f"Set aside: the mapping does not name these channels: {_listed([*self.channels, *more])}. Give each "
+                "of them a target, or an empty target to leave it out, and import the same export again. Until then "
+                "the reports on them do not count."
+            )
+        if self.malformed:
+            rows = [f"{place} ({why})" for place, why in self.malformed]
+            more = [f"{self.more_malformed:,} more"] if self.more_malformed else []
+            until_then = "they do not count" if counts else "they are not noted, and could count later"
+            told.append(
+                f"Set aside: these reports cannot be read: {_listed([*rows, *more])}. Export again or correct them, "
+                f"and import again. Until then {until_then}."
+            )
+        return tuple(told)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Batch:
-    """The reports of one export that have a target, each once, in the file's order.
+    """The reports of one export, in the file's order.
 
-    len(batch) is their number; iterating gives (outside id, number, target) for each. The ids are kept as one string
-    of bytes and decoded one at a time.
+    Iterating gives (outside id, target) for each that can be read; target is None where the mapping names none. There
+    may be any number of them, so the ids are kept as one string of bytes and decoded one at a time: 5 bytes a report,
+    and its id.
     """
 
     targets: tuple[str, ...]
+    set_aside: SetAside
+    left_out: int
+    """How many reports are on channels that the mapping leaves out on purpose. Confidential."""
     _ids: bytes
-    _starts: NDArray[np.int64]
-    _ends: NDArray[np.int64]
-    _sequences: NDArray[np.int64]
-    _codes: NDArray[np.int32]
+    _lengths: "array[int]"
+    """Of each report's id."""
+    _codes: "array[int]"
+    """Its target's place in `targets`, or _NO_TARGET."""
 
-    def __len__(self) -> int:
-        return len(self._codes)
+    @property
+    def with_target(self) -> int:
+        """How many reports have one. Confidential."""
+        return len(self._codes) - self._codes.count(_NO_TARGET)
 
-    def __iter__(self) -> Iterator[tuple[str, int, str]]:
-        step = 4096
-        for first in range(0, len(self), step):
-            rows = slice(first, first + step)
-            columns = (self._starts, self._ends, self._sequences, self._codes)
-            for start, end, sequence, code in zip(*(column[rows].tolist() for column in columns), strict=True):
-                yield self._ids[start:end].decode("ascii"), sequence, self.targets[code]
+    def __iter__(self) -> Iterator[tuple[str, str | None]]:
+        start = 0
+        for length, code in zip(self._lengths, self._codes, strict=True):
+            target = None if code == _NO_TARGET else self.targets[code]
+            yield self._ids[start : start + length].decode("ascii"), target
+            start += length
 
 
 def read(kind: str, file: File, mapping: Mapping) -> Batch:
-    r"""All reports of an export of this kind (a path, or a file opened in binary), or one refusal.
+    r"""What an export of this kind (a path, or a file opened in binary) holds, or one refusal.
 
-    A report that the file has twice is one report; if the two rows differ in number or target, the file is refused.
+    A report that the file has twice is in the batch twice; counting recognises it by its id.
 
     >>> import io
     >>> mapping = read_mapping(io.BytesIO(b"channel,target\nnorth,Acme\nsouth,Bravo\n"), ["Acme", "Bravo"])
-    >>> list(read("plain", io.BytesIO(b"id,channel\n8,south\n7,north\n8,south\n"), mapping))
-    [('8', 8, 'Bravo'), ('7', 7, 'Acme')]
-    >>> read("plain", io.BytesIO(b"id,channel\n9,west\n"), mapping)
-    Traceback (most recent call last):
-    deniable.errors.DeniableError: the mapping does not name these channels of the export: west;
-    give each of them a target, or an empty target to ignore it
+    >>> batch = read("plain", io.BytesIO(b"id,channel\n8,south\n7,north\n9,west\n10\n"), mapping)
+    >>> list(batch)
+    [('8', 'Bravo'), ('7', 'Acme'), ('9', None)]
+    >>> batch.set_aside.channels
+    ('west',)
+    >>> batch.set_aside.malformed
+    (Malformed(place='line 5', why='expected 2 cells as in the first line, got 1'),)
     """
     if kind not in _IMPORTERS:
         raise DeniableError(f"the kind of an export must be {', '.join(KINDS[:-1])} or {KINDS[-1]}, got {kind}")
-    return quietly(lambda: _collected(_IMPORTERS[kind](file), mapping, one_a_number=kind == "plain"), "the export")
+    return quietly(lambda: _collected(_IMPORTERS[kind](file), mapping), "the export")
 
 
-def _collected(records: Iterable[Record], mapping: Mapping, one_a_number: bool) -> Batch:
-    """The batch of these records. one_a_number: refuse different reports with the same number."""
+def _collected(rows: Iterable[Row], mapping: Mapping) -> Batch:
     targets = tuple(dict.fromkeys(target for target in mapping.target_of.values() if target is not None))
-    number_of = {target: code for code, target in enumerate(targets)}
-    code_of = {
-        channel: _NOT_COUNTED if target is None else number_of[target] for channel, target in mapping.target_of.items()
-    }
-    unknown: set[str] = set()
-    ids, digests = bytearray(), bytearray()
-    ends, sequences, codes = array("q"), array("q"), array("i")
-    for outside_id, sequence, channel in records:
-        if len(ends) == MAX_REPORTS:
-            raise DeniableError(f"an export must have at most {MAX_REPORTS} reports")
-        code = code_of.get(channel, _NOT_COUNTED)
-        if channel not in code_of and len(unknown) < _MOST_UNKNOWN:
-            unknown.add(channel)
-        written = outside_id.encode("ascii")
-        ids += written
-        digests += blake2b(written, digest_size=16).digest()
-        ends.append(len(ids))
-        sequences.append(sequence)
-        codes.append(code)
-
-    end, number, target = np.array(ends, np.int64), np.array(sequences, np.int64), np.array(codes, np.int32)
-    start = np.concatenate([np.zeros(1, np.int64), end])[:-1]
-    once = _first_rows(np.frombuffer(digests, np.uint64).reshape(-1, 2), number, target)
-    if one_a_number and len(np.unique(number[once])) < np.count_nonzero(once):
-        raise DeniableError("two reports must not have the same number, but some do in the export")
-    # Last: were the columns mixed up, what comes before would most likely have refused them, and no id is shown.
-    if unknown:
-        raise DeniableError(_unknown(unknown))
-    kept = once & (target != _NOT_COUNTED)
-    of_kept = np.frombuffer(ids, np.uint8)[np.repeat(kept, end - start)]  # the batch may be held for a while
-    lengths = (end - start)[kept]
-    end = np.cumsum(lengths)
-    return Batch(targets, of_kept.tobytes(), end - lengths, end, number[kept], target[kept])
-
-
-def _first_rows(digests: NDArray[np.uint64], *columns: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Which rows are the first with their digest; rows with the same one must agree in all columns."""
-    order = np.lexsort(digests.T)  # stable, so that the first of equals stays first
-    ordered = digests[order]
-    again = np.zeros(len(order), np.bool_)
-    again[1:] = (ordered[1:] == ordered[:-1]).all(axis=1)
-    repeated, before = order[again], order[np.flatnonzero(again) - 1]
-    if any((column[repeated] != column[before]).any() for column in columns):
-        raise DeniableError("a report that comes twice in the export must have the same number and target both times")
-    first = np.ones(len(order), np.bool_)
-    first[repeated] = False
-    return first
-
-
-def _unknown(channels: set[str]) -> str:
+    code_of = {target: code for code, target in enumerate(targets)}
+    ids, lengths, codes = bytearray(), array("B"), array("i")
+    channels: set[str] = set()
+    malformed: list[Malformed] = []
+    n_malformed = not_named = left_out = 0
+    for row in rows:
+        if isinstance(row, Malformed):
+            n_malformed += 1
+            malformed += [row] if n_malformed <= MAX_SHOWN else []
+            continue
+        if row.channel not in mapping.target_of:
+            not_named += 1
+            if len(channels) < _MOST_CHANNELS:
+                channels.add(row.channel)
+        target = mapping.target_of.get(row.channel)
+        left_out += target is None
+        ids += row.outside_id.encode("ascii")
+        lengths.append(len(row.outside_id))
+        codes.append(_NO_TARGET if target is None else code_of[target])
     shown = sorted(channel for channel in channels if _IDENTIFIER.fullmatch(channel))[:MAX_SHOWN]
-    hidden = len(channels) - len(shown)
-    listed = ", ".join(shown)
-    if hidden:
-        count = f"{hidden} or more" if len(channels) == _MOST_UNKNOWN else f"{hidden}"
-        listed += f"{' and ' if shown else ''}{count} not shown here"
-    return (
-        f"the mapping does not name these channels of the export: {listed}; "
-        "give each of them a target, or an empty target to ignore it"
+    set_aside = SetAside(
+        channels=tuple(shown),
+        more_channels=len(channels) - len(shown),
+        malformed=tuple(malformed),
+        more_malformed=n_malformed - len(malformed),
+        reports=not_named + n_malformed,
     )
+    return Batch(targets, set_aside, left_out - not_named, bytes(ids), lengths, codes)
+
+
+def _listed(things: list[str]) -> str:
+    return " and ".join(part for part in (", ".join(things[:-1]), things[-1]) if part)

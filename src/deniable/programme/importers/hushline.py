@@ -7,10 +7,14 @@ ZIP, only `db/messages.csv` (id, public_id, created_at, username_id, reply_slug,
 `username_id`, `id` and `username` are kept: never the messages themselves, which are in other members.
 
 A channel is one of the account's usernames (its own or an alias), so a username is what the mapping names. A message's
-`id` is both its outside id and its number. It grows with every message on the whole Hush Line server, and an export
-holds one account's messages: two accounts are two sources.
+`id` is its outside id, which no other message on the same Hush Line server has.
+
+No cell of messages.csv holds a line end (numbers, identifiers, words, dates), so a row there is one line. A profile in
+usernames.csv may have several; that file is about the account and not about reports, and is refused as a whole.
 """
 
+import csv
+import io
 import stat
 import struct
 import zipfile
@@ -20,30 +24,31 @@ from os import SEEK_END
 from typing import BinaryIO
 
 from deniable.errors import DeniableError
-from deniable.programme.importers.reading import File, Record, Table, is_name, opened, pieces, record, whole_number
+from deniable.programme.importers.reading import File, Record, Row, Table, in_place, is_name, opened, pieces, record
 
 WHAT = "the Hush Line export"
 
 MESSAGES = "db/messages.csv"
 USERNAMES = "db/usernames.csv"
 
-MAX_MEMBER = 1 << 30
-"""The most bytes of one of the two files, unpacked."""
-
 MAX_RATIO = 200
-"""The most that one of them may be packed; CSV files with random ids stay below 10."""
+"""The most that one of them may be packed. With some 20 random bytes in every row, real ones stay below 10."""
 
-MAX_USERNAMES = 10_000
+MAX_USERNAMES = 1 << 26
+"""The most bytes of usernames.csv, unpacked; it grows with the account's names and not with its messages."""
 
 MAX_DIRECTORY = 1 << 23
-"""The most bytes of the ZIP's list of members; 65 535 of them, the most without ZIP64, take about as many."""
+"""The most bytes of the ZIP's list of members, or else a quarter of the file: each encrypted message is a member of
+some thousand bytes, and takes a hundred in the list.
+"""
 
 _END = struct.Struct("<4s4H2LH")
-_LOCATOR_LENGTH = 20
+_END_64 = struct.Struct("<40xQ8x4s16x")
+"""Of a large ZIP, before the usual end: how long the list of members is, and the mark of the part that follows."""
 _ENCRYPTED = 0x1 | 0x20 | 0x40
 
 
-def records(file: File) -> Iterator[Record]:
+def records(file: File) -> Iterator[Row]:
     """The reports of an export, lazily, in the file's order. The file must be seekable."""
     with opened(file, WHAT) as binary:
         _check_end(binary)
@@ -54,43 +59,48 @@ def records(file: File) -> Iterator[Record]:
             raise DeniableError(f"{WHAT} is not a ZIP that can be read: it is damaged or cut off")
         with archive:
             usernames = _usernames(archive)
-            table = Table(_member(archive, MESSAGES), f"{MESSAGES} of {WHAT}", several_lines=True)
-            for number, username_id in table.columns("id", "username_id"):
-                key = whole_number(username_id)
-                if key not in usernames:
-                    raise table.refusal(f"username_id must be an id of {USERNAMES}")
-                # 007 and 7 are one message
-                made = record(("id", "id", "username"), number.lstrip("0"), number, usernames[key])
-                if isinstance(made, str):
-                    raise table.refusal(made)
-                yield made
+            table = Table(_member(archive, MESSAGES), f"{MESSAGES} of {WHAT}")
+            for number, cells in table.columns("id", "username_id"):
+                if isinstance(cells, str):
+                    made: Record | str = cells
+                elif cells[1] in usernames:
+                    made = record(("id", "username"), cells[0], usernames[cells[1]])
+                else:
+                    made = f"username_id must be an id of {USERNAMES}"
+                yield in_place(f"line {number}", made)
 
 
-def _usernames(archive: zipfile.ZipFile) -> dict[int | None, str]:
-    table = Table(_member(archive, USERNAMES), f"{USERNAMES} of {WHAT}", several_lines=True)
-    usernames: dict[int | None, str] = {}
-    for number, username in table.columns("id", "username"):
-        key = whole_number(number)
-        if key is None or not is_name(username):
-            raise table.refusal("expected a whole number as id and 1 to 200 printable characters as username")
-        if key in usernames:
-            raise table.refusal("an id must not come twice")
-        if len(usernames) == MAX_USERNAMES:
-            raise DeniableError(f"{USERNAMES} of {WHAT} must have at most {MAX_USERNAMES} rows")
-        usernames[key] = username
-    if len({*usernames.values()}) < len(usernames):
-        raise DeniableError(f"{USERNAMES} of {WHAT} must not have a username twice")
+def _usernames(archive: zipfile.ZipFile) -> dict[str, str]:
+    """By their ids."""
+    what = f"{USERNAMES} of {WHAT}"
+    content = bytearray()
+    for piece in _member(archive, USERNAMES):
+        content += piece
+        if len(content) > MAX_USERNAMES:
+            raise DeniableError(f"{what} must have at most {MAX_USERNAMES:,} bytes")
+    rows = None
+    with suppress(ValueError, csv.Error):  # strict: otherwise a quote left open would quietly swallow what follows
+        rows = list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True))
+    if not rows or not {"id", "username"} <= {*rows[0]}:
+        raise DeniableError(f"{what} must be a CSV file in UTF-8, with the columns id and username in its first line")
+    at, width = [rows[0].index(name) for name in ("id", "username")], len(rows[0])
+    usernames: dict[str, str] = {}
+    for row in rows[1:]:
+        number, username = (row[i] for i in at) if len(row) == width else ("", "")
+        if not is_name(number) or not is_name(username) or number in usernames:
+            raise DeniableError(f"{what} must have an id and a username in every row, no id twice")
+        usernames[number] = username
     return usernames
 
 
 def _check_end(binary: BinaryIO) -> None:
     """Refuse what Hush Line does not write before zipfile reads the whole list of members into memory."""
-    start = tail = b""
+    start, tail, size = b"", b"", 0
     with suppress(Exception):  # not seekable, closed, opened as text, …
         binary.seek(0)
         start = binary.read(32)
         size = binary.seek(0, SEEK_END)
-        binary.seek(max(0, size - _END.size - _LOCATOR_LENGTH))
+        binary.seek(max(0, size - _END.size - _END_64.size))
         tail = binary.read()
     if not isinstance(start, bytes) or not isinstance(tail, bytes) or not start:
         raise DeniableError(f"{WHAT} must be a ZIP in a file that can be read from any place, and not empty")
@@ -100,8 +110,12 @@ def _check_end(binary: BinaryIO) -> None:
     if len(end) < _END.size or not end.startswith(b"PK\5\6"):
         raise DeniableError(f"{WHAT} is not a ZIP as Hush Line writes it, or is cut off")
     *_, directory, _offset, comment = _END.unpack(end)
-    if tail.startswith(b"PK\6\7") or directory > MAX_DIRECTORY or comment:
-        raise DeniableError(f"{WHAT} must be a ZIP without comment, with fewer than 65535 members and 4 GiB")
+    if len(tail) == _END.size + _END_64.size:
+        large, mark = _END_64.unpack_from(tail)
+        is_large = mark == b"PK\6\7"
+        directory = max(large if is_large else 0, 0 if is_large and directory == 2**32 - 1 else directory)
+    if directory > max(MAX_DIRECTORY, size // 4) or comment:
+        raise DeniableError(f"{WHAT} must be a ZIP without comment, whose list of members is a small part of it")
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
@@ -117,8 +131,8 @@ def _member(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
         raise DeniableError(f"{what} must not be encrypted")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise DeniableError(f"{what} must be stored or deflated")
-    if info.file_size > MAX_MEMBER or info.file_size > MAX_RATIO * max(info.compress_size, 4096):
-        raise DeniableError(f"{what} must have at most {MAX_MEMBER} bytes, packed at most {MAX_RATIO} times")
+    if info.file_size > MAX_RATIO * max(info.compress_size, 4096):
+        raise DeniableError(f"{what} must be packed at most {MAX_RATIO} times")
     member = None
     with suppress(Exception):
         member = archive.open(info)

@@ -1,8 +1,11 @@
 """Which channel of the hotline stands for which target: a CSV file that the office keeps.
 
 UTF-8, the columns `channel,target`, one line a channel. Several channels may have one target. A channel with an empty
-target is ignored on purpose: its reports are not counted. A channel that is not in the file at all stops the import, so
-that a new channel cannot be forgotten.
+target is left out on purpose. Reports on a channel that is not in the file at all are set aside, and the person who
+brings the export is told, so that a new channel cannot be forgotten. Nothing of either is remembered: as soon as the
+file gives the channel a target, the same export counts.
+
+The file is the office's own, so anything wrong with it refuses it as a whole.
 """
 
 from collections.abc import Collection
@@ -20,7 +23,7 @@ MAX_CHANNELS = 100_000
 
 @dataclass(frozen=True)
 class Mapping:
-    """target_of: a channel's target by its public name, or None for a channel that is ignored on purpose."""
+    """target_of: a channel's target by its public name, or None for a channel that is left out on purpose."""
 
     target_of: AnyMapping[str, str | None]
 
@@ -44,16 +47,20 @@ def _read(file: File, targets: Collection[str]) -> Mapping:
         if sorted(table.names) != ["channel", "target"]:
             raise DeniableError(f"{WHAT} must have the columns channel and target, named in the first line, only these")
         # No cell is shown: if this is the wrong file, it may be anything.
-        for channel, target in table.columns("channel", "target"):
+        for line, cells in table.columns("channel", "target"):
+            if isinstance(cells, str):
+                raise table.refusal(line, cells)
+            channel, target = cells
             if not is_name(channel):
-                raise table.refusal("the channel must be 1 to 200 printable characters")
+                raise table.refusal(line, "the channel must be 1 to 200 printable characters")
             if target and target not in public:
                 raise table.refusal(
+                    line,
                     "the target must be a public name of the programme's targets, or empty; they are listed by: "
-                    "deniable programme targets list"
+                    "deniable programme targets list",
                 )
             if channel in target_of:
-                raise table.refusal("a channel must come only once")
+                raise table.refusal(line, "a channel must come only once")
             if len(target_of) == MAX_CHANNELS:
                 raise DeniableError(f"{WHAT} must have at most {MAX_CHANNELS} channels")
             target_of[channel] = target or None

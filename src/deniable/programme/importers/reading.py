@@ -1,4 +1,8 @@
-"""What the importers share: a file read in bounded pieces, and refusals that quote nothing of it.
+"""What the importers share: a file read in bounded pieces, rows that are cut apart before they are read, and refusals
+that quote nothing of the file.
+
+A row is cut out by its line end alone and read by itself. So whatever is in it (a quote left open, bytes that are not
+text, a line without end), it is at most this row that cannot be read.
 
 Every refusal is raised outside an `except` block: `raise … from None` hides the first error but leaves it in
 `__context__`, and that of a failed decoding carries the bytes themselves.
@@ -9,7 +13,6 @@ import csv
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeVar
@@ -20,26 +23,33 @@ PIECE = 1 << 16
 """Bytes read at once."""
 
 MAX_ROW = 1 << 17
-"""The most characters of one row, line ends included. csv refuses cells of this length too."""
-
-MAX_NUMBER = 2**63 - 1
+"""The most bytes of one row; a longer one cannot be read. csv refuses cells of this length too."""
 
 File = str | PathLike[str] | BinaryIO
 
 _T = TypeVar("_T")
 _PRINTABLE_ASCII = re.compile(r"[!-~]{1,100}")
-_WHOLE = re.compile(r"[0-9]{1,40}")
 
 
 class Record(NamedTuple):
     """One report, and all that is read of it."""
 
     outside_id: str
-    sequence: int
     channel: str
 
     def __repr__(self) -> str:
         return "Record(…)"
+
+
+class Malformed(NamedTuple):
+    """A row that cannot be read."""
+
+    place: str
+    why: str
+    """In our own words; nothing of the row is in it."""
+
+
+Row = Record | Malformed
 
 
 def quietly(step: Callable[[], _T], what: str) -> _T:
@@ -81,84 +91,46 @@ def pieces(read: Callable[[int], bytes], what: str) -> Iterator[bytes]:
             raise DeniableError(f"{what} cannot be read to its end as bytes: it is damaged, or opened as text")
         if not piece:
             return
-        if b"\0" in piece:
-            raise DeniableError(f"{what} must be text in UTF-8, but has NUL bytes")
         yield piece
 
 
-def text(source: Iterable[bytes], what: str) -> Iterator[str]:
-    """The pieces as text; UTF-8 with or without a byte order mark."""
-    decoder = codecs.getincrementaldecoder("utf-8-sig")()
-    for piece in chain(source, (b"",)):  # the empty piece ends the text
-        decoded = None
-        with suppress(UnicodeDecodeError):
-            decoded = decoder.decode(piece, final=not piece)
-        if decoded is None:
-            raise DeniableError(f"{what} must be text in UTF-8")
-        yield decoded
-
-
-def _lines(source: Iterable[str]) -> Iterator[str]:
-    rest = ""
+def lines(source: Iterable[bytes]) -> Iterator[bytes]:
+    """Each line without its end, of one that is too long only as much as shows that it is."""
+    rest = b""
     for piece in source:
-        *whole, rest = (rest + piece).split("\n")
-        for line in whole:
-            yield line + "\n"
-        if len(rest) > MAX_ROW:
-            break
-    if rest:
-        yield rest  # if too long, refused as a row
+        *whole, rest = (rest + piece).split(b"\n")
+        yield from whole
+        rest = rest[: MAX_ROW + 1]
+    yield rest
 
 
 class Table:
-    """The rows of a CSV file below its header, one at a time.
+    """The rows of a CSV file below its header, one line each. names: the header's cells."""
 
-    names: the header's cells, trimmed.
-    several_lines: whether a quoted cell may go on over several lines. Where no cell can, a stray quote must not swallow
-        the rows up to the next one.
-    """
-
-    def __init__(self, source: Iterable[bytes], what: str, several_lines: bool = False) -> None:
+    def __init__(self, source: Iterable[bytes], what: str) -> None:
         self._what = what
-        self._several_lines = several_lines
-        self._taken = self._taken_lines = 0
-        # strict: otherwise a quote left open would quietly swallow the rest of the file
-        self._reader = csv.reader(self._bounded(_lines(text(source, what))), strict=True)
-        header = self._next()
-        if header is None:
+        self._lines = enumerate(lines(source), start=1)
+        number, header = next(self._rows(), (0, []))
+        if isinstance(header, str):
+            raise self.refusal(number, header)
+        if not header:
             raise DeniableError(f"{what} must name its columns in the first line, but is empty")
-        self.names = [cell.strip() for cell in header]
+        self.names = header
 
-    def _bounded(self, lines: Iterator[str]) -> Iterator[str]:
-        for line in lines:
-            self._taken += len(line)
-            self._taken_lines += 1
-            if self._taken > MAX_ROW:
-                raise self.refusal(f"a row must have at most {MAX_ROW} characters", self._reader.line_num + 1)
-            yield line
+    def _rows(self) -> Iterator[tuple[int, list[str] | str]]:
+        """The number and the cells of every line that is not blank, or why it cannot be read."""
+        for number, line in self._lines:
+            cells = _cells(line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
+            if cells:
+                yield number, cells
 
-    def _next(self) -> list[str] | None:
-        """The next row that is not blank, or None at the end."""
-        while True:
-            self._taken = self._taken_lines = 0
-            broken = False
-            row = None
-            try:
-                row = next(self._reader, None)
-            except csv.Error:
-                broken = True
-            if broken:
-                raise self.refusal("a quote or a line end is out of place, or a cell is far too long")
-            if row and self._taken_lines > 1 and not self._several_lines:
-                raise self.refusal("a row must be one line; a quote is left open")
-            if row is None or (row and row != [""]):
-                return row
+    def refusal(self, line: int, why: str) -> DeniableError:
+        return DeniableError(f"{self._what}, line {line}: {why}")
 
-    def refusal(self, why: str, line: int | None = None) -> DeniableError:
-        return DeniableError(f"{self._what}, line {self._reader.line_num if line is None else line}: {why}")
-
-    def columns(self, *wanted: str) -> Iterator[list[str]]:
-        """The wanted cells of every row, trimmed, in this order; what else is in the row is dropped here."""
+    def columns(self, *wanted: str) -> Iterator[tuple[int, list[str] | str]]:
+        """The line number and the wanted cells of every row, in this order, or why it cannot be read; what else is in
+        the row is dropped here.
+        """
         if any(self.names.count(name) != 1 for name in wanted):
             names = ", ".join(wanted)
             raise DeniableError(
@@ -166,19 +138,19 @@ class Table:
             )
         at = [self.names.index(name) for name in wanted]
         width = len(self.names)
-        while (row := self._next()) is not None:
-            if len(row) != width:
-                raise self.refusal(f"expected {width} cells as in the first line, got {len(row)}")
-            yield [row[i].strip() for i in at]
+        for number, cells in self._rows():
+            if isinstance(cells, str):
+                yield number, cells
+            elif len(cells) != width:
+                yield number, f"expected {width} cells as in the first line, got {len(cells)}"
+            else:
+                yield number, [cells[i] for i in at]
 
-
-def whole_number(cell: object) -> int | None:
-    """The number, if the cell is a whole number in 1..MAX_NUMBER (JSON) or the digits of one (CSV)."""
-    if isinstance(cell, str) and _WHOLE.fullmatch(cell):
-        cell = int(cell)
-    if isinstance(cell, int) and not isinstance(cell, bool) and 1 <= cell <= MAX_NUMBER:
-        return cell
-    return None
+    def records(self, outside_id: str, channel: str) -> Iterator[Row]:
+        """A report for each row. The arguments are the names of its columns."""
+        for number, cells in self.columns(outside_id, channel):
+            made = cells if isinstance(cells, str) else record((outside_id, channel), *cells)
+            yield in_place(f"line {number}", made)
 
 
 def is_name(cell: object) -> bool:
@@ -186,13 +158,30 @@ def is_name(cell: object) -> bool:
     return isinstance(cell, str) and 0 < len(cell) <= 200 and cell.isprintable() and cell == cell.strip()
 
 
-def record(names: tuple[str, str, str], outside_id: object, sequence: object, channel: object) -> Record | str:
-    """The record of three cells, or why it is refused, in terms of the columns' names."""
-    number = whole_number(sequence)
-    if number is None:
-        return f"{names[1]} must be a whole number in 1..{MAX_NUMBER}"
+def record(names: tuple[str, str], outside_id: object, channel: object) -> Record | str:
+    """The record of two cells, or why there is none, in terms of the columns' names."""
     if not isinstance(outside_id, str) or not _PRINTABLE_ASCII.fullmatch(outside_id):
         return f"{names[0]} must be 1 to 100 letters, digits or signs in ASCII, without spaces"
     if not isinstance(channel, str) or not is_name(channel):
-        return f"{names[2]} must be 1 to 200 printable characters"
-    return Record(outside_id, number, channel)
+        return f"{names[1]} must be 1 to 200 printable characters"
+    return Record(outside_id, channel)
+
+
+def in_place(place: str, made: Record | str) -> Row:
+    return made if isinstance(made, Record) else Malformed(place, made)
+
+
+def _cells(line: bytes) -> list[str] | str:
+    """The cells of a line, trimmed, or why it cannot be read; none of a blank one."""
+    if len(line) > MAX_ROW:
+        return f"a row must have at most {MAX_ROW:,} bytes"
+    decoded = cells = None
+    with suppress(UnicodeDecodeError):
+        decoded = line.decode()
+    if decoded is None:
+        return "a row must be text in UTF-8"
+    if not decoded.strip():
+        return []
+    with suppress(csv.Error):  # strict: otherwise a quote left open would pass for one that is closed
+        cells = next(csv.reader([decoded], strict=True))
+    return "a quote or a line end is out of place" if cells is None else [cell.strip() for cell in cells]
