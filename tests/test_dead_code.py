@@ -36,6 +36,7 @@ COLUMNS = {
 }
 """Of the tables that `deniable reproduce` writes, field by field."""
 ONLY_TESTED = {
+    "error_bound": "the paper's `thm:utility` from a run's own state, compared with simulation",
     "discrete_laplace": "a sampler, compared with OpenDP's",
     "flip_exp": "the coin that both samplers toss, compared with exp",
     "play_on_noisy_counts": "the game against an adversary who sees noisy counts, by which counters are attacked",

@@ -1,4 +1,4 @@
-"""Report streams and lists of targets in files. Rounds are numbered from 1 there."""
+"""Report streams, lists of targets and public weights in files. Rounds are numbered from 1 there."""
 
 import csv
 import re
@@ -311,3 +311,23 @@ def read_targets(path: FilePath) -> tuple[str, ...]:
     if not names:
         raise DeniableError(f"targets file {path} is empty: write one target a line into it")
     return check_targets(names)
+
+
+def read_weights(path: FilePath, targets: Sequence[str]) -> tuple[float, ...]:
+    """Public weights from a CSV file with the columns target,weight, in the order of the targets, one for each."""
+    with _reading(path) as file:
+        rows = [cells for _, cells in _rows(file, path)]
+    if not rows or rows[0] != ["target", "weight"]:
+        raise DeniableError(f"{path} must have the columns target,weight, named in the first line")
+    weights: dict[str, float] = {}
+    for row in rows[1:]:
+        if len(row) != 2 or row[0] not in targets or row[0] in weights:
+            raise DeniableError(f"{path} must have one line for each target, with its name and its weight")
+        try:
+            weights[row[0]] = float(row[1])
+        except ValueError:
+            raise DeniableError(f"{path}: the weight of {row[0]} must be a number such as 1.5") from None
+    for target in targets:
+        if target not in weights:
+            raise DeniableError(f"{path} must have a weight for every target, but has none for {target}")
+    return tuple(weights[target] for target in targets)

@@ -41,3 +41,8 @@ class Desk:
         """Close the open round a day later."""
         self.clock.tomorrow()
         return self.json("close-round")
+
+    def counts(self) -> dict[str, int]:
+        """The active counts, but for those that are 0."""
+        found: dict[str, int] = self.json("status", "--counts")["confidential"]["active_counts"]
+        return {name: count for name, count in found.items() if count}

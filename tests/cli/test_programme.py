@@ -70,7 +70,7 @@ def test_every_command_has_help(run: Run, command: str) -> None:
         assert ("--database DB" in out) == (command != "verify")
 
 
-@pytest.mark.parametrize("command", ["publish", "backup", "restore", "upgrade", "targets list", "verify"])
+@pytest.mark.parametrize("command", ["backup", "upgrade", "targets list", "verify"])
 def test_what_is_public_asks_for_no_key(run: Run, command: str) -> None:
     assert "--key" not in run("programme", *command.split(), "--help").out
 
@@ -99,7 +99,7 @@ def test_init_says_what_was_promised_when_it_is_due_and_where_the_key_is(desk: D
 
 def test_init_says_what_a_start_in_the_past_means(desk: Desk) -> None:
     assert "Until then reports are counted" in desk.init()
-    for path in ("programme.db", "programme.key"):
+    for path in ("programme.db", "programme.key", "programme.key.transcript"):
         Path(path).unlink()
     out = " ".join(desk.init("--start", "2025-12-31").split())
     assert "Round 1 was due at 2026-01-01 00:00 (UTC): 5 rounds are overdue already" in out
@@ -180,7 +180,7 @@ def test_weights_that_do_not_fit_are_refused(desk: Desk, content: str, words: st
 def test_weights_that_cannot_be_read(desk: Desk) -> None:
     Path("targets.txt").write_text("\n".join(NAMES), encoding="utf-8")
     Path("weights.csv").write_bytes(b"target,weight\nBr\xfchl,1\n")
-    assert_refused(desk("init", "targets.txt", *SETTINGS, "--weights", "weights.csv"), "must be a CSV file in UTF-8")
+    assert_refused(desk("init", "targets.txt", *SETTINGS, "--weights", "weights.csv"), "must be text in UTF-8")
     assert_refused(desk("init", "targets.txt", *SETTINGS, "--weights", "none.csv"), "cannot read none.csv")
 
 
@@ -228,6 +228,8 @@ def test_where_the_database_and_its_key_are_found(desk: Desk, monkeypatch: pytes
     Path("visits.key").rename("moved.key")
     assert_refused(desk("report", "Ash Mill"), "there is no key file", "visits.key")
     monkeypatch.setenv("DENIABLE_KEY", "moved.key")
+    assert_refused(desk("report", "Ash Mill"), "moved.key.transcript, is missing")
+    Path("visits.key.transcript").rename("moved.key.transcript")
     desk.done("report", "Ash Mill")
     Path("moved.key").chmod(0o644)
     assert_refused(desk("report", "Ash Mill"), "chmod 600")
@@ -290,6 +292,14 @@ def test_status_tells_the_round_and_the_standing(office: Desk) -> None:
     assert document["due"] == "2026-01-07T00:00:00+00:00"
 
 
+def test_status_tells_that_the_public_folder_is_away(office: Desk) -> None:
+    office.done("publish", "--out", "public")
+    Path("public").rename("away")
+    assert "is away: put it back" in " ".join(office.done("status").split())
+    Path("away").rename("public")
+    assert "all is published" in " ".join(office.done("status").split())
+
+
 def test_only_where_asked_status_shows_counts(office: Desk) -> None:
     office.done("report", "Ash Mill", SECRET)
     assert "confidential" not in office.json("status")
@@ -309,17 +319,23 @@ def test_nothing_printed_depends_on_reports(office: Desk, tmp_path: Path) -> Non
     importing = ["import", "export.csv", "--from", "csv", "--source", "hotline", "--mapping", "mapping.csv"]
     office.done(*importing)  # a source is known from its first import on, whatever was in it
     (tmp_path / "export.csv").write_text("id,channel\n1,north\n2,north\n", encoding="utf-8")
+    receipt = ["--receipt", "ABCD-EFGH-2345-WXYZ"]
     calls = [
-        ["publish", "--out", "public"], ["status"], ["report", "Ash Mill", "1"], ["withdraw", "Ash Mill", "1"],
+        ["publish", "--out", "public"], ["status"], ["report", "Ash Mill", "1"], ["withdraw", "Ash Mill", *receipt],
         [*importing, "--dry-run"], importing, importing, ["verify", "public"], ["targets", "list"], ["close-round"],
         ["close-round", "--round", "1"], ["report", "Nobody"], ["report", "Ash Mill", "none"], ["upgrade"],
         ["skip", "--reason", "a holiday", INDEPENDENT], ["report", "Ash Mill", SECRET + "0" * 12],
     ]  # fmt: skip
-    before = [office(*call) for call in calls]
+
+    def said(call: list[str]) -> Result:
+        code, out, err = office(*call)
+        return Result(code, re.sub("[A-Z2-7]{4}(-[A-Z2-7]{4}){3}", "a receipt", out), err)
+
+    before = [said(call) for call in calls]
     office.done("report", "Ash Mill", SECRET)
     office.done("report", "Birch Works", "3")
-    assert [office(*call) for call in calls] == before
-    for result in [*before, office("withdraw", "Ash Mill", "2" + SECRET)]:
+    assert [said(call) for call in calls] == before
+    for result in [*before, office("withdraw", "Ash Mill", "2" + SECRET, *receipt)]:
         assert SECRET not in result.out + result.err
 
 

@@ -15,13 +15,15 @@ PASSPHRASE = "correct horse battery"
 # Publishing and verifying
 
 
-def test_publish_needs_a_folder_once_and_no_key(office: Desk) -> None:
-    Path("programme.key").rename("elsewhere")
+def test_publish_needs_a_folder_and_the_key_once(office: Desk) -> None:
     assert_refused(office("publish"), "--out FOLDER")
     assert office.json("publish", "--out", "public") == {"folder": str(office.folder / "public"), "entries": 0}
-    Path("elsewhere").rename("programme.key")
     office.close()
+    Path("programme.key").rename("elsewhere")
+    assert office.done("publish", "--out", "public").startswith("Published, with 1 entry, in\n")
     assert office.done("publish").startswith("Published, with 1 entry, in\n")
+    assert_refused(office("publish", "--out", "other"), "there is no key file")
+    assert not Path("other").exists()
     assert {path.name for path in Path("public").iterdir()} >= {"index.html", "transcript.jsonl", "programme.json"}
 
 
@@ -39,8 +41,16 @@ def test_nothing_is_published_beside_the_key_or_the_database(office: Desk, monke
     assert_refused(
         office("run", "--once", "--publish", "keys", "--key", "keys/below/named"), "the key is in the folder"
     )
-    assert {path.name for path in office.folder.rglob("*")} == {"targets.txt", "programme.db", "keys", "below", "named"}
-    office.done("publish", "--out", "public")
+    assert {path.name for path in office.folder.rglob("*")} == {
+        "targets.txt",
+        "programme.db",
+        "programme.key.transcript",
+        "keys",
+        "below",
+        "named",
+    }
+    Path("programme.key.transcript").rename("keys/below/named.transcript")
+    office.done("publish", "--out", "public", "--key", "keys/below/named")
 
 
 def test_verify_says_what_was_checked_and_what_to_look_at(office: Desk) -> None:
@@ -122,7 +132,7 @@ def test_a_backup_older_than_what_was_published_goes_on_in_public(office: Desk) 
         patch.setenv("DENIABLE_KEY", "programme.key")
         office.done("restore", "monday")
         assert "has more, so see deniable programme recover" in " ".join(office.done("status").split())
-        assert_refused(office("close-round"), "behind what was published")
+        assert_refused(office("close-round"), "is an old one")
         out = office.done("recover", "--public", "public", "--reason", "the disk broke")
         assert out.startswith("Entry 2, round 2: the office went on from a backup. Reason: the disk broke.")
         assert "Round 2 is due at 2026-01-07" in out
@@ -130,6 +140,41 @@ def test_a_backup_older_than_what_was_published_goes_on_in_public(office: Desk) 
         assert_refused(office("recover", "--public", "public", "--reason", "x"), "nothing is lost")
         office.done("publish")
         assert office.json("verify", "public")["entries"] == 2
+
+
+def test_a_round_that_was_seen_is_not_drawn_again_from_a_backup(office: Desk) -> None:
+    """The disk is lost between closing and publishing; six times, since by chance a second draw may be equal."""
+    office.done("publish", "--out", "public")
+    office.done("backup", "monday")
+    office.done("report", "Dogwood Clinic", "40")
+    office.close()
+    for _ in range(6):
+        for file in Path().glob("programme.db*"):
+            file.unlink()
+        office.done("restore", "monday")
+        for command in ("close-round", "publish"):
+            assert_refused(office(command), "is an old one")
+        assert_refused(office("report", "Ash Mill"), "is an old one")
+
+
+def test_a_database_that_was_set_back_without_the_key_draws_nothing(office: Desk) -> None:
+    office.done("publish", "--out", "public")
+    office.close()
+    office.done("publish")
+    shutil.copy("programme.db", "old.db")
+    office.close()
+    office.done("publish")
+    for changed in ("folder = folder", "folder = NULL"):
+        for file in Path().glob("programme.db*"):
+            file.unlink()
+        shutil.copy("old.db", "programme.db")
+        engine = sa.create_engine("sqlite:///programme.db")
+        with engine.begin() as connection:
+            connection.execute(sa.text(f"UPDATE programme SET {changed}"))
+        engine.dispose()
+        assert_refused(office("close-round"))
+        assert_refused(office("publish", "--out", "elsewhere"))
+        assert not Path("elsewhere").exists()
 
 
 def test_a_backup_from_before_the_first_publication(office: Desk) -> None:
@@ -141,8 +186,13 @@ def test_a_backup_from_before_the_first_publication(office: Desk) -> None:
     assert_refused(office("restore", "monday", *new), "--public FOLDER", "--never-published")
     assert_refused(office("restore", "monday", "--public", "public", "--never-published", *new), "got both")
     assert not Path("new.db").exists()
-    office.done("restore", "monday", "--public", "public", *new)
-    assert_refused(office("close-round", "--database", "new.db", "--key", "programme.key"), "behind what was published")
+    assert_refused(office("restore", "monday", "--public", "public", *new), "there is no key file new.key")
+    assert not Path("new.db").exists()
+    office.done("restore", "monday", "--public", "public", *new, "--key", "programme.key")
+    Path("programme.key.transcript").unlink()
+    assert_refused(
+        office("close-round", "--database", "new.db", "--key", "programme.key"), "the database is an old one"
+    )
     office.done("restore", "monday", "--never-published", "--database", "third.db")
     assert office.json("status", "--database", "third.db")["folder"] is None
 
@@ -223,6 +273,9 @@ def test_the_end_is_public_and_for_good(office: Desk, monkeypatch: pytest.Monkey
     assert office.json("status")["open_round"] is None
     office.done("publish")
     assert office.json("verify", "public")["ended"]
+    Path("programme.key").unlink()  # as the office is told to do
+    office.done("publish", "--out", "moved")
+    assert office.json("verify", "moved")["ended"]
 
 
 def test_yes_is_for_machines(office: Desk) -> None:

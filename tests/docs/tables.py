@@ -2,7 +2,6 @@
 `<!-- table: NAME -->` stands before, as printed. None stands for a cell of words.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from scipy.special import ndtr
 
 import deniable as dn
 from deniable.calibration import race_delta
+from deniable.rounding import rounded_up
 from deniable.simulation.experiments.dynamic import Dynamic, score
 
 Rows = list[Sequence[str | None]]
@@ -47,13 +47,9 @@ def delta_in_words() -> Rows:
     rows: Rows = []
     for delta in ("0.01", "0.02", "0.05", "0.10", "0.20", "0.50"):
         guarantee = dn.Race.calibrate(n_targets=2, delta=float(delta)).guarantee()
-        points = (_up(100 * guarantee.for_reports(k).advantage, 1) for k in (1, 2, 3, 5))
-        rows.append((delta, *points, _up(guarantee.likelihood_cap, 2)))
+        points = (rounded_up(guarantee.for_reports(k).advantage, 100, places=1) for k in (1, 2, 3, 5))
+        rows.append((delta, *points, rounded_up(guarantee.likelihood_cap, places=2)))
     return rows
-
-
-def _up(bound: float, digits: int) -> str:
-    return f"{math.ceil(bound * 10**digits - 1e-6) / 10**digits:.{digits}f}"
 
 
 def experiment_2() -> Rows:

@@ -39,4 +39,5 @@ def test_all_secrets_are_described(tmp_path: Path) -> None:
     with closing(office.programme), closing(sqlite3.connect(office.database)) as database:
         names = {name for (name,) in database.execute("SELECT name FROM secrets")}
     assert names
-    assert {name for name in names if f"`{name}`" not in page} == set()
+    shown = {re.sub(r"^known/\d+/\d+$", "known/…", name) for name in names}
+    assert {name for name in shown if f"`{name}`" not in page} == set()

@@ -66,9 +66,10 @@ class Task:
 class HalfWritten(Programme):
     """A planted bug: a report about two targets is two transactions."""
 
-    def report(self, reports: Any) -> None:
+    def report(self, reports: Any, receipt: str | None = None) -> str:
         for target, count in reports.items():
-            super().report({target: count})
+            receipt = super().report({target: count})
+        return str(receipt)
 
 
 class Redrawing(Programme):
@@ -124,7 +125,7 @@ def work(task: Task, started: Connection) -> None:
                 programme.report(counts)
             case "import":
                 imported += counts.total()
-                export = [(f"report {number}", number, _target(number)) for number in range(imported)]
+                export = [(f"report {number}", _target(number)) for number in range(imported)]
                 assert programme.import_reports("hotline", export) == counts.total()
             case "close":
                 closed = programme.close_round()

@@ -139,7 +139,7 @@ def _next_entry(draw: st.DrawFn, state: PublicState) -> Entry:
                 during=during,
             )
         case "recovery":
-            entry = state.recovery_entry(lost=1, commitment=fresh(number), reason=why)
+            entry = state.recovery_entry(lost=1, commitment=fresh(number), paused=independent, reason=why)
         case _:
             entry = state.end_entry(reason=why)
     return entry

@@ -20,6 +20,7 @@ from deniable.programme import backup
 from deniable.programme.ledger import Programme
 from deniable.programme.store import LAYOUT
 from deniable.programme.vault import Kdf
+from deniable.programme.verification import verify
 
 
 @pytest.fixture
@@ -28,22 +29,51 @@ def office(database: str, tmp_path: Path) -> Office:
     recipient = "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"
     office = new_office(database, tmp_path, oversight=recipient)
     office.programme.report({"Ash Mill": 2})
-    office.programme.import_reports("hotline", [("1", 1, "Birch Works")])
+    office.programme.import_reports("hotline", [("1", "Birch Works")])
     office.close()
     office.programme.publish(tmp_path / "public")
     office.programme.report({"Cedar Bank": 1})
     return office
 
 
+def without_seed(database: str) -> dict[str, list[dict[str, Any]]]:
+    found = everything(database)
+    return found | {"secrets": [row for row in found["secrets"] if row["name"] != "seed"]}
+
+
 def test_there_and_back_again(office: Office, tmp_path: Path) -> None:
     path, restored = tmp_path / "backup", str(tmp_path / "restored.db")
     office.programme.backup(path)
     backup.restore(path, restored)
-    assert everything(restored) == everything(office.database)
+    assert everything(restored) == without_seed(office.database)
     again = Programme.open(restored, office.key, clock=office.clock)
     assert again.active_counts() == office.programme.active_counts()
     office.clock.tomorrow()
-    assert again.close_round().audits == office.programme.close_round().audits  # the seed is the same
+    for deed in (again.close_round, lambda: again.report({"Ash Mill": 1}), lambda: again.import_reports("hotline", [])):
+        with pytest.raises(DeniableError, match="was restored from a backup"):
+            deed()
+    entry = again.recover(None, "the disk broke")
+    assert (entry.fields["lost"], entry.fields["paused"]) == (2, False)  # the copies show that nothing was drawn since
+    assert again.active_counts() == office.programme.active_counts()
+    assert again.close_round().round == 2
+    again.publish()
+    assert verify(tmp_path / "public", now=office.clock.now).entries == 3
+
+
+def test_a_second_draw_is_independent_of_the_first(office: Office, tmp_path: Path) -> None:
+    """With the same seed, equal audits would say that no report came in between, and different ones prove one."""
+    path = tmp_path / "backup"
+    office.programme.backup(path)
+    assert b'"seed"' not in path.read_bytes()
+    with office.programme._writing() as book:
+        seed = book.read_round()[2]
+    for number in range(3):
+        backup.restore(path, str(tmp_path / f"{number}.db"))
+        again = Programme.open(str(tmp_path / f"{number}.db"), office.key, clock=office.clock)
+        office.key.copy.path.unlink()
+        again.recover(None, "disk and key were lost, and a copy of the key is back")
+        with again._writing() as book:
+            assert book.read_round()[2] != seed
 
 
 def test_from_one_database_into_the_other(tmp_path: Path, postgres: str) -> None:
@@ -57,6 +87,7 @@ def test_from_one_database_into_the_other(tmp_path: Path, postgres: str) -> None
     moved = Programme.open(postgres, office.key, clock=office.clock)
     moved.backup(other)
     assert other.read_bytes() == one.read_bytes()
+    moved.recover(None, "moved to a server")
     moved.report({"Birch Works": 1})
     moved.backup(third)
     backup.restore(third, str(tmp_path / "back.db"), never_published=True)
@@ -160,12 +191,12 @@ def signed(*lines: object) -> bytes:
 @pytest.mark.parametrize(
     ("lines", "says"),
     [
-        ([{"format": "deniable-backup/1", "layout": "0000"}], "was written by another version of deniable"),
+        ([{"format": "deniable-backup/2", "layout": "0000"}], "was written by another version of deniable"),
         ([{"format": "deniable-backup/9", "layout": LAYOUT}], "was written by another version of deniable"),
-        ([{"format": "deniable-backup/1", "layout": LAYOUT}, {"table": "elsewhere", "row": {}}], "a line cannot be"),
-        ([{"format": "deniable-backup/1", "layout": LAYOUT}, ["table"]], "a line cannot be read"),
+        ([{"format": "deniable-backup/2", "layout": LAYOUT}, {"table": "elsewhere", "row": {}}], "a line cannot be"),
+        ([{"format": "deniable-backup/2", "layout": LAYOUT}, ["table"]], "a line cannot be read"),
         (
-            [{"format": "deniable-backup/1", "layout": LAYOUT}, {"table": "secrets", "row": {"blob": {"base64": "?"}}}],
+            [{"format": "deniable-backup/2", "layout": LAYOUT}, {"table": "secrets", "row": {"blob": {"base64": "?"}}}],
             "a line cannot be read",
         ),
     ],
@@ -223,7 +254,6 @@ CRAFTED: dict[str, tuple[str, str, Callable[[dict[str, Any]], Any], str]] = {
     ),
     "another state": ("programme", "state", everywhere("{}"), "its parts do not belong together"),
     "no head": ("programme", "head", everywhere("ü"), "the signed head must be a line of JSON"),
-    "more than there is": ("programme", "published", everywhere(2), "its parts do not belong together"),
     "a line that is not ASCII": ("entries", "line", everywhere("ü"), "entry 1 must be a line of JSON"),
     "another digest": ("entries", "digest", everywhere("0" * 64), "its parts do not belong together"),
     "another round": ("entries", "round", everywhere(2), "its parts do not belong together"),
@@ -263,7 +293,7 @@ def test_a_row_with_columns_of_its_own_is_refused(office: Office, tmp_path: Path
 
 
 def test_a_deep_line_is_refused(tmp_path: Path) -> None:
-    body = backup._line({"format": "deniable-backup/1", "layout": LAYOUT}) + b"[" * 100_000 + b"\n"
+    body = backup._line({"format": "deniable-backup/2", "layout": LAYOUT}) + b"[" * 100_000 + b"\n"
     path = tmp_path / "backup"
     path.write_bytes(body + backup._line({"sha256": hashlib.sha256(body).hexdigest()}))
     with pytest.raises(DeniableError, match="a line cannot be read"):
@@ -278,11 +308,17 @@ def test_a_backup_from_before_the_first_publication_must_be_told_of_it(tmp_path:
         backup.restore(path, str(tmp_path / "restored.db"))
     assert not list(tmp_path.glob("restored.db*"))
     with pytest.raises(DeniableError, match="the public folder must have a path in UTF-8"):
-        backup.restore(path, str(tmp_path / "restored.db"), tmp_path / "\udc80")
+        backup.restore(path, str(tmp_path / "restored.db"), (tmp_path / "\udc80", office.key))
     backup.restore(path, str(tmp_path / "one.db"), never_published=True)
-    backup.restore(path, str(tmp_path / "other.db"), tmp_path / "public")
+    backup.restore(path, str(tmp_path / "other.db"), (tmp_path / "public", office.key))
     assert Programme.open(str(tmp_path / "one.db")).status().folder is None
     assert Programme.open(str(tmp_path / "other.db")).status().folder == tmp_path / "public"
+    assert set(Programme.open(str(tmp_path / "other.db"), office.key).active_counts().values()) == {0}
+    (tmp_path / "another").mkdir()
+    stranger = new_office(str(tmp_path / "another.db"), tmp_path / "another").key
+    with pytest.raises(DeniableError, match="this is not the key of the programme in the backup"):
+        backup.restore(path, str(tmp_path / "third.db"), (tmp_path / "public", stranger))
+    assert not list(tmp_path.glob("third.db*"))
 
 
 def test_where_a_backup_cannot_go(office: Office, tmp_path: Path) -> None:

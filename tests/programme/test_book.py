@@ -13,19 +13,21 @@ import pyrage
 import pytest
 import sqlalchemy as sa
 from tests.programme.insight import blobs_of, connected, everything, put, rows
-from tests.programme.offices import Office, new_office
+from tests.programme.offices import TARGETS, Office, new_office
 
 from deniable.errors import DeniableError
 from deniable.programme import keys, tables
 from deniable.programme.book import MANIFEST
-from deniable.programme.ledger import Programme
 from deniable.programme.locking import CHECK
 from deniable.programme.public_state import PublicState
+from deniable.programme.transcript import parse
 from deniable.programme.vault import Vault, read_key_file
 from deniable.run import AuditRun
 
 ELSEWHERE = "cannot be read: it was changed, or belongs to another row or programme"
-SECRETS = ("tally", "run", "seed", "receipts")
+SECRETS = ("tally", "run", "seed")
+KNOWN = "known/1/0"
+"""The only block of reports of the first hotline."""
 
 
 @pytest.fixture
@@ -33,7 +35,7 @@ def office(database: str, tmp_path: Path) -> Office:
     """In its third round, with reports in all of its books."""
     office = new_office(database, tmp_path)
     for _ in range(2):
-        office.programme.import_reports("hotline", [("1", 1, "Ash Mill"), ("2", 2, "Birch Works")])
+        office.programme.import_reports("hotline", [("1", "Ash Mill"), ("2", "Birch Works")])
         office.programme.report({"Cedar Bank": 2})
         office.close()
     office.programme.report({"Dogwood Clinic": 1})
@@ -62,7 +64,7 @@ def by_the_key(office: Office, blobs: dict[str, bytes]) -> None:
     """Put these rows, and the manifest that fits them, as somebody who has the key could."""
     put(office.database, blobs)
     (row,) = rows(office.database, tables.programme)
-    public = f"{office.programme.parameters.digest}\n{row['state']}"
+    public = json.dumps([office.programme.parameters.digest, row["state"], row["folder"]])
     kept = {name: blob for name, blob in blobs_of(office.database).items() if name not in {CHECK, MANIFEST}}
     manifest = {name: sha256(blob).hexdigest() for name, blob in kept.items()}
     manifest |= {"public": sha256(public.encode()).hexdigest()}
@@ -73,14 +75,19 @@ def test_a_row_from_before_in_the_same_round(office: Office) -> None:
     """It would open, since it is of this round: the manifest tells."""
     for name, deed in (
         ("tally", lambda: office.programme.report({"Ash Mill": 1})),
-        ("receipts", lambda: office.programme.import_reports("hotline", [("9", 9, "Ash Mill")])),
+        (KNOWN, lambda: office.programme.import_reports("hotline", [("9", "Ash Mill")])),
         ("run", lambda: office.programme.override(["Ash Mill"], "accident", independent=True)),
     ):
         before = blobs_of(office.database)
         deed()
         after = blobs_of(office.database)
         put(office.database, {name: before[name]})
-        refused(office, f"the stored {name} is an older one that was put back; restore the last backup")
+        says = f"the stored {name} is an older one that was put back; restore the last backup"
+        if name == KNOWN:
+            with pytest.raises(DeniableError, match=says):
+                office.programme.import_reports("hotline", [])
+        else:
+            refused(office, says)
         put(office.database, {name: after[name]})
     goes_on(office, {})
 
@@ -97,14 +104,51 @@ def test_another_oversight_body_in_the_parameters(office: Office) -> None:
     }
     with connected(office.database) as connection:
         connection.execute(sa.update(tables.programme), changed)
-    refused(office, "the stored parameters or public state were changed; restore the last backup")
+    refused(office, "place of publication were changed")
+
+
+def test_a_newer_transcript_in_an_old_database(office: Office) -> None:
+    """An attacker without the key puts back an old database, with the public half of a newer one."""
+    old = blobs_of(office.database), rows(office.database, tables.programme)
+    office.programme.close_round()
+    (newer,), entries = rows(office.database, tables.programme), rows(office.database, tables.entries)
+    put(office.database, old[0])
+    with connected(office.database) as connection:
+        connection.execute(sa.update(tables.programme), old[1][0] | {"head": newer["head"]})
+    assert len(entries) == 3
+    with pytest.raises(DeniableError, match="were changed"):
+        office.again().report({"Ash Mill": 1})
+    with pytest.raises(DeniableError, match="were changed"):
+        office.again().close_round()
+
+
+def test_a_changed_entry_is_not_shown_as_the_audit_of_its_round(office: Office) -> None:
+    with connected(office.database) as connection:
+        line = connection.execute(sa.select(tables.entries.c.line).where(tables.entries.c.number == 1)).scalar_one()
+        audited = parse(line).fields["audits"][0]
+        other = next(name for name in TARGETS if name != audited)
+        changed = line.replace(audited, other)
+        connection.execute(sa.update(tables.entries).where(tables.entries.c.number == 1), {"line": changed})
+    with pytest.raises(DeniableError, match="the stored entries were changed"):
+        office.again().close_round(1)
+
+
+@pytest.mark.parametrize("folder", [None, "elsewhere"])
+def test_another_place_of_publication(office: Office, tmp_path: Path, folder: str | None) -> None:
+    """An attacker without the key would have an old database forget what to compare itself with."""
+    office.programme.publish(tmp_path / "public")
+    with connected(office.database) as connection:
+        connection.execute(sa.update(tables.programme), {"folder": folder})
+    refused(office, "place of publication were changed")
+    with pytest.raises(DeniableError, match="place of publication were changed"):
+        office.programme.report({"Ash Mill": 1})
 
 
 @pytest.mark.parametrize(("one", "other"), list(combinations(SECRETS, 2)))
 def test_rows_that_changed_places(office: Office, one: str, other: str) -> None:
     blobs = blobs_of(office.database)
     put(office.database, {one: blobs[other], other: blobs[one]})
-    refused(office, f"the stored (run|seed|tally|receipts)/round 3 {ELSEWHERE}")
+    refused(office, f"the stored (run|seed|tally)/round 3 {ELSEWHERE}")
     goes_on(office, blobs)
 
 
@@ -151,7 +195,7 @@ def test_a_changed_bit(office: Office, name: str) -> None:
 def test_a_missing_row(office: Office, name: str) -> None:
     with connected(office.database) as connection:
         connection.execute(sa.delete(tables.secrets).where(tables.secrets.c.name == name))
-    refused(office, f"the stored {name} is missing; restore the last backup")
+    refused(office, "was restored from a backup" if name == "seed" else f"the stored {name} is missing; restore the")
 
 
 def test_a_seed_that_was_not_committed_to(office: Office) -> None:
@@ -212,7 +256,7 @@ def test_a_changed_public_state(office: Office, change: Callable[[PublicState], 
         text = connection.execute(sa.select(tables.programme.c.state)).scalar_one()
         changed = change(PublicState.from_json(office.programme.parameters, text)).to_json()
         connection.execute(sa.update(tables.programme), {"state": changed})
-    refused(office, "the stored parameters or public state were changed; restore the last backup")
+    refused(office, "the stored parameters, public state or place of publication were changed")
     by_the_key(office, {})
     with pytest.raises(DeniableError, match=says):
         office.again().close_round()
@@ -241,7 +285,7 @@ def test_a_changed_entry_is_never_published(office: Office, tmp_path: Path) -> N
         assert changed != line
         connection.execute(sa.update(tables.entries).where(tables.entries.c.number == 1), {"line": changed})
     with pytest.raises(DeniableError, match=r"entry 2 .* does not follow on entry 1"):
-        Programme.open(office.database).publish(tmp_path / "public")
+        office.programme.publish(tmp_path / "public")
 
 
 def test_closing_a_round_opens_each_of_its_secrets_once(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,3 +299,14 @@ def test_closing_a_round_opens_each_of_its_secrets_once(office: Office, monkeypa
     monkeypatch.setattr(Vault, "open", noted)
     assert office.programme.close_round().round == 3
     assert sorted(name for name in opened if "round" in name) == sorted(f"{name}/round 3" for name in SECRETS)
+
+
+def test_a_programme_can_have_50_hotlines(office: Office) -> None:
+    """The source of what is entered is none of them; the office of this test has one hotline already."""
+    for number in range(2, 51):
+        office.programme.add_source(f"hotline {number}")
+    assert len(office.programme.sources()) == 50
+    before = everything(office.database)
+    with pytest.raises(DeniableError, match="at most 50 hotlines"):
+        office.programme.add_source("hotline 51")
+    assert everything(office.database) == before

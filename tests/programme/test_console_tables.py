@@ -62,8 +62,8 @@ def test_a_programme_from_before_the_console_is_brought_up_to_date(database: str
     with connected(database) as connection:
         for table in ("activity", "hotlines", "tokens", "sessions", "invitations", "people"):
             connection.execute(sa.text(f"DROP TABLE {table}"))
-        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0001'"))
-    with pytest.raises(DeniableError, match=r"has layout 0001, .* run: deniable programme upgrade"):
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0003'"))
+    with pytest.raises(DeniableError, match=r"has layout 0003, .* run: deniable programme upgrade"):
         office.again()
     Store(database).upgrade()
     assert everything(database) == before

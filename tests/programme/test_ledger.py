@@ -1,8 +1,10 @@
 """What the office does with its programme, and what the programme refuses."""
 
 import os
+import shutil
 import stat
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,10 @@ from tests.programme.offices import TARGETS, Office, new_office
 
 from deniable.errors import DeniableError
 from deniable.programme import backup, tables
+from deniable.programme.calendar import system_clock
 from deniable.programme.keys import KeyFile, Passphrase
-from deniable.programme.ledger import Programme, system_clock
+from deniable.programme.ledger import Programme
+from deniable.programme.receipt import check_receipt, new_receipt
 from deniable.programme.store import Store
 from deniable.programme.transcript import parse
 from deniable.programme.vault import Kdf
@@ -31,18 +35,39 @@ def office(database: str, tmp_path: Path) -> Office:
 
 def test_reports_are_counted_and_taken_back(office: Office) -> None:
     programme = office.programme
-    programme.report({"Ash Mill": 3, "Birch Works": 1})
+    receipt = programme.report({"Ash Mill": 3, "Birch Works": 1})
     programme.report({"Ash Mill": 1})
-    programme.withdraw({"Ash Mill": 2, "Birch Works": 1})
-    assert programme.active_counts() == NONE | {"Ash Mill": 2}
-    assert office.again().active_counts() == NONE | {"Ash Mill": 2}
+    assert programme.active_counts() == NONE | {"Ash Mill": 4, "Birch Works": 1}
+    programme.withdraw({"Birch Works": 1, "Ash Mill": 3}, receipt.lower())
+    assert programme.active_counts() == NONE | {"Ash Mill": 1}
+    assert office.again().active_counts() == NONE | {"Ash Mill": 1}
+
+
+def test_the_same_receipt_counts_once(office: Office) -> None:
+    receipt = new_receipt()
+    for _ in range(3):
+        assert office.again().report({"Ash Mill": 2}, receipt) == receipt
+    assert office.programme.active_counts() == NONE | {"Ash Mill": 2}
+    office.programme.withdraw({"Ash Mill": 2}, receipt)
+    office.programme.report({"Ash Mill": 2}, receipt)
+    assert office.programme.active_counts() == NONE
+
+
+def test_a_push_counts_once_and_each_sender_has_names_of_its_own(office: Office) -> None:
+    for sender in ("north", "south"):
+        for _ in range(2):
+            assert office.again().push(sender, "monday", {"Ash Mill": 2})
+    assert office.programme.active_counts() == NONE | {"Ash Mill": 4}
+    office.close()
+    before = office.programme.active_counts()
+    assert office.programme.push("north", "monday", {"Ash Mill": 2})
+    assert office.programme.active_counts() == before
 
 
 @pytest.mark.parametrize(
     ("reports", "says"),
     [
         ({"Elm Yard": 1}, "no target named Elm Yard takes part"),
-        ({"Ash Mill": 1, "Elm Yard": 1}, "no target named Elm Yard takes part"),
         ({"Ash Mill": 0}, "reports must be whole numbers of at least 1"),
         ({"Ash Mill": -1}, "reports must be whole numbers of at least 1"),
         ({"Ash Mill": 1.5}, "reports must be whole numbers of at least 1"),
@@ -69,16 +94,51 @@ def test_whoever_adds_reports_does_not_learn_how_many_there_are(office: Office) 
     assert office.close()[0] in TARGETS
 
 
-@pytest.mark.parametrize("reports", [{"Ash Mill": 2}, {"Birch Works": 1, "Ash Mill": 2}, {"Cedar Bank": 1}])
-def test_no_more_is_taken_back_than_was_entered_in_the_round(office: Office, reports: dict[str, int]) -> None:
+@pytest.mark.parametrize("reports", [{"Ash Mill": 1}, {"Ash Mill": 1, "Birch Works": 2}, {"Cedar Bank": 2}])
+def test_nothing_is_taken_back_but_what_the_receipt_is_for(office: Office, reports: dict[str, int]) -> None:
     programme = office.programme
-    programme.report({"Cedar Bank": 1})
+    receipt = programme.report({"Ash Mill": 2, "Birch Works": 1})
+    programme.report({"Ash Mill": 5, "Birch Works": 5, "Cedar Bank": 5})
+    before = everything(office.database)
+    for one, other in ((reports, receipt), ({"Ash Mill": 2, "Birch Works": 1}, new_receipt())):
+        with pytest.raises(DeniableError, match="nothing was taken back: this is not the receipt of these reports"):
+            programme.withdraw(one, other)
+    assert everything(office.database) == before
+
+
+def _closed(office: Office) -> None:
     office.close()
-    programme.report({"Ash Mill": 1, "Birch Works": 1})
+
+
+def _ordered(office: Office) -> None:
+    office.programme.override(["Ash Mill"], "an accident", independent=True)
+
+
+def _taken_back(office: Office) -> None:
+    """The test takes back the one report that is there."""
+
+
+@pytest.mark.parametrize("since", [_closed, _ordered, _taken_back])
+def test_a_receipt_takes_back_no_report_of_another_person(office: Office, since: Callable[[Office], None]) -> None:
+    programme = office.programme
+    receipt = programme.report({"Ash Mill": 1})
+    if since is _taken_back:
+        programme.withdraw({"Ash Mill": 1}, receipt)
+    since(office)
+    programme.report({"Ash Mill": 1})
     before = programme.active_counts()
-    with pytest.raises(DeniableError, match="only reports of the open round can be withdrawn, and no more than"):
-        programme.withdraw(reports)
+    with pytest.raises(DeniableError, match="nothing was taken back"):
+        programme.withdraw({"Ash Mill": 1}, receipt)
     assert programme.active_counts() == before
+
+
+@pytest.mark.parametrize("typed", ["", "ABCD", "ABCD-EFGH-2345-WXY1", "ABCD-EFGH-2345-WXYZ-"])
+def test_a_receipt_that_is_none(office: Office, typed: str) -> None:
+    if typed.endswith("-"):
+        assert check_receipt(typed) == typed[:-1]
+        return
+    with pytest.raises(DeniableError, match="a receipt has 16 letters and digits"):
+        office.programme.withdraw({"Ash Mill": 1}, typed)
 
 
 def test_an_audit_ends_the_run_of_the_audited(office: Office) -> None:
@@ -140,25 +200,26 @@ def test_a_round_in_time_keeps_no_reason(office: Office) -> None:
 
 def test_a_skipped_round_keeps_its_reports(office: Office) -> None:
     programme = office.programme
-    programme.report({"Ash Mill": 2})
+    receipt = programme.report({"Ash Mill": 2})
+    programme.report({"Ash Mill": 1})
     office.clock.tomorrow()
     closed = programme.skip("holiday", independent=True)
     assert (closed.round, closed.audits) == (1, ())
-    assert programme.active_counts() == NONE | {"Ash Mill": 2}
-    programme.withdraw({"Ash Mill": 1})  # they are reports of the open round now
+    assert programme.active_counts() == NONE | {"Ash Mill": 3}
+    programme.withdraw({"Ash Mill": 2}, receipt)  # they are reports of the open round now
     assert programme.active_counts() == NONE | {"Ash Mill": 1}
     assert office.close()
 
 
 def test_an_override_deletes_the_reports_of_the_audited(office: Office) -> None:
     programme = office.programme
-    programme.import_reports("hotline", [("1", 1, "Ash Mill"), ("2", 2, "Birch Works")])
+    programme.import_reports("hotline", [("1", "Ash Mill"), ("2", "Birch Works")])
     programme.report({"Ash Mill": 5, "Cedar Bank": 1})
     entry = programme.override(["Ash Mill"], "an accident", independent=True)
     assert (entry.kind, entry.round, entry.fields["audits"]) == ("override", 1, ("Ash Mill",))
     assert programme.active_counts() == NONE | {"Birch Works": 1, "Cedar Bank": 1}
     assert programme.status().open_round == 1
-    assert programme.import_reports("hotline", [("1", 1, "Ash Mill"), ("2", 2, "Birch Works")]) == 0
+    assert programme.import_reports("hotline", [("1", "Ash Mill"), ("2", "Birch Works")]) == 0
     assert programme.status().standing.holds_from == 1
     programme.override(["Birch Works"], "a hint", independent=False)
     assert programme.status().standing.holds_from == 2
@@ -210,8 +271,8 @@ def test_a_decision_is_made_in_the_open_round_at_the_earliest(office: Office, da
         (lambda p: p.change_targets("why", independent=True, remove=TARGETS[:3]), "at least (2|two) targets must"),
         (lambda p: p.not_carried_out(1, "Ash Mill", "locked", independent=True), "is not one of round 1"),
         (lambda p: p.end(""), "reason must be"),
-        (lambda p: p.import_reports("", []), "the source must have a name"),
-        (lambda p: p.import_reports("hotline", [("1", 1, "Ash Mill"), ("2", 2, "Elm")]), "no target named Elm takes"),
+        (lambda p: p.import_reports("", []), "a hotline must have a name"),
+        (lambda p: p.resume_imports("why"), "not paused"),
         (lambda p: p.publish(), "the folder to publish in must be named the first time"),
     ],
 )
@@ -262,7 +323,7 @@ def test_an_audit_that_was_not_carried_out_stays_drawn(office: Office) -> None:
 
 def test_imports_count_each_report_once(office: Office) -> None:
     programme = office.programme
-    export = [(str(number), number, TARGETS[number % 4]) for number in range(1, 9)]
+    export = [(str(number), TARGETS[number % 4]) for number in range(1, 9)]
     assert programme.import_reports("hotline", export, dry_run=True) == 8
     assert programme.active_counts() == NONE
     assert programme.import_reports("hotline", export[:5]) == 5
@@ -273,19 +334,21 @@ def test_imports_count_each_report_once(office: Office) -> None:
     (audited,) = office.close()
     assert programme.active_counts() == before | {audited: 0}
     assert programme.import_reports("hotline", export) == 0
-    assert programme.import_reports("hotline", [*export, ("9", 9, audited)]) == 1
+    assert programme.import_reports("hotline", [*export, ("9", audited)]) == 1
     assert programme.active_counts()[audited] == 1
 
 
 def test_the_public_half_works_without_the_key(office: Office, tmp_path: Path) -> None:
+    office.programme.publish(tmp_path / "public")
     office.close()
     public = Programme.open(office.database)
     assert public.status().entries == 1
-    public.publish(tmp_path / "public")
+    public.publish()
     public.backup(tmp_path / "backup")
     assert verify(tmp_path / "public", now=office.clock.now).rounds == 1
     assert public.status().published == 1
-    for deed in (public.close_round, public.active_counts, lambda: public.report({"Ash Mill": 1})):
+    elsewhere = lambda: public.publish(tmp_path / "elsewhere")  # noqa: E731
+    for deed in (public.close_round, public.active_counts, lambda: public.report({"Ash Mill": 1}), elsewhere):
         with pytest.raises(DeniableError, match="this needs the programme's key; give its key file or its passphrase"):
             deed()
 
@@ -336,7 +399,7 @@ def test_a_key_file_that_exists_is_never_taken_for_a_new_programme(office: Offic
 def test_a_new_key(office: Office, tmp_path: Path) -> None:
     programme = office.programme
     programme.report({"Ash Mill": 2})
-    programme.import_reports("hotline", [("1", 1, "Ash Mill")])
+    programme.import_reports("hotline", [("1", "Ash Mill")])
     before = blobs_of(office.database)
     programme.rekey(KeyFile(tmp_path / "new.key"))
     after = blobs_of(office.database)
@@ -347,7 +410,7 @@ def test_a_new_key(office: Office, tmp_path: Path) -> None:
         office.again()
     again = Programme.open(office.database, KeyFile(tmp_path / "new.key"), clock=office.clock)
     assert again.active_counts() == programme.active_counts() == NONE | {"Ash Mill": 3}
-    assert again.import_reports("hotline", [("1", 1, "Ash Mill")]) == 0  # the hashes are still known
+    assert again.import_reports("hotline", [("1", "Ash Mill")]) == 0  # the hashes are still known
     office.clock.tomorrow()
     assert again.close_round().audits
 
@@ -390,14 +453,14 @@ def rolled_back(office: Office, tmp_path: Path) -> Office:
     """The office after its disk broke: a backup from round 2 is back, and five rounds are published."""
     programme = office.programme
     programme.report({"Ash Mill": 2, "Birch Works": 2, "Cedar Bank": 2, "Dogwood Clinic": 2})
-    programme.import_reports("hotline", [("1", 1, "Ash Mill")])
+    programme.import_reports("hotline", [("1", "Ash Mill")])
     office.close()
     programme.publish(tmp_path / "public")
     programme.report({"Cedar Bank": 3})
     programme.backup(tmp_path / "backup")
     for _ in range(4):
         office.close()
-    programme.import_reports("hotline", [("1", 1, "Ash Mill"), ("2", 2, "Birch Works")])
+    programme.import_reports("hotline", [("1", "Ash Mill"), ("2", "Birch Works")])
     programme.publish()
     return restored(office, tmp_path, tmp_path / "backup")
 
@@ -421,12 +484,15 @@ def test_a_database_behind_its_publication_draws_nothing(rolled_back: Office, tm
         lambda: programme.not_carried_out(1, "Ash Mill", "locked", independent=True),
         lambda: programme.end("over"),
         lambda: programme.report({"Ash Mill": 1}),
-        lambda: programme.import_reports("hotline", [("1", 1, "Ash Mill")]),
+        lambda: programme.withdraw({"Ash Mill": 1}, new_receipt()),
+        lambda: programme.push("north", "monday", {"Ash Mill": 1}),
+        lambda: programme.import_reports("hotline", [("1", "Ash Mill")]),
+        lambda: programme.resume_imports("why"),
         programme.publish,
         lambda: programme.publish(tmp_path / "another folder"),
     ]
     for deed in deeds:
-        with pytest.raises(DeniableError, match=r"the database is behind what was published in .*: 5 entries there, 1"):
+        with pytest.raises(DeniableError, match=r"has more entries \(5\) than the database \(1\)"):
             deed()
     assert everything(rolled_back.database) == before
 
@@ -485,25 +551,29 @@ def test_a_restored_database_can_be_told_what_was_published(office: Office, tmp_
     office.programme.backup(tmp_path / "backup")  # before the first publication
     office.close()
     public = office.programme.publish(tmp_path / "public")
-    backup.restore(tmp_path / "backup", str(tmp_path / "restored.db"), public)
+    office.key.copy.path.unlink()
+    backup.restore(tmp_path / "backup", str(tmp_path / "restored.db"), (public, office.key))
     other = Programme.open(str(tmp_path / "restored.db"), office.key, clock=office.clock)
-    with pytest.raises(DeniableError, match="the database is behind what was published"):
+    with pytest.raises(DeniableError, match="the database is an old one"):
         other.close_round()
 
 
 def test_two_stories(office: Office, tmp_path: Path) -> None:
-    """Two copies of the database that both go on: the one that did not publish is stopped."""
+    """Two copies of the database that both go on, each with its own copy of the key: the second is stopped."""
     office.close()
     office.programme.publish(tmp_path / "public")
     office.programme.backup(tmp_path / "backup")
-    other = restored(office, tmp_path, tmp_path / "backup")
+    (tmp_path / "elsewhere").mkdir()
+    key = KeyFile(Path(shutil.copy(office.key.path, tmp_path / "elsewhere")))
+    other = restored(replace(office, key=key), tmp_path, tmp_path / "backup")
+    other.programme.recover(tmp_path / "public", "the disk broke")
     other.close()  # nothing was published since
     office.close()
     office.programme.publish()
     other.clock.tomorrow()
-    with pytest.raises(DeniableError, match="tell different stories; do not go on"):
+    with pytest.raises(DeniableError, match="two databases of this programme were used"):
         other.programme.close_round()
-    with pytest.raises(DeniableError, match="tell different stories; do not go on"):
+    with pytest.raises(DeniableError, match="two databases of this programme were used"):
         other.programme.publish()
 
 
@@ -516,16 +586,88 @@ def test_a_recovery(rolled_back: Office, tmp_path: Path) -> None:
     assert lines_of(rolled_back.database)[:-1] == published
     audited = {name for line in published[1:] for name in parse(line).fields["audits"]}
     assert programme.active_counts() == before | dict.fromkeys(audited, 0)
-    # What an export brings may have been counted in the lost rounds.
-    export = [("1", 1, "Ash Mill"), ("2", 2, "Birch Works")]
-    assert programme.import_reports("hotline", export) == 0
-    assert programme.import_reports("hotline", [*export, ("3", 3, "Ash Mill")]) == 1
     rolled_back.close()
     programme.publish()
     report = verify(public, now=rolled_back.clock.now)
     assert (report.rounds, report.entries) == (6, 7)
-    with pytest.raises(DeniableError, match=r"has everything that was published in .*; nothing is lost"):
+    with pytest.raises(DeniableError, match="nothing is lost"):
         programme.recover(public, "once more")
+
+
+EXPORT = [("1", "Ash Mill"), ("2", "Birch Works"), ("3", "Ash Mill")]
+
+
+@pytest.mark.parametrize("first", [[], EXPORT[:1], EXPORT])
+def test_after_a_recovery_nothing_counts_twice_whatever_comes_first(
+    rolled_back: Office, tmp_path: Path, first: list[tuple[str, str]]
+) -> None:
+    """What an export brings may have been counted in the lost rounds."""
+    programme = rolled_back.programme
+    programme.recover(tmp_path / "public", "the disk broke")
+    before = programme.active_counts()
+    assert programme.status().is_paused
+    assert programme.import_reports("hotline", first) == 0
+    assert programme.import_reports("hotline", EXPORT) == 0
+    assert programme.import_reports("a new hotline", EXPORT) == 0
+    assert not programme.push("north", "monday", {"Ash Mill": 1})
+    assert programme.active_counts() == before
+    receipt = programme.report({"Ash Mill": 1})  # the receipt is new, so nobody entered this before
+    assert programme.active_counts() == before | {"Ash Mill": before["Ash Mill"] + 1}
+    programme.withdraw({"Ash Mill": 1}, receipt)
+    entry = programme.resume_imports("every hotline's export was imported once")
+    assert (entry.kind, programme.status().is_paused) == ("resumption", False)
+    assert programme.import_reports("hotline", [*EXPORT, ("4", "Ash Mill")]) == 1
+    assert programme.push("north", "monday", {"Ash Mill": 1})
+    assert programme.active_counts() == before | {"Ash Mill": before["Ash Mill"] + 1}
+    rolled_back.close()
+    programme.publish()
+    assert verify(tmp_path / "public", now=rolled_back.clock.now).entries == 8
+
+
+def test_after_a_recovery_reports_without_a_target_do_not_count_twice_either(
+    rolled_back: Office, tmp_path: Path
+) -> None:
+    """Their channel had a target once, and may have one again."""
+    programme = rolled_back.programme
+    programme.recover(tmp_path / "public", "the disk broke")
+    assert programme.import_reports("hotline", [("7", None), ("8", "Elm Yard"), ("9", "Ash Mill")]) == 0
+    programme.resume_imports("every hotline's export was imported once")
+    programme.change_targets("new", independent=True, add=["Elm Yard"])
+    assert programme.import_reports("hotline", [("7", "Elm Yard"), ("8", "Elm Yard"), ("9", "Ash Mill")]) == 0
+    assert programme.import_reports("hotline", [("10", None), ("11", "Fir Yard")]) == 0
+    assert programme.import_reports("hotline", [("10", "Ash Mill"), ("11", "Elm Yard")]) == 2
+
+
+def test_a_recovery_from_the_copy_beside_the_key(office: Office, tmp_path: Path) -> None:
+    """The audit was shown, and the disk was lost before anything was published."""
+    office.programme.backup(tmp_path / "backup")
+    audited = office.close()
+    backup.restore(tmp_path / "backup", str(tmp_path / "restored.db"), never_published=True)
+    programme = Programme.open(str(tmp_path / "restored.db"), office.key, clock=office.clock)
+    with pytest.raises(DeniableError, match="the database is an old one"):
+        programme.close_round()
+    programme.recover(None, "the disk broke")
+    assert programme.close_round(1).audits == audited
+
+
+def test_a_recovery_knows_where_the_programme_was_published(rolled_back: Office) -> None:
+    entry = rolled_back.programme.recover(None, "the disk broke")
+    assert (entry.kind, entry.number) == ("recovery", 6)
+
+
+def test_a_recovery_from_an_old_copy_of_the_public_folder_changes_nothing(
+    rolled_back: Office, office: Office, tmp_path: Path
+) -> None:
+    """Its entry would have the number of one that is published."""
+    shutil.copytree(tmp_path / "public", tmp_path / "old")
+    office.close()
+    office.programme.publish()
+    office.key.copy.path.unlink()
+    before = everything(rolled_back.database)
+    with pytest.raises(DeniableError, match="has more entries"):
+        rolled_back.programme.recover(tmp_path / "old", "the disk broke")
+    assert everything(rolled_back.database) == before
+    assert rolled_back.programme.recover(None, "the disk broke").number == 7
 
 
 def test_a_recovery_with_tca_forgets_everything(database: str, tmp_path: Path) -> None:
@@ -591,7 +733,7 @@ def test_what_is_published_is_remembered(office: Office, tmp_path: Path) -> None
     office.programme.publish(tmp_path / "public")
     assert office.programme.status().folder == tmp_path / "public"
     office.close()
-    assert office.programme.status().published == 0
+    assert (office.programme.status().published, office.programme.status().entries) == (0, 1)
     assert office.programme.publish() == tmp_path / "public"
     assert office.again().status().published == 1
     (row,) = rows(office.database, tables.programme)

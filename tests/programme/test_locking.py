@@ -60,4 +60,4 @@ def test_a_second_programme_is_not_begun(database: str, tmp_path: Path) -> None:
     office = new_office(database, tmp_path)
     store = Store.open(database)
     with pytest.raises(DeniableError, match=r"there is a programme in .* already"):
-        Programme.begin(store, unlock(store, office.key), name="Another", targets=("A", "B"))
+        Programme.begin(store, unlock(store, office.key), None, name="Another", targets=("A", "B"))

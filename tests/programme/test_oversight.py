@@ -200,7 +200,7 @@ def test_rounds_lost_before_a_recovery_are_told_apart(tmp_path: Path) -> None:
         first.close()
     folder = first.programme.publish(tmp_path / "public")
     handed_over = first.programme.seals()
-    backup.restore(tmp_path / "backup", str(tmp_path / "second.db"), folder)
+    backup.restore(tmp_path / "backup", str(tmp_path / "second.db"), (folder, first.key))
     second = Office(
         str(tmp_path / "second.db"),
         first.key,
@@ -224,7 +224,7 @@ def test_a_recovery_does_not_excuse_what_came_before(tmp_path: Path, monkeypatch
     programme = ran(tmp_path, rounds=5).programme
     seals = programme.seals()
     with programme._writing() as book:
-        book.append(book.state.recovery_entry(1, "0" * 64, "we lost it all"))
+        book.append(book.state.recovery_entry(1, "0" * 64, True, "we lost it all"))
     verdict = replayed(programme, tmp_path / "public", seals)
     assert (verdict.contradicted, verdict.why) == (3, "its audits do not follow from its reports and its seed")
 

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -51,7 +52,7 @@ def eventful() -> tuple[Parameters, list[Said]]:
         drawn(3, A),
         ("skip", 4, {"commitment": fresh(4), "late": 1, "during": 5} | ok),
         ("targets", 5, {"added": (f"new {HOSTILE}",), "removed": (C,), "during": 5} | ok),
-        ("recovery", 5, {"lost": 3, "commitment": fresh(50), "reason": HOSTILE}),
+        ("recovery", 5, {"lost": 3, "commitment": fresh(50), "paused": True, "reason": HOSTILE}),
         drawn(5, f"new {HOSTILE}"),
         ("end", 6, {"reason": HOSTILE}),
     ]
@@ -252,6 +253,25 @@ def test_the_words_fit_the_number(delta: float, intro: str, tile: str, coin: str
     assert intro in outline.text("header")
     assert tile in outline.text("header")
     assert coin in outline.text("main")
+
+
+@pytest.mark.parametrize("delta", [0.1, 0.12345649, 0.03338864])
+@pytest.mark.parametrize("settings", [{}, {"mechanism": "tca", "horizon": 100}], ids=["race", "tca"])
+def test_the_delta_of_one_report_is_rounded_up(delta: float, settings: dict[str, Any]) -> None:
+    parameters = made(delta=delta, reports_per_person=3, **settings)
+    printed = Fraction(dict(page.facts_of(parameters))["Privacy level of one report"].removeprefix("delta = "))
+    assert Fraction(parameters.built().guarantee().delta) <= printed <= Fraction(repr(delta)) * Fraction("1.001")
+
+
+@pytest.mark.parametrize(
+    ("settings", "limits"),
+    [({}, "Neither limit holds"), ({"mechanism": "tca", "horizon": 100}, "This limit does not hold")],
+    ids=["race", "tca"],
+)
+def test_the_case_of_two_people_is_told(settings: dict[str, Any], limits: str) -> None:
+    text = Outline(rendered(made(delta=0.1, **settings))).text("main")
+    assert f"{limits} between two people" in text
+    assert "which of the two it was by at most 10 points in 100" in text
 
 
 def test_counter_auditing_has_no_limit_for_single_cases() -> None:

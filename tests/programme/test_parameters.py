@@ -125,6 +125,10 @@ def test_bytes_are_these() -> None:
         '  "format": "deniable-programme/1",\n'
         '  "guarantee": {\n'
         '    "advantage": 0.05,\n'
+        '    "between_two": {\n'
+        '      "advantage": 0.1,\n'
+        '      "delta": 0.2\n'
+        "    },\n"
         '    "curve": {\n'
         '      "kind": "exponential",\n'
         '      "rho": 1.31346675\n'

@@ -41,7 +41,7 @@ def undone(number: int, of: int, target: str, independent: bool = True) -> Said:
 
 
 def recovery(number: int, hash_: str) -> Said:
-    return "recovery", number, {"lost": 1, "commitment": hash_, "reason": "the disk broke"}
+    return "recovery", number, {"lost": 1, "commitment": hash_, "paused": True, "reason": "the disk broke"}
 
 
 def end(number: int) -> Said:

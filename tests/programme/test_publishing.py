@@ -17,7 +17,8 @@ from tests.programme.published import KEY, NAMES, OTHER_KEY, Said, chained, draw
 from deniable.errors import DeniableError
 from deniable.programme.page import render
 from deniable.programme.parameters import Parameters
-from deniable.programme.publishing import contents, publish, read_head
+from deniable.programme.public_files import TRANSCRIPT, read_head
+from deniable.programme.publishing import contents, publish
 from deniable.programme.signatures import public_key
 from deniable.programme.transcript import Entry, digest, line, parse, signed_head
 from deniable.programme.verification import verify
@@ -89,7 +90,7 @@ def test_the_folder(tmp_path: Path) -> None:
     assert (folder / "programme.json").read_bytes() == parameters.to_bytes()
     assert (folder / "index.html").read_text() == render(parameters, [parse(line) for line in lines], head)
     assert lines_in(folder) == lines
-    assert read_head(folder).entries == 4
+    assert read_head(folder / TRANSCRIPT).entries == 4
 
 
 def test_it_verifies(tmp_path: Path) -> None:
@@ -262,7 +263,7 @@ def test_nothing_is_written_that_the_head_does_not_sign(tmp_path: Path) -> None:
 
 def test_reading_what_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(DeniableError, match=r"^cannot read what was published in .*: No such file .*; put it back"):
-        read_head(tmp_path)
+        read_head(tmp_path / TRANSCRIPT)
 
 
 def follow(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -284,7 +285,7 @@ def openssl(folder: Path) -> int:
 def test_the_instructions_work(tmp_path: Path, said: list[Said]) -> None:
     published(tmp_path, said)
     ran = follow(tmp_path)
-    assert ran.stdout == f"{len(said)} entries, fingerprint {read_head(tmp_path).head}\n"
+    assert ran.stdout == f"{len(said)} entries, fingerprint {read_head(tmp_path / TRANSCRIPT).head}\n"
     if shutil.which("openssl"):
         assert openssl(tmp_path) == 0
         (tmp_path / "message.bin").write_text("something else")

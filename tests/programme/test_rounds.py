@@ -14,7 +14,7 @@ import pytest
 from tests.programme.insight import lines_of, unsealed
 from tests.programme.offices import TARGETS, Office, new_office
 
-from deniable.noise import ReplayNoise
+from deniable.programme.draws import noise_of_round
 from deniable.programme.ledger import Programme
 from deniable.programme.oversight import replay
 from deniable.programme.transcript import Entry, parse
@@ -54,7 +54,7 @@ class Diary:
 
 def eventful(office: Office, rounds: int, seed: int, *, joining: bool) -> Diary:
     """Rounds with reports, withdrawals, imports, skips, overrides and changes of targets, and restarts in between."""
-    dice, diary, exported = random.Random(seed), Diary(), list[tuple[str, int, str]]()
+    dice, diary, exported = random.Random(seed), Diary(), list[tuple[str, str]]()
     for number in range(rounds):
         with closing(office.again()) as programme:
             present = programme.status().targets
@@ -62,12 +62,11 @@ def eventful(office: Office, rounds: int, seed: int, *, joining: bool) -> Diary:
             programme.report(filed)
             diary.open += filed
             if number % 3 == 0:
-                target = dice.choice(list(filed))
-                programme.withdraw({target: 1})
-                diary.open -= Counter([target])
+                mistaken = {dice.choice(present): dice.randint(1, 3)}
+                programme.withdraw(mistaken, programme.report(mistaken))
             if number % 4 == 1:
                 target = dice.choice(present)
-                exported.append((f"report {number}", number, target))
+                exported.append((f"report {number}", target))
                 assert programme.import_reports("hotline", exported) == 1
                 diary.open[target] += 1
             if number % 5 == 2:
@@ -117,7 +116,9 @@ def test_every_draw_follows_again(database: str, tmp_path: Path, settings: dict[
             continue
         inputs = sealed.pop(entry.number)
         assert +Counter(dict(zip(names, inputs.reports, strict=True))) == +next(rounds)
-        run = AuditRun.restore(mechanism, run.save(), ReplayNoise(inputs.seed))
+        saved = run.save()
+        noise = noise_of_round(parameters.programme, entry.round, inputs.seed, saved, inputs.reports)
+        run = AuditRun.restore(mechanism, saved, noise)
         drawn = run.select(inputs.reports, audits=parameters.audits)
         assert tuple(names[number] for number in drawn) == entry.fields["audits"]
     assert not sealed

@@ -124,7 +124,7 @@ def test_every_reason_is_one_line_of_text(kind: str) -> None:
         "override": {"independent": True, "during": 1, "audits": ["Ashford"]},
         "targets": {"independent": True, "during": 1, "added": [], "removed": ["Ashford"]},
         "not-carried-out": {"independent": True, "during": 1, "of": 1, "target": "Ashford"},
-        "recovery": {"lost": 1, "commitment": fresh(1)},
+        "recovery": {"lost": 1, "commitment": fresh(1), "paused": True},
         "end": {},
     }
     fields = kinds[kind]

@@ -78,12 +78,27 @@ class Office:
 
     def begin(self, **settings: Any) -> Programme:
         """A programme with four targets and a round a day; Ida brings its hotline."""
-        chosen = {"name": "Site visits", "targets": TARGETS, "mechanism": "race", "delta": 0.1, "calendar": DAILY}
+        chosen: dict[str, Any] = {"name": "Site visits", "targets": TARGETS, "mechanism": "race", "delta": 0.1}
+        chosen |= {"calendar": DAILY, **settings}
         console = self.console
-        programme = Programme.begin(console.store, console.vault, clock=self.clock, **(chosen | settings))
+        programme = Programme.begin(console.store, console.vault, console.copy, clock=self.clock, **chosen)
         if "Ida" in self.people:
             self.hotline("hotline", "Ida")
         return programme
+
+    @property
+    def database(self) -> Path:
+        return Path(str(self.console.store.url.database))
+
+    def saved(self) -> bytes:
+        """The database as it is."""
+        self.console.store.dispose()
+        return self.database.read_bytes()
+
+    def put_back(self, content: bytes) -> None:
+        """An old database in the place of the present one."""
+        self.console.store.dispose()
+        self.database.write_bytes(content)
 
     def hotline(self, name: str, brought_by: str) -> None:
         """Let somebody bring a hotline."""
@@ -103,6 +118,11 @@ class Browser:
 
     def post(self, path: str, data: dict[str, Any] | None = None, **options: Any) -> Any:
         return self.client.post(path, data={"csrf": self.csrf(), **(data or {})}, **options)
+
+    def enter(self, target: str, number: int | str, form_id: str | None = None) -> Any:
+        """Enter reports by hand, in a form of its own or once more in one that there was."""
+        form_id = form_on(self.get("/report").text) if form_id is None else form_id
+        return self.post("/report", {"target": target, "number": str(number), "form_id": form_id})
 
     def cookie(self, name: str) -> str | None:
         value: str | None = self.client.cookies.get(self.office.console.cookie(name))
@@ -126,7 +146,7 @@ def new_office(folder: Path, *, secure: bool = False, people: bool = True) -> Of
         path.write_bytes(content)
         path.chmod(0o600)
     store = Store.open(str(database))
-    console = Console(store, unlock(store, key), clock=clock, secure=secure, passwords=Passwords(CHEAP))
+    console = Console(store, unlock(store, key), key.copy, clock=clock, secure=secure, passwords=Passwords(CHEAP))
     origin = "https://testserver" if secure else "http://testserver"
     office = Office(console, clock, create_app(console, origin))
     if people:
@@ -134,6 +154,25 @@ def new_office(folder: Path, *, secure: bool = False, people: bool = True) -> Of
         for name, role in roles.items():
             office.add(name, role)
     return office
+
+
+def fallen_behind(office: Office) -> Programme:
+    """A programme whose database is that of round 1, while round 1 is closed, published and kept beside the key."""
+    programme = office.begin()
+    programme.publish(office.database.with_name("public"))
+    old = office.saved()
+    office.clock.tomorrow()
+    programme.close_round()
+    programme.publish()
+    office.put_back(old)
+    return programme
+
+
+def recovered(office: Office) -> Programme:
+    """A programme that goes on from an old database, and for which imports are paused."""
+    programme = fallen_behind(office)
+    programme.recover(office.database.with_name("public"), "The disk broke.")
+    return programme
 
 
 @cache
@@ -148,6 +187,20 @@ def _empty() -> tuple[bytes, bytes]:
 def form_token(page: str) -> str:
     """What the page's forms carry."""
     found = re.search(r'name="csrf" value="([0-9a-f]{64})"', page)
+    assert found is not None
+    return found[1]
+
+
+def form_on(page: str) -> str:
+    """The id of the form that enters reports."""
+    found = re.search(r'name="form_id" value="([^"]{22})"', page)
+    assert found is not None
+    return found[1]
+
+
+def receipt_on(page: str) -> str:
+    """The receipt that the page shows."""
+    found = re.search(r'<pre class="secret">([A-Z2-7]{4}(?:-[A-Z2-7]{4}){3})</pre>', page)
     assert found is not None
     return found[1]
 

@@ -1,5 +1,6 @@
 """The JSON API: what it takes, what it refuses, and that its answers say nothing about the counts."""
 
+import itertools
 import json
 import warnings
 from typing import Any
@@ -9,10 +10,11 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.programme.offices import TARGETS
-from tests.web.offices import Browser, Office
+from tests.web.offices import Browser, Office, recovered
 
+from deniable.errors import MAX_REPORTS
 from deniable.web.accounts import tokens
-from deniable.web.api import MOST_AT_ONCE
+from deniable.web.api import LONGEST_ID
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -20,6 +22,7 @@ with warnings.catch_warnings():
     from schemathesis.core.result import Ok
     from schemathesis.generation import GenerationMode
 
+_numbers = itertools.count()
 PUSH, STATUS = "/api/v1/reports", "/api/v1/status"
 
 
@@ -32,6 +35,9 @@ def token(office: Office, *scopes: str) -> dict[str, str]:
 
 
 def push(browser: Browser, headers: dict[str, str], document: Any) -> Any:
+    """Under an id of its own where the document is one that lacks nothing else."""
+    if isinstance(document, dict) and "reports" in document:
+        document = {"id": f"push {next(_numbers)}", **document}
     body = document if isinstance(document, bytes) else json.dumps(document).encode()
     return browser.client.post(PUSH, content=body, headers=headers)
 
@@ -40,10 +46,61 @@ def test_counts_are_pushed(office: Office) -> None:
     programme = office.begin()
     headers, machine = token(office, "reports"), office.browser()
     answer = push(machine, headers, {"reports": {"Ash Mill": 3, "Cedar Bank": 1}})
-    assert (answer.status_code, answer.json()) == (200, {"counted": True})
+    assert (answer.status_code, answer.json()) == (200, {"counted": True, "left_out": []})
     assert push(machine, headers, {"reports": {"Ash Mill": 1}}).status_code == 200
     counts = programme.active_counts()
     assert (counts["Ash Mill"], counts["Cedar Bank"], sum(counts.values())) == (4, 1, 5)
+
+
+def test_a_push_that_is_sent_again_counts_once(office: Office) -> None:
+    """Its answer may have got lost. Whatever comes under an id that is known counts nothing."""
+    programme = office.begin()
+    headers, machine = token(office, "reports"), office.browser()
+    first, *others = (
+        push(machine, headers, {"id": "7", "reports": {"Ash Mill": number}}) for number in (3, 3, 3, MAX_REPORTS)
+    )
+    assert all((one.status_code, one.content) == (200, first.content) for one in others)
+    assert programme.active_counts()["Ash Mill"] == 3
+    office.clock.tomorrow()
+    programme.override(["Ash Mill"], "A fire in the news.", independent=True)
+    programme.close_round(1)
+    push(machine, headers, {"id": "7", "reports": {"Birch Works": 5}})
+    assert sum(programme.active_counts().values()) == 0
+
+
+def test_two_machines_may_choose_the_same_id(office: Office) -> None:
+    """Otherwise one of them could find out from the audits what the other pushed, or silence it."""
+    programme, machine = office.begin(), office.browser()
+    for headers in (token(office, "reports"), token(office, "reports")):
+        push(machine, headers, {"id": "7", "reports": {"Ash Mill": 1}})
+    assert programme.active_counts()["Ash Mill"] == 2
+
+
+@pytest.mark.parametrize("id_", ["a", " ", "~", "a" * LONGEST_ID, "2026-03-02/17"])
+def test_ids(office: Office, id_: str) -> None:
+    programme = office.begin()
+    push(office.browser(), token(office, "reports"), {"id": id_, "reports": {"Ash Mill": 1}})
+    assert programme.active_counts()["Ash Mill"] == 1
+
+
+def test_a_report_about_a_target_that_does_not_take_part_holds_nothing_back(office: Office) -> None:
+    programme = office.begin()
+    headers, machine = token(office, "reports"), office.browser()
+    answer = push(machine, headers, {"reports": {"Nowhere": 1, "Ash Mill": 2, "": 1}})
+    assert (answer.status_code, answer.json()) == (200, {"counted": True, "left_out": ["Nowhere", ""]})
+    assert programme.active_counts()["Ash Mill"] == 2
+
+
+def test_while_imports_are_paused_a_push_is_known_and_does_not_count(office: Office) -> None:
+    programme = recovered(office)
+    headers, machine = token(office, "reports", "status"), office.browser()
+    answer = push(machine, headers, {"id": "7", "reports": {"Ash Mill": 1}})
+    assert (answer.status_code, answer.json()) == (200, {"counted": False, "left_out": []})
+    assert machine.get(STATUS, headers=headers).json()["paused"] is True
+    programme.resume_imports("All hotlines were brought once.")
+    for id_ in ("7", "8"):
+        assert push(machine, headers, {"id": id_, "reports": {"Ash Mill": 1}}).json()["counted"] is True
+    assert programme.active_counts()["Ash Mill"] == 1
 
 
 def test_the_status_is_read(office: Office) -> None:
@@ -58,6 +115,7 @@ def test_the_status_is_read(office: Office) -> None:
         "entries": 0,
         "published": 0,
         "targets": list(TARGETS),
+        "paused": False,
         "ended": False,
     }
 
@@ -124,19 +182,22 @@ BAD = {
     "nothing": b"",
     "no JSON": b"reports=1",
     "cut off": b'{"reports": {"Ash Mill": 1',
-    "twice": b'{"reports": {"Ash Mill": 1, "Ash Mill": 2}}',
-    "not a number": b'{"reports": {"Ash Mill": NaN}}',
+    "twice": b'{"id": "a", "reports": {"Ash Mill": 1, "Ash Mill": 2}}',
+    "two ids": b'{"id": "a", "id": "b", "reports": {"Ash Mill": 1}}',
+    "not a number": b'{"id": "a", "reports": {"Ash Mill": NaN}}',
     "no text": b'\xff\xfe{"reports"',
     "deep": DEEP,
-    "many digits": b'{"reports": {"Ash Mill": ' + b"9" * 10_000 + b"}}",
-    "other encoding": '{"reports": {"Ash Mill": 0}}'.encode("utf-16"),
+    "many digits": b'{"id": "a", "reports": {"Ash Mill": ' + b"9" * 10_000 + b"}}",
+    "other encoding": '{"id": "a", "reports": {"Ash Mill": 0}}'.encode("utf-16"),
+    "no id": b'{"reports": {"Ash Mill": 1}}',
 }
 WRONG: list[Any] = [
     None, [], 1, "reports", {}, {"reports": None}, {"reports": []}, {"reports": {}}, {"reports": {"Ash Mill": 0}},
     {"reports": {"Ash Mill": -1}}, {"reports": {"Ash Mill": 1.0}}, {"reports": {"Ash Mill": True}},
-    {"reports": {"Ash Mill": "1"}}, {"reports": {"Ash Mill": MOST_AT_ONCE + 1}}, {"reports": {"Nowhere": 1}},
-    {"reports": {"Ash Mill": 1, "Nowhere": 1}}, {"reports": {"Ash Mill": 1}, "more": 1}, {"reports": {"": 1}},
-    {"reports": {"\x00": 1}}, {"reports": {"\ud800": 1}},
+    {"reports": {"Ash Mill": "1"}}, {"reports": {"Ash Mill": MAX_REPORTS + 1}},
+    {"reports": {"Ash Mill": 1}, "more": 1}, {"reports": {"Ash Mill": 1, "\x00": 1}},
+    {"reports": {"Ash Mill": 1, "\ud800": 1}},
+    *({"id": id_, "reports": {"Ash Mill": 1}} for id_ in ("", "a" * (LONGEST_ID + 1), "ä", "a\n", "\ud800", 1, None)),
 ]  # fmt: skip
 
 
@@ -151,7 +212,7 @@ def test_what_is_refused_counts_nothing(office: Office, body: Any) -> None:
 
 def test_an_error_does_not_quote_a_count(office: Office) -> None:
     office.begin()
-    answer = push(office.browser(), token(office, "reports"), {"reports": {"Ash Mill": 123_456_789}})
+    answer = push(office.browser(), token(office, "reports"), {"reports": {"Ash Mill": 123_456_789_012}})
     assert answer.status_code == 422
     assert "123" not in answer.text
 
@@ -182,7 +243,7 @@ def test_answers_and_statements_are_the_same_whatever_the_counts(office: Office)
     first = seen(1)
     programme.report(dict.fromkeys(TARGETS, 1000))
     assert len(first[-1]) > 3
-    assert seen(MOST_AT_ONCE) == first
+    assert seen(MAX_REPORTS) == first
 
 
 def test_the_document_describes_the_api_and_nothing_else(office: Office) -> None:
@@ -229,7 +290,7 @@ def test_whatever_is_sent_is_answered(office: Office, mode: Any) -> None:
 
 
 @given(body=st.binary(max_size=200) | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(
-    lambda value: json.dumps({"reports": value}).encode()))  # fmt: skip
+    lambda value: json.dumps({"id": "a", "reports": value}).encode()))  # fmt: skip
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_are_answered(office: Office, body: bytes) -> None:
     if office.console.programme() is None:

@@ -202,7 +202,7 @@ def shut_out(office: Office, how: str, name: str) -> None:
     ("name", "path", "fields"),
     [
         ("Eve", "/people/invite", {"name": "Mallory", "role": "administrator"}),
-        ("Ida", "/report", {"target": "Ash Mill", "number": "7"}),
+        ("Ida", "/report", {"target": "Ash Mill", "number": "7", "form_id": "x" * 22}),
         ("Anna", "/plan", {"name": "x"}),
         ("Otto", "/account/sign-out", {}),
     ],
@@ -260,7 +260,7 @@ def test_a_push_with_a_token_that_was_revoked_meanwhile(office: Office, revoked:
             if revoked:
                 tokens.revoke(connection, tokens.listed(connection, office.console.key)[0].id)
 
-    sent = asked(office.app, "/api/v1/reports", headers, in_two(b'{"reports": {"Ash Mill": 7}}', revoke))
+    sent = asked(office.app, "/api/v1/reports", headers, in_two(b'{"id": "7", "reports": {"Ash Mill": 7}}', revoke))
     assert (sent[0]["status"], programme.active_counts()["Ash Mill"]) == ((401, 0) if revoked else (200, 7))
 
 
@@ -522,6 +522,7 @@ def test_the_table_of_permissions() -> None:
         "plan": ("auditor",),
         "report": ("importer", "auditor"),
         "correct": ("auditor",),
+        "resume": ("auditor",),
         "counts": ("auditor",),
         "round": ("operator", "auditor"),
         "close": ("operator", "auditor"),

@@ -4,14 +4,14 @@ from typing import Any
 import pytest
 from tests.web.offices import Browser, Office, new_office
 
-from deniable.programme.receipts import ROOM
+from deniable.programme.known_reports import ROOM
 from deniable.web.accounts import marks
 from deniable.web.pages import import_
 
 
 def bring(browser: Browser, rows: str, source: str = "hotline") -> Any:
     data = {"kind": "plain", "source": source, "mapped": "names"}
-    page = browser.post("/import", data, files={"file": ("a.csv", f"id,sequence,channel\n{rows}".encode())})
+    page = browser.post("/import", data, files={"file": ("a.csv", f"id,channel\n{rows}".encode())})
     held = re.search(r'name="held" value="([^"]+)"', page.text)
     return page if held is None else browser.post("/import/confirm", {"held": held[1], "step": "count"})
 
@@ -27,7 +27,7 @@ def test_an_administrator_says_who_brings_a_hotline(office: Office) -> None:
     assert "Nobody else can bring" in page
     assert re.search("north.*Ivo", page)
     assert "let Ivo bring the hotline north" in ada.get("/activity").text
-    assert bring(ivo, "1,1,Ash Mill\n", "north").status_code == 303
+    assert bring(ivo, "1,Ash Mill\n", "north").status_code == 303
     assert programme.active_counts()["Ash Mill"] == 1
 
 
@@ -58,14 +58,14 @@ def test_the_stored_length_does_not_tell_the_first_import(office: Office) -> Non
 
     def length() -> int:
         with office.console.store.reading() as connection:
-            found = connection.exec_driver_sql("SELECT length(blob) FROM secrets WHERE name = 'receipts'")
+            found = connection.exec_driver_sql("SELECT sum(length(blob)) FROM secrets WHERE name <> 'manifest'")
             return int(found.scalar_one())
 
     before = length()
     assert before > ROOM
-    programme.import_reports("hotline", [("1", 1, "Ash Mill")])
+    programme.import_reports("hotline", [("1", "Ash Mill")])
     assert length() == before
-    programme.import_reports("another", [("1", 1, "Ash Mill")])
+    programme.import_reports("another", [("1", "Ash Mill")])
     assert length() > before
 
 
@@ -74,21 +74,16 @@ def test_the_stored_length_does_not_tell_the_first_import(office: Office) -> Non
 
 def birch_works_counts(office: Office, *, is_known: bool) -> int:
     """What the draw is given of Birch Works after an importer's trick: a row of the hotline with the id of the report
-    in question and a huge number, and, when its target was audited, thousands of rows. If the report is known, the
-    number does not count as its mark, and the rows count; otherwise they do not. The audit that follows would tell.
+    in question, about another target. It counts if the report is not known; the audits that follow would tell.
     """
     programme = office.begin()
     office.add("Eve", "importer")
     office.hotline("mine", "Eve")
     if is_known:
-        programme.import_reports("hotline", [("57", 57, "Ash Mill")])
+        programme.import_reports("hotline", [("57", "Ash Mill")])
     eve = office.browser("Eve")
-    bring(eve, f"57,{2**62},Ash Mill\n")
-    bring(eve, f"57,{2**62},Ash Mill\n", "mine")
-    programme.override(["Ash Mill"], "Ordered by a court.", independent=True)
-    many = "".join(f"{number},{number},Birch Works\n" for number in range(100, 400))
-    bring(eve, many)
-    bring(eve, many, "mine")
+    for source in ("hotline", "mine"):
+        bring(eve, "57,Birch Works\n", source)
     return programme.active_counts()["Birch Works"]
 
 
@@ -124,7 +119,7 @@ def test_a_row_that_was_altered_lets_nobody_bring_it(office: Office, monkeypatch
     with office.console.store.writing() as connection:
         connection.exec_driver_sql("UPDATE hotlines SET person = 'id-Eve'")
     eve = office.browser("Eve")
-    assert bring(eve, "1,1,Ash Mill\n").status_code == 422
+    assert bring(eve, "1,Ash Mill\n").status_code == 422
     assert "altered outside the console" in office.browser("Ada").get("/hotlines").text
     monkeypatch.setattr(marks, "fits", lambda *_: True)  # planted: the mark is not looked at
-    assert bring(eve, "1,1,Ash Mill\n").status_code == 303
+    assert bring(eve, "1,Ash Mill\n").status_code == 303

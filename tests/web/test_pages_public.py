@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -12,9 +13,10 @@ from typing import Any
 
 import pytest
 from tests.programme.published import lines_in
-from tests.web.offices import Office
+from tests.web.offices import Office, recovered
 
 from deniable.programme import backup
+from deniable.programme.key_copy import KeyCopy
 from deniable.programme.keys import KeyFile
 from deniable.programme.page import render
 from deniable.programme.store import Store
@@ -132,6 +134,7 @@ def test_the_guarantee_has_the_text_of_the_public_page(office: Office) -> None:
     assert len(paragraphs) > 4
     assert all(paragraph in world for paragraph in paragraphs)
     assert programme.status().standing.in_words() in page
+    assert "between two people" in page
 
 
 def test_health_before_there_is_a_programme(office: Office) -> None:
@@ -157,6 +160,94 @@ def test_health_of_rounds(office: Office) -> None:
     assert "Rounds 1 to 3 are due and not closed." in page
     programme.close_round(1)
     assert "Entries that are not published yet: 1." in office.browser("Otto").get("/health").text
+
+
+def checks(office: Office) -> dict[str, tuple[str, str, str]]:
+    """What Health says: state, word and details of each thing that is looked at."""
+    page = unescape(office.browser("Otto").get("/health").text)
+    row = r'class="keep">(.*?)</th>.*?class="state (\w+)">(.*?)</span>.*?<bdi>(.*?)</bdi>'
+    return {what: (state, word, details) for what, state, word, details in re.findall(row, page)}
+
+
+@pytest.mark.parametrize("newer", ["both", "the public folder", "the copy beside the key"])
+def test_health_of_a_database_that_is_behind(office: Office, newer: str) -> None:
+    programme = office.begin()
+    programme.publish(public(office))
+    old, copy = office.saved(), office.console.copy
+    assert copy is not None
+    beginning = copy.path.read_bytes()
+    programme.override(["Ash Mill"], "A fire in the news.", independent=True)
+    programme.override(["Birch Works"], "A fire in the news.", independent=True)
+    if newer != "the copy beside the key":
+        programme.publish()
+    office.put_back(old)
+    if newer == "the public folder":
+        copy.path.write_bytes(beginning)
+    found = checks(office)
+    state, word, details = found["Database"]
+    assert (state, word) == ("wrong", "cannot go on")
+    assert "restore a newer backup" in details
+    assert str(copy.path) not in details
+    assert not {"Publication", "Second copy"} & found.keys()
+    assert "up to date" not in office.browser("Otto").get("/health").text
+
+
+def test_health_of_a_database_that_is_not_behind(office: Office) -> None:
+    """And so the check above can fail."""
+    programme = office.begin()
+    programme.publish(public(office))
+    programme.override(["Ash Mill"], "A fire in the news.", independent=True)
+    programme.publish()
+    found = checks(office)
+    assert "Database" not in found
+    assert found["Publication"][:2] == found["Second copy"][:2] == ("good", "up to date")
+
+
+def test_health_where_the_public_folder_is_away(office: Office) -> None:
+    office.begin().publish(public(office))
+    shutil.rmtree(public(office))
+    state, _, details = checks(office)["Database"]
+    assert state == "wrong"
+    assert "put it back" in details
+
+
+@pytest.mark.parametrize("has_key_file", [True, False])
+def test_health_of_the_second_copy(office: Office, tmp_path: Path, has_key_file: bool) -> None:
+    """Where the folder of the key file is away, or the programme is locked with a passphrase."""
+    office.console.copy = KeyCopy.beside(tmp_path / "away" / "programme.key") if has_key_file else None
+    programme = office.begin()
+    state, _, details = checks(office)["Second copy"]
+    assert state == "wrong"
+    assert "before the programme is published" in details
+    programme.publish(public(office))
+    state, _, details = checks(office)["Second copy"]
+    assert state == ("warn" if has_key_file else "good")
+    assert "published at once" in details
+
+
+def test_health_of_a_copy_that_lacks_entries(office: Office) -> None:
+    programme = office.begin()
+    programme.publish(public(office))
+    programme.override(["Ash Mill"], "A fire in the news.", independent=True)
+    office.browser("Otto").get("/health")  # the console has completed the copy when it was started
+    assert office.console.copy is not None
+    kept = office.console.copy.path.read_bytes()
+    office.console.copy.path.unlink()
+    state, word, details = checks(office)["Database"]
+    assert (state, word) == ("wrong", "cannot go on")
+    assert "is missing" in details
+    office.console.copy.path.write_bytes(kept)
+    programme.override(["Birch Works"], "A fire in the news.", independent=True)
+    assert checks(office)["Second copy"][:2] == ("good", "up to date")
+
+
+def test_health_while_imports_are_paused(office: Office) -> None:
+    programme = recovered(office)
+    state, word, details = checks(office)["Imports"]
+    assert (state, word) == ("warn", "paused")
+    assert "resume-imports" in details
+    programme.resume_imports("All hotlines were brought once.")
+    assert "Imports" not in checks(office)
 
 
 def test_health_of_the_key(office: Office, tmp_path: Path) -> None:
@@ -193,7 +284,7 @@ def test_two_backups_do_not_tell_whether_a_report_came_in_between(office: Office
         deed()
         after = secrets_in(browser.post("/health/backup").content)
         changed.append({name for name in before if before[name] != after[name]})
-    assert changed[0] == changed[1] >= {"tally", "run", "seed", "receipts", "manifest"}
+    assert changed[0] == changed[1] >= {"tally", "run", "known/0/0", "manifest"}
 
 
 def test_a_backup_does_not_tell_when_people_signed_in(office: Office) -> None:

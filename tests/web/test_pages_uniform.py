@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.web.offices import Browser, Office
+from tests.web.offices import Browser, Office, form_on, receipt_on
 
-HELD = re.compile(rb'name="held" value="[^"]{22}"')
+RANDOM = re.compile(rb'name="(held|form_id)" value="[^"]{22}"|<pre class="secret">[A-Z2-7-]{19}</pre>')
+"""Tokens and receipts: of always the same length, and different in every answer."""
 
 PAGES = {
     "Otto": (
@@ -58,7 +59,7 @@ def received(office: Office, browser: Browser, method: str, path: str, **options
     """All of an answer, and what it took."""
     with statements(office) as seen:
         answer = getattr(browser, method)(path, **options)
-    body = HELD.sub(b"", answer.content)
+    body = RANDOM.sub(b"", answer.content)
     return answer.status_code, sorted(answer.headers.multi_items()), len(answer.content), body, seen
 
 
@@ -87,13 +88,18 @@ def test_an_auditors_page_is_not(office: Office) -> None:
 def test_entering_reports_answers_the_same_however_many(office: Office) -> None:
     programme = office.begin()
     browser = office.browser("Ida")
-    browser.get("/report")
+    form = form_on(browser.get("/report").text)
+
+    def enter(number: str) -> tuple[Any, ...]:
+        data = {"target": "Ash Mill", "number": number, "form_id": form}
+        return received(office, browser, "post", "/report", data=data)
+
     answers = []
     for number in ("1", "9999", "10000"):
-        answers.append(received(office, browser, "post", "/report", data={"target": "Ash Mill", "number": number}))
-        assert answers[-1][0] == 303
+        answers.append(enter(number))
+        assert answers[-1][0] == 200
     programme.report({"Ash Mill": 900_000_000})
-    answers.append(received(office, browser, "post", "/report", data={"target": "Ash Mill", "number": "1"}))
+    answers.append(enter("1"))  # which was sent before
     assert all(answer == answers[0] for answer in answers)
 
 
@@ -110,12 +116,12 @@ def test_an_importers_preview_is_the_same_whatever_is_in_the_file_or_was_counted
     first = preview(few)
     assert first[0] == 200
     assert preview(many) == first
-    programme.import_reports("hotline", [(str(i), i, "Ash Mill") for i in range(1, 200)])
+    programme.import_reports("hotline", [(str(i), "Ash Mill") for i in range(1, 200)])
     assert preview(many) == first
 
 
 def test_confirming_answers_the_same_whatever_was_new(office: Office) -> None:
-    office.begin()
+    office.begin().add_source("hotline")
     browser = office.browser("Ida")
     answers = []
     for _ in range(2):  # the second time nothing is new
@@ -162,17 +168,28 @@ def test_a_role_does_not_do_what_others_do(office: Office, name: str, path: str)
     assert sum(programme.active_counts().values()) == 0
 
 
-def test_taking_back_is_not_for_those_whom_it_would_tell_something(office: Office) -> None:
-    """Whether there is a report to take back says whether there is one."""
+def test_taking_back_is_for_auditors_alone(office: Office) -> None:
     programme = office.begin()
     browser = office.browser("Ida")
+    receipt = receipt_on(browser.enter("Ash Mill", 1).text)
+    answer = browser.post("/report/withdraw", {"target": "Ash Mill", "number": "1", "receipt": receipt})
+    assert answer.status_code == 403
+    assert programme.active_counts()["Ash Mill"] == 1
+
+
+def test_taking_back_what_was_not_entered_answers_the_same_whatever_was(office: Office) -> None:
+    """Another receipt or another number: one sentence for all of them."""
+    programme = office.begin()
+    browser = office.browser("Anna")
+    browser.get("/report")
+    mine = receipt_on(browser.enter("Ash Mill", 2).text)
     answers = []
-    for _ in range(2):
-        answer = browser.post("/report/withdraw", {"target": "Ash Mill", "number": "1"})
-        answers.append((answer.status_code, answer.content))
-        programme.report({"Ash Mill": 1})
-    assert answers[0] == answers[1]
-    assert answers[0][0] == 403
+    for number, receipt in (("1", "AAAA-BBBB-CCCC-DDDD"), ("1", mine), ("3", mine), ("1", "AAAA-BBBB-CCCC-DDDD")):
+        data = {"target": "Ash Mill", "number": number, "receipt": receipt}
+        answers.append(received(office, browser, "post", "/report/withdraw", data=data))
+        programme.report({"Ash Mill": 1000})
+    assert answers[0][0] == 422
+    assert all(answer == answers[0] for answer in answers)
 
 
 @pytest.mark.parametrize("path", ["/round", "/report", "/import", "/transcript", "/guarantee", "/round/close"])

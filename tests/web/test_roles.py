@@ -32,6 +32,7 @@ NEEDS: dict[tuple[str, str], Permission] = {
     ("GET", "/import"): "report",
     ("POST", "/import"): "report",
     ("POST", "/import/confirm"): "report",
+    ("POST", "/import/resume"): "resume",
     ("GET", "/people"): "people",
     ("POST", "/people/invite"): "people",
     ("POST", "/people/{id_}/disable"): "people",
@@ -76,6 +77,7 @@ VALUES = {"id_": "id-Otto", "kind": "override", "name": "programme.json", "token
 FORM = {
     "name": "Berta", "role": "auditor", "scope": "status", "target": TARGETS[0], "number": "1", "round": "1",
     "reason": "A fire.", "independent": "yes", "kind": "plain", "source": "hotline", "mapped": "names", "step": "count",
+    "form_id": "x" * 22,
 }  # fmt: skip
 """Filled in so that every form would do something."""
 
@@ -157,7 +159,7 @@ def test_what_a_token_reaches(office: Office, route: tuple[str, str]) -> None:
     programme = office.begin()
     (method, path), scope = route, FOR_MACHINES[route]
     other = next(one for one in FOR_MACHINES.values() if one != scope)
-    body = {"json": {"reports": {"Ash Mill": 1}}} if method == "POST" else {}
+    body = {"json": {"id": "7", "reports": {"Ash Mill": 1}}} if method == "POST" else {}
 
     def answered(headers: dict[str, str]) -> int:
         status: int = office.browser().client.request(method, path, headers=headers, **body).status_code

@@ -4,6 +4,7 @@ import collections
 import datetime
 import os
 import re
+import secrets
 import signal
 import socket
 import ssl
@@ -293,7 +294,7 @@ def test_killed_under_load_nothing_is_lost(database: str, tmp_path: Path) -> Non
         person = Person("id-Ada", "Ada", "administrator")
         people.add(connection, console.key, person, password="", codes="")
     Programme.begin(
-        console.store, console.vault, name="Killed", targets=TARGETS, mechanism="race", delta=0.1,
+        console.store, console.vault, console.copy, name="Killed", targets=TARGETS, mechanism="race", delta=0.1,
         calendar=Calendar(datetime.datetime.now(datetime.UTC).date(), "1D", "UTC"),
     )  # fmt: skip
     console.close()
@@ -337,7 +338,8 @@ def push_until_killed(
             with _tally:
                 sent[target] += 1
             try:
-                answer = machine.post("/api/v1/reports", json={"reports": {target: 1}})
+                body = {"id": secrets.token_hex(8), "reports": {target: 1}}
+                answer = machine.post("/api/v1/reports", json=body)
             except httpx.HTTPError:
                 return
             assert answer.status_code == 200

@@ -40,13 +40,13 @@ from deniable.web.pages.common import Bar
 FRAME = {"who", "role", "navigation", "programme", "csrf", "demo"}
 
 ROUND = {"round", "due", "overdue", "ended", "targets", "may_close", "may_decide", "may_report"}
-PREVIEW = {"held", "kind", "source", "round", "minutes"}
+PREVIEW = {"held", "kind", "source", "round", "minutes", "megabytes", "paused", "is_large", "set_aside"}
 
 SHOWN: dict[str, tuple[type, set[str]]] = {
     "account.html": (account.AccountPage, {"name", "role", "done", "error"}),
     "activity.html": (activity.ActivityPage, {"auditors", "rows", "only_people", "older", "newer"}),
     "api.html": (api.ApiPage, {"operations", "document"}),
-    "close.html": (round.ClosePage, {"round", "audits", "late", "reason", "error"}),
+    "close.html": (round.ClosePage, {"round", "is_drawn", "audits", "late", "reason", "error"}),
     "closed.html": (round.ClosedPage, {"round", "audits", "already", "next_round", "next_due", "overdue"}),
     "decision.html": (
         decisions.DecisionPage,
@@ -57,9 +57,16 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     "guarantee.html": (guarantee.GuaranteePage, {"name", "promise", "standing", "lapsed"}),
     "health.html": (health.HealthPage, {"checks", "wrong", "may_back_up", "error"}),
     "hotlines.html": (hotlines.HotlinesPage, {"hotlines", "people", "typed_name", "done", "error"}),
-    "import.html": (import_.ImportPage, {"kinds", "kind", "sources", "source", "mapped", "done", "error"}),
+    "import.html": (
+        import_.ImportPage,
+        {"kinds", "kind", "sources", "source", "mapped", "megabytes", "paused", "may_resume", "reason", "done",
+         "error"},
+    ),
     "import_preview.html": (import_.PreviewPage, PREVIEW),
-    "import_preview_counts.html": (import_.CountedPreviewPage, PREVIEW | {"in_file", "new", "counts"}),
+    "import_preview_counts.html": (
+        import_.CountedPreviewPage,
+        PREVIEW | {"new", "others", "n_set_aside", "left_out", "counts"},
+    ),
     "invitation.html": (
         first_run.InvitationPage,
         {"name", "role", "is_first", "joins", "qr", "uri", "secret", "typed_name", "error"},
@@ -70,17 +77,20 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
         {"people", "lacks_auditor", "roles", "link", "typed_name", "typed_role", "error"},
     ),
     "plan.html": (plan.PlanPage, {"form", "zones", "preview", "shown", "error"}),
-    "planned.html": (plan.PlannedPage, {"name", "begun", "promise", "first", "first_is_past", "facts", "charts"}),
+    "planned.html": (
+        plan.PlannedPage,
+        {"name", "begun", "promise", "first", "first_is_past", "facts", "charts", "notes"},
+    ),
     "report.html": (
         report.ReportPage,
-        {"round", "due", "ended", "targets", "most", "may_correct", "done", "error", "error_at"},
+        {"round", "due", "ended", "targets", "most", "may_correct", "form_id", "receipt", "done", "error", "error_at"},
     ),
     "round.html": (round.RoundPage, ROUND),
     "round_counts.html": (round.CountedRoundPage, ROUND | {"counts"}),
     "tokens.html": (tokens.TokensPage, {"tokens", "new", "typed_name", "error"}),
     "transcript.html": (
         transcript.TranscriptPage,
-        {"entries", "published", "folder", "proposed", "holds_from", "verified", "events", "left_out", "head",
+        {"entries", "published", "folder", "proposed", "holds_from", "verified", "hidden", "events", "left_out", "head",
          "may_publish", "done", "error"},
     ),
 }  # fmt: skip

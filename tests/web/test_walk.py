@@ -109,15 +109,16 @@ def everybodys_way(walk: Walk, folder: Path) -> None:
     before_a_programme(walk, otto)
     plan(walk, anna)
     publish(walk, otto, "rules")
-    enter(walk, ida)
+    receipt = enter(walk, ida)
     name_hotline(walk, ada, ida)
     import_globaleaks(walk, ida, folder)
-    counts(walk, anna, folder)
+    counts(walk, anna, folder, receipt)
     close(walk, otto)
     decide(walk, otto)
     publish(walk, otto, "round")
     verify_offline(walk, otto, folder)
     print_guarantee(walk, anna)
+    resume_imports(walk, anna, folder)
     administrate(walk, ada, folder)
     refusals(walk, ida)
     account(walk, anna)
@@ -188,13 +189,18 @@ def publish(walk: Walk, page: Page, what: str) -> None:
     assert "in order" in shown
 
 
-def enter(walk: Walk, page: Page) -> None:
+def enter(walk: Walk, page: Page) -> str:
+    """Returns the receipt. Reloading the answer counts nothing again, which the auditor sees."""
     walk.visit(page, "/", "reports")
     page.locator("#report-target").select_option("Cedar Bank")
     page.locator("#report-number").fill("3")
     page.get_by_role("button", name="Count").click()
     assert "Counted." in walk.look(page, "reports-counted")
     assert "Take back" not in page.inner_text("main")
+    receipt = page.locator("pre.secret").inner_text()
+    page.reload()
+    assert page.locator("pre.secret").inner_text() == receipt
+    return receipt
 
 
 def name_hotline(walk: Walk, ada: Page, ida: Page) -> None:
@@ -217,19 +223,19 @@ def choose_file(page: Page, folder: Path) -> None:
     page.get_by_label("File", exact=True).set_input_files(folder / "tips.json")
     page.get_by_role("radio", name="This file says so").check()
     page.get_by_label("Mapping file").set_input_files(folder / "mapping.csv")
-    page.get_by_role("button", name="Look at it first").click()
+    page.get_by_role("button", name="Preview").click()
 
 
 def import_globaleaks(walk: Walk, page: Page, folder: Path) -> None:
     walk.visit(page, "/import", "import")
     choose_file(page, folder)
     shown = walk.look(page, "import-preview")
-    assert "would be new" not in shown
+    assert "Counted now" not in shown
     page.get_by_role("button", name="Count these reports").click()
     assert "imported" in walk.look(page, "import-done")
 
 
-def counts(walk: Walk, page: Page, folder: Path) -> None:
+def counts(walk: Walk, page: Page, folder: Path, receipt: str) -> None:
     """The auditor sees what the importer brought in, and corrects a mistake."""
     shown = walk.visit(page, "/round", "round-auditor")
     assert "CONFIDENTIAL" in shown.upper()
@@ -241,14 +247,14 @@ def counts(walk: Walk, page: Page, folder: Path) -> None:
         "Dogwood Clinic": "0",
     }
     page.get_by_role("link", name="Reports", exact=True).click()
-    page.locator("#withdraw-target").select_option("Cedar Bank")
-    page.get_by_role("button", name="Take back").click()
-    assert "Taken back." in walk.look(page, "reports-corrected")
-    page.locator("#withdraw-target").select_option("Dogwood Clinic")
-    page.get_by_role("button", name="Take back").click()
-    assert "This did not work" in walk.look(page, "reports-refused")
+    for said, picture in (("Taken back.", "reports-corrected"), ("This did not work", "reports-refused")):
+        page.get_by_label("Receipt").fill(receipt.lower())
+        page.locator("#withdraw-target").select_option("Cedar Bank")
+        page.locator("#withdraw-number").fill("3")
+        page.get_by_role("button", name="Take back").click()
+        assert said in walk.look(page, picture)
     choose_file(page, folder)
-    assert "0 would be new" in walk.look(page, "import-preview-auditor")
+    assert "Known already" in walk.look(page, "import-preview-auditor")
     page.get_by_role("button", name="Discard the file").click()
     assert "discarded" in walk.look(page, "import-dropped")
 
@@ -313,6 +319,27 @@ def verify_offline(walk: Walk, page: Page, folder: Path) -> None:
     public = walk.window()
     public.goto((folder / "programme-public" / "index.html").as_uri())
     walk.look(public, "public-page")
+
+
+def resume_imports(walk: Walk, page: Page, folder: Path) -> None:
+    """The office goes on from an old database, and an auditor lets imports count again."""
+    programme, database = walk.console.programme(), folder / "programme.db"
+    assert programme is not None
+    walk.console.store.dispose()
+    old = database.read_bytes()
+    programme.override(["Birch Works"], "The newspapers wrote about a fire.", independent=True)
+    programme.publish()
+    walk.console.store.dispose()
+    database.write_bytes(old)
+    programme.recover(folder / "programme-public", "The disk broke.")
+    assert "Imports are paused" in walk.visit(page, "/import", "import-paused")
+    choose_file(page, folder)
+    assert "Nothing in this file will count." in walk.look(page, "import-preview-paused")
+    page.get_by_role("button", name="Note these reports").click()
+    assert "nothing in it counts" in walk.look(page, "import-paused-done")
+    page.get_by_label("Reason").fill("The newest export of every hotline was imported.")
+    page.get_by_role("button", name="Let imports count again").click()
+    assert "Imports count again from now on" in walk.look(page, "import-resumed")
 
 
 def print_guarantee(walk: Walk, page: Page) -> None:

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from deniable.arrays import IntArray
 from deniable.cli.audit_files import check_folder, write_new
-from deniable.cli.options import AsJson, Audits, Cooldown, MaxGap, as_options, in_words
+from deniable.cli.options import AsJson, Audits, Cooldown, MaxGap, checked_rules, in_words
 from deniable.counters import GaussianCounter
 from deniable.counters.grid import GRID_BITS
 from deniable.errors import DeniableError, check_whole
@@ -151,7 +151,7 @@ def audit(
         check_folder(out, names)
 
     stream = read_csv(reports, None if target_list is None else read_targets(target_list), period, rounds, start)
-    rules = _rules(max_gap, cooldown, stream.n_targets, audits)
+    rules = checked_rules(max_gap, cooldown, stream.n_targets, audits)
     certified = " and the horizon" if _horizon_is_read_off(mechanism, horizon, rules) else ""
     read_off = {
         "the list of targets": target_list is None and "--target-list FILE",
@@ -202,16 +202,6 @@ class Drawn:
         """Round and audited target, by name; a line for each audit."""
         rounds = zip(self.stream.rounds, self.audits, strict=True)
         return [(label, self.stream.targets[c]) for label, audited in rounds for c in audited]
-
-
-def _rules(max_gap: int | None, cooldown: int, n_targets: int, audits: int) -> Rules:
-    try:
-        check_whole("audits", audits, least=1)
-        rules = Rules(max_gap, cooldown)
-        rules.check_reach(n_targets, audits)
-    except DeniableError as error:
-        raise DeniableError(as_options(str(error))) from None
-    return rules
 
 
 def _horizon_is_read_off(mechanism_id: str, horizon: int | None, rules: Rules) -> bool:

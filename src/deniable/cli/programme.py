@@ -5,6 +5,7 @@ module is imported when the command is called, or listed by `deniable programme 
 """
 
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import typer
@@ -30,12 +31,26 @@ MODULES = {
     "backup": "programme_upkeep",
     "restore": "programme_upkeep",
     "recover": "programme_upkeep",
+    "resume-imports": "programme_upkeep",
     "rekey": "programme_upkeep",
     "upgrade": "programme_upkeep",
     "end": "programme_upkeep",
     "oversight": "programme_oversight",
 }
 """Where each command is, in the order in which they are listed."""
+
+
+def imported(name: str) -> ModuleType:
+    """A module that needs the extra `programme`; refused in a sentence where that is not installed."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("deniable"):
+            raise
+        raise DeniableError(
+            f"an audit programme needs {error.name}, which is not installed: pip install 'deniable[programme]', "
+            "or '.[programme]' in a copy of the project"
+        ) from None
 
 
 class Commands(TyperGroup):
@@ -49,15 +64,7 @@ class Commands(TyperGroup):
             names: Any = dict.fromkeys(MODULES)  # for the suggestion of what was meant
             self.commands = names
             return None
-        try:
-            module = import_module(f"deniable.cli.{MODULES[cmd_name]}")
-        except ModuleNotFoundError as error:
-            if (error.name or "").startswith("deniable"):
-                raise
-            raise DeniableError(
-                f"an audit programme needs {error.name}, which is not installed: pip install 'deniable[programme]', "
-                "or '.[programme]' in a copy of the project"
-            ) from None
+        module = imported(f"deniable.cli.{MODULES[cmd_name]}")
         return get_group(module.commands).commands[cmd_name]
 
 

@@ -1,6 +1,5 @@
 """`deniable programme init`: a new programme, and in words what it promises."""
 
-import csv
 import re
 from dataclasses import replace
 from datetime import date, time
@@ -11,7 +10,17 @@ from zoneinfo import ZoneInfo
 import typer
 
 from deniable.cli import programme_options as options
-from deniable.cli.options import AsJson, Audits, Command, Cooldown, MaxGap, as_options
+from deniable.cli.options import (
+    AsJson,
+    Audits,
+    Command,
+    Cooldown,
+    Forecast,
+    MaxGap,
+    WeightsFile,
+    as_options,
+    check_one_weighting,
+)
 from deniable.cli.programme_words import answer, count, due, local
 from deniable.errors import DeniableError
 from deniable.programme.calendar import Calendar
@@ -20,7 +29,7 @@ from deniable.programme.ledger import Programme
 from deniable.programme.parameters import delta_for
 from deniable.programme.promise import LITTLE, coin
 from deniable.programme.store import ExistsError
-from deniable.report_files import read_targets
+from deniable.report_files import read_targets, read_weights
 
 commands = typer.Typer(rich_markup_mode=None)
 
@@ -76,17 +85,8 @@ def init(
     audits: Audits = 1,
     max_gap: MaxGap = None,
     cooldown: Cooldown = 0,
-    weights: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="CSV file with the columns target,weight: a target with weight 2 is chosen as if it were two. Public, "
-            "and for race only.",
-        ),
-    ] = None,
-    forecast: Annotated[
-        bool, typer.Option("--forecast", help="Weights that are learnt from past audits, which are public; for race.")
-    ] = False,
+    weights: WeightsFile = None,
+    forecast: Forecast = False,
     oversight: Annotated[
         str | None,
         typer.Option(
@@ -121,10 +121,9 @@ def init(
             "give either --delta, the promise about one report, or --advantage, the promise about a person, "
             f"got {'neither' if delta is None else 'both'}; for example --delta 0.1"
         )
-    if weights is not None and forecast:
-        raise DeniableError("give either --weights or --forecast, got both")
+    check_one_weighting(weights, forecast=forecast)
     targets = read_targets(targets_file)
-    chosen_weights = "forecast" if forecast else None if weights is None else _read_weights(weights, targets)
+    chosen_weights = "forecast" if forecast else None if weights is None else read_weights(weights, targets)
     chosen_key = options.key_of(database, key, passphrase, new=True)
     try:
         if delta is None:
@@ -149,7 +148,8 @@ def init(
         )
     except ExistsError as error:
         raise DeniableError(
-            f"{error}, or, to begin again after a mistake, delete this one and its key, unless it was published"
+            f"{error}, or, to begin again after a mistake, delete this one, its key and the transcript beside the key, "
+            "unless it was published"
         ) from None
     except DeniableError as error:
         raise DeniableError(as_options(str(error))) from None
@@ -220,28 +220,3 @@ def _calendar(start: str | None, period: str, zone: str, at: str) -> Calendar:
     except ValueError:
         raise DeniableError(f"--start must be a calendar day written YYYY-MM-DD, got {start}") from None
     return replace(calendar, start=first)
-
-
-def _read_weights(path: Path, targets: tuple[str, ...]) -> tuple[float, ...]:
-    """In the order of the targets, each of which must have one."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [[cell.strip() for cell in row] for row in csv.reader(file, strict=True) if row]
-    except (UnicodeDecodeError, csv.Error):
-        raise DeniableError(f"{path} must be a CSV file in UTF-8") from None
-    except OSError as error:
-        raise DeniableError(f"cannot read {path}: {error.strerror}") from None
-    if not rows or rows[0] != ["target", "weight"]:
-        raise DeniableError(f"{path} must have the columns target,weight, named in the first line")
-    weights: dict[str, float] = {}
-    for row in rows[1:]:
-        if len(row) != 2 or row[0] not in targets or row[0] in weights:
-            raise DeniableError(f"{path} must have one line for each target, with its name and its weight")
-        try:
-            weights[row[0]] = float(row[1])
-        except ValueError:
-            raise DeniableError(f"{path}: the weight of {row[0]} must be a number such as 1.5") from None
-    for target in targets:
-        if target not in weights:
-            raise DeniableError(f"{path} must have a weight for every target, but has none for {target}")
-    return tuple(weights[target] for target in targets)

@@ -11,8 +11,9 @@ from typing import Annotated
 import typer
 
 from deniable.errors import DeniableError
+from deniable.programme.calendar import system_clock
 from deniable.programme.keys import Key, KeyFile, Passphrase
-from deniable.programme.ledger import Programme, system_clock
+from deniable.programme.ledger import Programme
 
 DEFAULT = "programme.db"
 KEY, PASSPHRASE, NEW_PASSPHRASE = "DENIABLE_KEY", "DENIABLE_PASSPHRASE", "DENIABLE_NEW_PASSPHRASE"

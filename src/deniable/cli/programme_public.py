@@ -1,6 +1,5 @@
 """`deniable programme publish` and `status`: what the world knows, and what it will."""
 
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,9 +8,10 @@ import typer
 from deniable.cli import programme_options as options
 from deniable.cli.options import AsJson, Command
 from deniable.cli.programme_words import answer, count, local, why_late
-from deniable.errors import DeniableError
-from deniable.programme.publishing import read_head
-from deniable.programme.status import Status
+from deniable.programme.apart import check_apart
+from deniable.programme.public_files import TRANSCRIPT
+from deniable.programme.status import PAUSED, Status
+from deniable.programme.store import Store
 
 commands = typer.Typer(rich_markup_mode=None)
 
@@ -34,16 +34,24 @@ def publish(
         ),
     ] = False,
     database: options.Database = options.DEFAULT,
+    key: options.KeyPath = None,
+    passphrase: options.AskPassphrase = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the public folder, or bring it up to date.
 
     It holds the transcript, the rules, a page to read and how to check them all. Everything in it follows from what is
-    public, byte for byte; no count and no time of day is in it. Any web server can serve it as it is. Needs no key:
-    what it writes was signed when it was recorded. From the first time on, a database that is older than this folder
-    refuses to go on. A folder that holds the database or the key is refused.
+    public, byte for byte; no count and no time of day is in it. Any web server can serve it as it is. Needs the key
+    only where --out names another folder than before: what it writes was signed when it was recorded.
+    From the first time on, a database that is older than this folder refuses to go on. A folder that holds the
+    database or the key is refused.
     """
+    if out is not None:
+        check_apart(out.absolute(), Store(database).file, options.key_files(database))
     with options.opened(database) as programme:
+        status = programme.status()
+    moves = out is not None and out.absolute() != status.folder and not status.ended
+    with options.opened(database, options.key_of(database, key, passphrase) if moves else None) as programme:
         folder = programme.publish(out, lost=lost, keys=options.key_files(database))
         status = programme.status()
     document = {"folder": str(folder), "entries": status.published}
@@ -90,6 +98,7 @@ def _document(status: Status) -> dict[str, Any]:
         "holds_from": status.standing.holds_from,
         "standing": status.standing.in_words(),
         "guarantee": status.parameters.guarantee().to_dict(),
+        "imports_paused": status.is_paused,
         "ended": status.ended,
     }
 
@@ -101,6 +110,7 @@ def _lines(status: Status) -> list[str]:
         _round(status),
         f"The transcript has {count(status.entries, 'entry', 'entries')}; {_published(status)}.",
         status.standing.in_words(),
+        *([PAUSED] if status.is_paused and not status.ended else []),
     ]
 
 
@@ -118,9 +128,10 @@ def _round(status: Status) -> str:
 def _published(status: Status) -> str:
     if status.folder is None:
         return "nothing was ever published: run deniable programme publish --out FOLDER"
-    with suppress(DeniableError):  # the folder may be on a disk that is away
-        if read_head(status.folder).entries > status.entries:
-            return f"the public folder {status.folder} has more, so see deniable programme recover --help"
+    if not (status.folder / TRANSCRIPT).exists():
+        return f"the public folder {status.folder} is away: put it back, from a copy if need be"
+    if status.published > status.entries:
+        return f"the public folder {status.folder} has more, so see deniable programme recover --help"
     waiting = status.entries - status.published
     return f"{waiting:,} not yet published in {status.folder}" if waiting else f"all is published in {status.folder}"
 

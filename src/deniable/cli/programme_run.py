@@ -17,8 +17,8 @@ from deniable.cli import programme_options as options
 from deniable.cli.options import Command
 from deniable.errors import DeniableError
 from deniable.programme.apart import check_apart
+from deniable.programme.calendar import Clock
 from deniable.programme.keys import Key, KeyFile
-from deniable.programme.ledger import Clock, Programme
 from deniable.programme.status import Status
 from deniable.programme.store import Store, StoreError
 
@@ -138,7 +138,7 @@ class Service:
                 if self.wait(_next_minute(self.now()) - self.now() if news else timedelta()):
                     return None
                 if news:
-                    self._publish(programme)
+                    self._publish()
                 else:
                     self._close_round(status)
             self.catch_up = False
@@ -150,9 +150,11 @@ class Service:
     def _has_news(self, status: Status) -> bool:
         return self.folder is not None and (status.folder != self.folder or status.published < status.entries)
 
-    def _publish(self, programme: Programme) -> None:
-        folder = programme.publish(self.folder, keys=_files(self.key))
-        self.say(f"Published in {folder}.", {"published": programme.status().published, "folder": str(folder)})
+    def _publish(self) -> None:
+        with options.opened(self.database, self.key) as programme:
+            folder = programme.publish(self.folder, keys=_files(self.key))
+            published = programme.status().published
+        self.say(f"Published in {folder}.", {"published": published, "folder": str(folder)})
 
     def _close_round(self, status: Status) -> None:
         if status.overdue > MOST_OVERDUE and not self.catch_up:

@@ -1,4 +1,6 @@
-"""`deniable programme backup`, `restore`, `recover`, `rekey`, `upgrade` and `end`: keeping a programme, and its end."""
+"""`deniable programme backup`, `restore`, `recover`, `resume-imports`, `rekey`, `upgrade` and `end`: how a programme is
+kept, and how it ends.
+"""
 
 import sys
 from pathlib import Path
@@ -48,7 +50,7 @@ def restore(
             metavar="FOLDER",
             show_default=False,
             help="Where the programme was last published, if the backup does not know: it was made before the first "
-            "publication, or the folder was moved since.",
+            "publication, or the folder was moved since. Needs the key.",
         ),
     ] = None,
     never_published: Annotated[
@@ -60,27 +62,29 @@ def restore(
         ),
     ] = False,
     database: options.Database = options.DEFAULT,
+    key: options.KeyPath = None,
+    passphrase: options.AskPassphrase = False,
     as_json: AsJson = False,
 ) -> None:
     """Fill a new database with a backup.
 
-    A backup of SQLite or PostgreSQL fits either. Needs no key. What was counted since the backup is not in it. Where
-    rounds were published since, the restored programme refuses to draw, so that no round is drawn twice: deniable
-    programme recover lets it go on.
+    A backup of SQLite or PostgreSQL fits either. Needs no key, but for --public. What was counted since the backup is
+    not in it, nor is the seed of the open round: a draw that was made with it since must not be made again. So the
+    restored programme neither counts nor draws, until deniable programme recover lets it go on in public.
     """
     if public is not None and never_published:
         raise DeniableError("give either --public or --never-published, got both")
-    backups.restore(file, database, public, never_published=never_published)
+    published = None if public is None else (public, options.key_of(database, key, passphrase))
+    backups.restore(file, database, published, never_published=never_published)
     with options.opened(database) as programme:
         status = programme.status()
     answer(
         as_json,
         {"name": status.parameters.name, "entries": status.entries, "open_round": status.open_round},
         f"The programme {status.parameters.name} is restored as it was when round {status.open_round} was open.",
-        "If the public folder has more than the backup, go on with:",
+        "Make sure that the old database is not used any more. Then go on, in public:",
         "  deniable programme recover --public FOLDER --reason TEXT",
-        "If not, it can go on as it is; make sure that the old database is not used any more. It opens with the same "
-        "key as before; where that is not beside the new database, name it with --key.",
+        "It opens with the same key as before; where that is not beside the new database, name it with --key.",
     )
 
 
@@ -88,19 +92,26 @@ def restore(
 def recover(
     *,
     public: Annotated[
-        Path, typer.Option(metavar="FOLDER", show_default=False, help="The public folder, the newest there is.")
-    ],
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            show_default=False,
+            help="The public folder, the newest there is; by default the one where the programme was last published.",
+        ),
+    ] = None,
     reason: options.Reason,
     database: options.Database = options.DEFAULT,
     key: options.KeyPath = None,
     passphrase: options.AskPassphrase = False,
     as_json: AsJson = False,
 ) -> None:
-    """Go on from a backup older than what was published.
+    """Go on from a backup, in public.
 
-    The published entries are adopted, and the seed of the open round, which is lost, is replaced. Reports counted since
-    the backup are lost, as are those of targets audited since then (with tca those of all targets); the next import
-    from any hotline counts nothing, since it may have been counted before.
+    The published entries are adopted, those that only the copy beside the key has included, and the seed of the open
+    round, which is lost, is replaced. Reports counted since the backup are lost, as are those of targets audited since
+    then (with tca those of all targets). Unless a copy shows that nothing was drawn or ordered since, imports are
+    paused: what hotlines bring does not count, since it may have been counted before. Import the newest export of every
+    hotline, and then end this with deniable programme resume-imports.
 
     With race, only reports about targets that were not audited since they were filed may be entered again by hand; with
     tca none that was filed before the recovery. Their noise was published once already, and counting them again costs
@@ -114,7 +125,39 @@ def recover(
         status = programme.status()
     calendar = status.parameters.calendar
     following = f"{due(calendar, status.open_round)} Now run deniable programme publish."
-    answer(as_json, described(entry, calendar), told(entry, calendar), following)
+    paused = (
+        "Imports are paused: nothing that is imported counts. Import the newest export of every hotline, then run "
+        "deniable programme resume-imports --reason TEXT."
+    )
+    answer(as_json, described(entry, calendar), told(entry, calendar), following, *([paused] * status.is_paused))
+
+
+@commands.command("resume-imports", cls=Command)
+def resume_imports(
+    *,
+    reason: options.Reason,
+    database: options.Database = options.DEFAULT,
+    key: options.KeyPath = None,
+    passphrase: options.AskPassphrase = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let imported reports count again after a recovery.
+
+    Since deniable programme recover, imports are paused: reports that hotlines bring become known, and count neither
+    now nor later. Import the newest export of every hotline first. What a hotline brings for the first time after this
+    command counts, even if it was counted before the records were lost, and a report that counts twice is more than the
+    guarantee covers.
+
+    The public sees that imports were resumed, and the reason.
+
+    \b
+    Example
+      deniable programme resume-imports --reason "The newest export of every hotline was imported."
+    """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
+    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+        entry = programme.resume_imports(reason)
+    calendar = programme.parameters.calendar
+    answer(as_json, described(entry, calendar), told(entry, calendar), "Now run deniable programme publish.")
 
 
 @commands.command(cls=Command)
@@ -140,8 +183,8 @@ def rekey(
 
     Every secret is encrypted anew. Old backups still open with the old key, and with it destroyed they open no more:
     that is how counts that were deleted since disappear from them. The key that signs the transcript and the seed of
-    the open round stay the same: whoever had the old key and a copy of the database still has both, and can sign in
-    your name. The public sees nothing of it.
+    the open round stay the same: an attacker who had the old key and a copy of the database still has both, and can
+    sign in your name. The public sees nothing of it.
     """
     if (new_key is None) != new_passphrase:
         raise DeniableError(f"give either --new-key or --new-passphrase, got {'both' if new_passphrase else 'neither'}")

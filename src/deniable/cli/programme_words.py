@@ -93,4 +93,9 @@ def _deed(entry: Entry) -> str:
     return _DEEDS[entry.kind]
 
 
-_DEEDS = {"skip": "skipped", "recovery": "the office went on from a backup", "end": "the programme ended"}
+_DEEDS = {
+    "skip": "skipped",
+    "recovery": "the office went on from a backup",
+    "resumption": "reports from hotlines count again",
+    "end": "the programme ended",
+}

@@ -1,7 +1,8 @@
 """A backup is one file for both databases: every row as it is, secrets as ciphertext, and a checksum.
 
-The key is not in it. Counts that were deleted since are, encrypted: destroy old backups, or change the key and destroy
-the old one.
+The seed of the open round is not in it: it may be used after the backup was made, and a second draw with it would tell
+whether a report came in between. The key is not in it either. Counts that were deleted since are, encrypted: destroy
+old backups, or change the key and destroy the old one.
 """
 
 import base64
@@ -17,13 +18,16 @@ import sqlalchemy as sa
 
 from deniable.errors import DeniableError, PlaceError
 from deniable.programme import tables
+from deniable.programme.book import SEED, Book
+from deniable.programme.keys import Key
+from deniable.programme.locking import vault_of
 from deniable.programme.parameters import Parameters
 from deniable.programme.public_state import replay
 from deniable.programme.store import LAYOUT, Store
 from deniable.programme.transcript import check_head, digest, parse, parse_head
 from deniable.programme.vault import Kdf, sync_folder
 
-FORMAT = "deniable-backup/1"
+FORMAT = "deniable-backup/2"
 _DAMAGED = "{path} is not a whole backup of deniable: {why}; use another one"
 
 
@@ -51,16 +55,18 @@ def write(store: Store, path: Path) -> None:
         ) from None
 
 
-def restore(path: Path, database: str, public: Path | None = None, *, never_published: bool = False) -> None:
-    """Fill a new database with a backup.
+def restore(
+    path: Path, database: str, public: tuple[Path, Key] | None = None, *, never_published: bool = False
+) -> None:
+    """Fill a new database with a backup. The office goes on in public, with a new seed (`Programme.recover`).
 
-    `public` is where the programme was last published, if that was since. A backup that knows of no folder needs it,
-    or the word that nothing was ever published: a database that has nothing to compare itself with would draw
-    published rounds again.
+    `public` is the folder where the programme was last published, if the backup does not know it, and the key, which
+    seals that folder in the database. A backup that knows of no folder needs it, or the word that nothing was ever
+    published: a database that has nothing to compare itself with would draw published rounds again.
     """
     rows = _read(path)
     _check(path, rows)
-    if public is not None and not _is_text(str(public.absolute())):
+    if public is not None and not _is_text(str(public[0].absolute())):
         raise DeniableError("the public folder must have a path in UTF-8")
     if public is None and not never_published and rows[tables.programme.name][0]["folder"] is None:
         raise DeniableError(
@@ -70,10 +76,14 @@ def restore(path: Path, database: str, public: Path | None = None, *, never_publ
 
     def fill(connection: sa.Connection) -> None:
         for table in tables.BACKED_UP:
-            if rows[table.name]:
-                connection.execute(sa.insert(table), rows[table.name])
+            kept = [row for row in rows[table.name] if not _is_seed(table, row)]
+            if kept:
+                connection.execute(sa.insert(table), kept)
         if public is not None:
-            connection.execute(sa.update(tables.programme), {"folder": str(public.absolute())})
+            folder, key = public
+            book = Book.read(connection, vault_of(connection, key, f"the backup {path}"))
+            book.write_folder(str(folder.absolute()))
+            book.finish()
 
     Store.create(database, fill).dispose()
 
@@ -108,10 +118,16 @@ def _lines(store: Store) -> Iterator[bytes]:
     with store.reading() as connection:
         for table in tables.BACKED_UP:
             for row in connection.execute(sa.select(table).order_by(*table.primary_key.columns)).mappings():
+                if _is_seed(table, row):
+                    continue
                 values = {name: _encoded(value) for name, value in row.items()}
                 if table is tables.people:
                     values["last_code"] = 0  # the half minute in which somebody last signed in is nobody's business
                 yield _line({"table": table.name, "row": values})
+
+
+def _is_seed(table: sa.Table, row: Any) -> bool:
+    return table is tables.secrets and row["name"] == SEED
 
 
 def _line(values: dict[str, Any]) -> bytes:
@@ -178,7 +194,6 @@ def _check_public(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
         or any(row["digest"] != digest(row["line"]) for row in rows[tables.entries.name])
         or [row["round"] for row in rows[tables.entries.name]] != [entry.round for entry in entries]
         or lock["programme"] != parameters.programme
-        or not 0 <= programme["published"] <= state.entries
     ):
         raise DeniableError("its parts do not belong together")
 

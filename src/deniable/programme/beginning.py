@@ -7,9 +7,9 @@ import sqlalchemy as sa
 
 from deniable.programme import tables
 from deniable.programme.book import Book
+from deniable.programme.known_reports import ENTERED
 from deniable.programme.parameters import Parameters
 from deniable.programme.public_state import PublicState
-from deniable.programme.receipts import Receipts
 from deniable.programme.seals import check_recipient
 from deniable.programme.signatures import new_key, public_key
 from deniable.programme.transcript import commitment, signed_head
@@ -41,10 +41,11 @@ class Beginning:
             "parameters": parameters.to_bytes().decode("ascii"),
             "state": state.to_json(),
             "head": signed_head(self._signing_key, parameters.digest, 0, parameters.digest),
-            "published": 0,
         }
         connection.execute(sa.insert(tables.programme), row)
         book = Book(connection, parameters, mechanism, state, vault, is_new=True)
         book.write_keys(self._signing_key, self._hashing_key)
-        book.write_round(AuditRun(mechanism), [0] * len(parameters.targets), self._seed, Receipts())
+        book.write_round(AuditRun(mechanism), [0] * len(parameters.targets), self._seed)
+        book.write_sources([])
+        book.add_source(ENTERED)
         book.finish()

@@ -2,16 +2,16 @@
 
 Every secret is sealed under a name that says what it is and, where it changes from round to round, of which round. A
 row put back from an earlier round, or in another row's place, does not open. A sealed manifest holds the hash of each
-of these rows, of the parameters and of the public state: whoever can write to the database but has no key can put back
-all of it together, and nothing less.
+of these rows, of the parameters, of the public state and of where it is published: an attacker who can write to the
+database but has no key can put back all of it together, and nothing less; the copies of the transcript outside the
+database show that.
 """
 
 import hashlib
 import json
 import struct
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
 
 import sqlalchemy as sa
 
@@ -19,20 +19,22 @@ from deniable.errors import MAX_REPORTS, DeniableError
 from deniable.mechanisms import Mechanism
 from deniable.noise import ReplayNoise
 from deniable.programme import tables
+from deniable.programme.copies import check_not_behind
+from deniable.programme.draws import noise_of_round
+from deniable.programme.key_copy import KeyCopy
+from deniable.programme.known_reports import LONGEST_NAME, MOST_SOURCES, Hashes, KnownReports, keyed_hashes
 from deniable.programme.locking import CHECK, check_key
 from deniable.programme.parameters import Parameters
-from deniable.programme.public_files import folder_error
 from deniable.programme.public_state import PublicState
-from deniable.programme.publishing import read_head
-from deniable.programme.receipts import Receipts
 from deniable.programme.seals import Inputs
-from deniable.programme.transcript import Entry, check_head, commitment, digest, line, parse, parse_head, signed_head
+from deniable.programme.transcript import Entry, commitment, digest, line, parse, parse_head, signed_head
 from deniable.programme.vault import Vault
 from deniable.run import AuditRun
 from deniable.state import pack
 
-SIGNING_KEY, HASHING_KEY, MANIFEST = "signing key", "hashing key", "manifest"
-_OF_THE_ROUND = ("tally", "run", "seed", "receipts")
+SIGNING_KEY, HASHING_KEY, MANIFEST, SEED = "signing key", "hashing key", "manifest", "seed"
+_OF_THE_ROUND = ("tally", "run", SEED)
+_SOURCES = "sources"
 _PUBLIC = "public"
 _MISFIT = "the stored {} does not fit the transcript; restore the last backup"
 
@@ -55,8 +57,16 @@ class Book:
         self._mechanism = mechanism
         self._vault = vault
         self.state = state
+        self._folder = connection.execute(sa.select(tables.programme.c.folder)).scalar()
         self._has_changed = False
         self._manifest: dict[str, str] = {} if is_new else self._read_manifest()
+
+    @classmethod
+    def read(cls, connection: sa.Connection, vault: Vault) -> Self:
+        """A transaction on the programme in this database."""
+        row = connection.execute(sa.select(tables.programme)).one()
+        parameters = Parameters.from_bytes(row.parameters.encode("ascii"))
+        return cls(connection, parameters, parameters.built(), PublicState.from_json(parameters, row.state), vault)
 
     def finish(self) -> None:
         """Seal what the manifest must say from now on; last in every transaction."""
@@ -77,48 +87,103 @@ class Book:
         """Count these reports, by target number, in the open round; negative ones take back."""
         counts = self.tally()
         for target, number in reports.items():
-            if number > MAX_REPORTS:
-                raise DeniableError(f"at most {MAX_REPORTS} reports about a target can be added at once")
-            # Held there without a word: whoever may add reports must not find out how many there are.
-            counts[target] = min(counts[target] + number, MAX_REPORTS)
-            if counts[target] < 0:
-                raise DeniableError("only reports of the open round can be withdrawn, and no more than were entered")
+            # Held there without a word: one report more must change no other count, nor what is refused.
+            counts[target] = max(0, min(counts[target] + number, MAX_REPORTS))
         self.write_tally(counts)
 
     def write_tally(self, counts: Sequence[int]) -> None:
         self._write("tally", struct.pack(f">{len(counts)}Q", *counts))
 
-    def receipts(self) -> Receipts:
-        return Receipts.unpack(self._read("receipts"))
+    def sources(self) -> list[str]:
+        """The names of all hotlines that were ever imported, after the source of what is entered."""
+        names: list[str] = json.loads(self._read(_SOURCES))
+        return names
 
-    def write_receipts(self, receipts: Receipts) -> None:
-        self._write("receipts", receipts.pack(self.state.n_targets))
+    def write_sources(self, names: Sequence[str]) -> None:
+        """In a length that depends on their number alone."""
+        if len(names) > MOST_SOURCES + 1:  # what is entered has a source of its own
+            raise DeniableError(f"a programme can have at most {MOST_SOURCES} hotlines; use one of those it has")
+        letter = 12  # of a name in JSON: at most two escapes of six
+        self._write(_SOURCES, json.dumps(names).encode().ljust(len(names) * (letter * LONGEST_NAME + 4)))
+
+    def add_source(self, name: str) -> None:
+        """Make room for a source that is not known yet."""
+        names = self.sources()
+        if name not in names:
+            self.write_sources([*names, name])
+            self._write_known(name, KnownReports.none(), 0)
+
+    def hashes(self, ids: Iterable[Sequence[object]]) -> Hashes:
+        """What reports with these ids are known by."""
+        return keyed_hashes(self._read(HASHING_KEY), ids)
+
+    def known(self, source: str) -> KnownReports:
+        """The reports of a source that were there before."""
+        return KnownReports.unpack([self._read(name) for name in self._blocks(source)])
+
+    def learn(self, source: str, known: KnownReports, new: Hashes) -> None:
+        """These reports of the source are known from now on, besides those that are."""
+        self._write_known(source, known.with_reports(new), known.blocks - 1)
+
+    def begin_blocks(self) -> None:
+        """Let the next reports of every source go into a block of their own: how much room the last one had may have
+        been seen, before a backup was restored.
+        """
+        for source in self.sources():
+            known = self.known(source)
+            self._write_known(source, known.with_new_block(), known.blocks)
+
+    def _write_known(self, source: str, known: KnownReports, first: int) -> None:
+        """From its first block that changed on."""
+        place = self.sources().index(source)
+        for block in range(first, known.blocks):
+            self._write(f"known/{place}/{block}", known.pack(block))
+
+    def _blocks(self, source: str) -> list[str]:
+        """The names under which a source's blocks are kept, in their order."""
+        begins = f"known/{self.sources().index(source)}/"
+        numbers = sorted(int(name.removeprefix(begins)) for name in self._manifest if name.startswith(begins))
+        return [f"{begins}{number}" for number in numbers]
 
     def read_round(self) -> tuple[AuditRun, list[int], bytes]:
         """The run, ready to draw the open round with the seed that was committed to; the tally; that seed."""
-        seed = self._read("seed")
+        seed = self._read(SEED)
         if commitment(self._parameters.programme, self.state.open_round, seed) != self.state.commitment:
             raise DeniableError("the stored seed is not the one that was committed to; restore the last backup")
-        blob = self._read("run")
-        run = AuditRun.restore(self._mechanism, blob, ReplayNoise(seed), rounds=self.state.history.rounds)
-        self._check_fits(run)
-        return run, self.tally(), seed
+        blob, tally = self._read("run"), self.tally()
+        noise = noise_of_round(self._parameters.programme, self.state.open_round, seed, blob, tally)
+        return self._run(blob, noise), tally, seed
 
-    def write_round(self, run: AuditRun, tally: Sequence[int], seed: bytes, receipts: Receipts) -> None:
+    def read_counts(self) -> tuple[AuditRun, list[int]]:
+        """The run and the tally, where nothing is drawn."""
+        return self._run(self._read("run"), None), self.tally()
+
+    def _run(self, blob: bytes, noise: ReplayNoise | None) -> AuditRun:
+        run = AuditRun.restore(self._mechanism, blob, noise, rounds=self.state.history.rounds)
+        self._check_fits(run)
+        return run
+
+    def write_round(self, run: AuditRun, tally: Sequence[int], seed: bytes) -> None:
         """All secrets of the open round, in place of those of the round before."""
+        self.write_counts(run, tally)
+        self._write(SEED, seed)
+
+    def write_counts(self, run: AuditRun, tally: Sequence[int]) -> None:
         self._check_fits(run)
         self._write("run", run.save())
         self.write_tally(tally)
-        self._write("seed", seed)
-        self.write_receipts(receipts)
-
-    def hashing_key(self) -> bytes:
-        """Hashes the outside ids of reports; it outlives a change of the master key, as the hashes do."""
-        return self._read(HASHING_KEY)
 
     def write_keys(self, signing_key: bytes, hashing_key: bytes) -> None:
+        """The second hashes the ids of reports; it outlives a change of the master key, as the hashes do."""
         self._write(SIGNING_KEY, signing_key)
         self._write(HASHING_KEY, hashing_key)
+
+    def renew(self) -> None:
+        """Seal anew everything that a report can change."""
+        self.write_counts(*self.read_counts())
+        for source in self.sources():
+            known = self.known(source)
+            self._write_known(source, known, known.blocks - 1)
 
     def change_vault(self, vault: Vault, kdf: str | None) -> None:
         """Seal every secret anew."""
@@ -127,12 +192,15 @@ class Book:
         self._vault = vault
         self._store(CHECK, vault.check())
         for name, secret in opened.items():
-            self._write(name, secret)
+            if name in self._manifest:
+                self._write(name, secret)
+            else:  # not the programme's, and there after its end
+                self._store(name, vault.seal(name, secret))
         self._connection.execute(sa.update(tables.lock), {"kdf": kdf})
 
     def destroy(self) -> None:
         """Delete every secret of the programme; the lock of the database stays."""
-        gone = (*_OF_THE_ROUND, SIGNING_KEY, HASHING_KEY, MANIFEST)
+        gone = (*self._manifest, MANIFEST)
         self._has_changed = False  # nothing is left that a manifest could speak of
         self._connection.execute(sa.delete(tables.secrets).where(tables.secrets.c.name.in_(gone)))
 
@@ -157,12 +225,34 @@ class Book:
         return sealed, hashlib.sha256(sealed).hexdigest()
 
     def entries(self, round_: int) -> list[Entry]:
-        """Those of one round."""
-        found = sa.select(tables.entries.c.line).where(tables.entries.c.round == round_)
-        return [parse(text) for text in self._connection.execute(found.order_by(tables.entries.c.number)).scalars()]
+        """Those of this round and of all later ones, if they lead to the state's head."""
+        rounds = sa.select(tables.entries.c.line).where(tables.entries.c.round >= round_)
+        lines = self._connection.execute(rounds.order_by(tables.entries.c.number)).scalars().all()
+        entries = [parse(text) for text in lines]
+        heads = [*(entry.previous for entry in entries[1:]), self.state.head]
+        if [digest(text) for text in lines] != heads[: len(lines)]:
+            raise DeniableError("the stored entries were changed; restore the last backup")
+        return entries
 
-    def check_not_behind(self, must_read: bool = True) -> None:
-        check_not_behind(self._connection, self._parameters, must_read)
+    def check_can_go_on(self, copy: KeyCopy | None, must_read: bool = True) -> None:
+        """Refuse where a copy of the transcript is newer, and after a restore, until the office has recovered."""
+        check_not_behind(self._connection, self.state, copy, must_read)
+        if not self.has_seed:
+            raise DeniableError(
+                "this database was restored from a backup, which has no random numbers to go on with; go on in public: "
+                "deniable programme recover"
+            )
+
+    @property
+    def has_seed(self) -> bool:
+        """Whether the open round can be drawn."""
+        found = sa.select(tables.secrets.c.name).where(tables.secrets.c.name == SEED)
+        return self._connection.execute(found).scalar() is not None
+
+    def write_folder(self, folder: str) -> None:
+        """Where the programme is published from now on."""
+        self._folder, self._has_changed = folder, True
+        self._connection.execute(sa.update(tables.programme), {"folder": folder})
 
     def _check_fits(self, run: AuditRun) -> None:
         """Both follow the transcript, each in its own way."""
@@ -184,12 +274,16 @@ class Book:
     def _read_manifest(self) -> dict[str, str]:
         check_key(self._connection, self._vault)
         manifest: dict[str, str] = json.loads(self._vault.open(MANIFEST, self._blob(MANIFEST)))
-        if manifest[_PUBLIC] != self._public():
-            raise DeniableError("the stored parameters or public state were changed; restore the last backup")
+        head = parse_head(self._connection.execute(sa.select(tables.programme.c.head)).scalar_one())
+        if manifest[_PUBLIC] != self._public() or (head.entries, head.head) != (self.state.entries, self.state.head):
+            raise DeniableError(
+                "the stored parameters, public state or place of publication were changed; restore the last backup"
+            )
         return manifest
 
     def _public(self) -> str:
-        return hashlib.sha256(f"{self._parameters.digest}\n{self.state.to_json()}".encode()).hexdigest()
+        read = [self._parameters.digest, self.state.to_json(), self._folder]
+        return hashlib.sha256(json.dumps(read).encode()).hexdigest()
 
     def _blob(self, name: str) -> bytes:
         found = sa.select(tables.secrets.c.blob).where(tables.secrets.c.name == name)
@@ -211,35 +305,3 @@ class Book:
 def all_lines(connection: sa.Connection) -> Sequence[str]:
     """Every entry as it is published, in order."""
     return connection.execute(sa.select(tables.entries.c.line).order_by(tables.entries.c.number)).scalars().all()
-
-
-def check_not_behind(connection: sa.Connection, parameters: Parameters, must_read: bool = True) -> None:
-    """Refuse to go on from a database that is older than what was published, or that differs from it."""
-    row = connection.execute(sa.select(tables.programme)).one()
-    if row.folder is None:
-        return
-    try:
-        there = read_head(Path(row.folder))
-    except DeniableError:
-        if must_read:
-            raise
-        return
-    try:
-        check_head(bytes.fromhex(parameters.public_key), parameters.digest, there)
-    except DeniableError as error:
-        raise folder_error(
-            f"what stands in {row.folder} was altered: {error}; put back a copy of it", row.folder
-        ) from None
-    here = parse_head(row.head).entries
-    if there.entries > here:
-        raise folder_error(
-            f"the database is behind what was published in {row.folder}: {there.entries} entries there, {here} here; "
-            "restore a newer backup, or see: deniable programme recover --help",
-            row.folder,
-        )
-    found = sa.select(tables.entries.c.digest).where(tables.entries.c.number == there.entries)
-    digest_here = connection.execute(found).scalar() if there.entries else parameters.digest
-    if there.head != digest_here:
-        raise folder_error(
-            f"the database and what was published in {row.folder} tell different stories; do not go on", row.folder
-        )

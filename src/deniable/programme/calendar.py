@@ -7,6 +7,7 @@ import datetime
 import re
 from bisect import bisect_left
 from calendar import monthrange
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Self
@@ -14,8 +15,14 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from deniable.errors import DeniableError, check_whole
 
+Clock = Callable[[], datetime.datetime]
+
 _LAST_YEAR = 9998  # one year before Python's last, so that no zone's offset leads out of its range
 _FIELDS = {"start", "period", "zone", "time"}
+
+
+def system_clock() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deniable.errors import DeniableError
+from deniable.programme.key_copy import KeyCopy
 from deniable.programme.vault import Kdf, derive, new_key_file, read_key_file
 from deniable.state import Secret
 
@@ -15,8 +16,18 @@ class KeyFile:
 
     path: Path
 
+    @property
+    def copy(self) -> KeyCopy:
+        """Where the transcript is kept apart from the database."""
+        return KeyCopy.beside(self.path)
+
     def new(self) -> tuple[bytes, str | None]:
         """A master key for a new programme, and what the database must keep to find it again: nothing."""
+        if self.copy.exists() and not self.path.exists():
+            raise DeniableError(
+                f"{self.copy.path} exists already and belongs to the key file that was here before; move it away, or "
+                "name another key file"
+            )
         return new_key_file(self.path), None
 
     def master(self, kdf: str | None) -> bytes:
@@ -34,6 +45,10 @@ class Passphrase(Secret):
     """Known to people, and stretched with Argon2id."""
 
     text: str
+
+    @property
+    def copy(self) -> None:
+        """There is no file to keep a copy of the transcript beside: the public folder must serve."""
 
     def new(self) -> tuple[bytes, str | None]:
         """A master key for a new programme, and the public salt and costs that the database keeps."""

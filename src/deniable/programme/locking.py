@@ -53,13 +53,18 @@ def _lock(connection: sa.Connection, programme: str, key: Key) -> Vault:
 def unlock(store: Store, key: Key) -> Vault:
     """The database's secrets can be read with what this returns; refuses another key."""
     with store.reading() as connection:
-        row = connection.execute(sa.select(tables.lock)).one_or_none()
-        check = _stored_check(connection)
+        return vault_of(connection, key, str(store))
+
+
+def vault_of(connection: sa.Connection, key: Key, where: str) -> Vault:
+    """The same within a transaction; `where` names the database or backup in errors."""
+    row = connection.execute(sa.select(tables.lock)).one_or_none()
+    check = _stored_check(connection)
     if row is None or check is None:
-        raise DeniableError(f"{store} is damaged: its lock is missing; restore the last backup")
+        raise DeniableError(f"{where} is damaged: its lock is missing; restore the last backup")
     vault = Vault(key.master(row.kdf), row.programme)
     if not vault.matches(check):
-        raise DeniableError(f"this is not the key of the programme in {store}")
+        raise DeniableError(f"this is not the key of the programme in {where}")
     return vault
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pyrage
 
 from deniable.errors import DeniableError
-from deniable.noise import ReplayNoise
+from deniable.programme.draws import noise_of_round
 from deniable.programme.following import adopt, follow
 from deniable.programme.parameters import Parameters
 from deniable.programme.public_state import PublicState
@@ -145,7 +145,9 @@ def _redrawn(
         inputs = _inputs(state, entry, seals, identity)
     except DeniableError as error:
         return str(error), run
-    again = AuditRun.restore(run.mechanism, run.save(), ReplayNoise(inputs.seed))
+    saved = run.save()
+    noise = noise_of_round(state.parameters.programme, entry.round, inputs.seed, saved, inputs.reports)
+    again = AuditRun.restore(run.mechanism, saved, noise)
     drawn = again.select(inputs.reports, audits=state.parameters.audits)
     if tuple(state.targets[number] for number in drawn) != entry.fields["audits"]:
         return "its audits do not follow from its reports and its seed", run

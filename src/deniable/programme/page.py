@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from deniable.programme.calendar import Calendar
 from deniable.programme.days import Day, day_in_words, due_in_words
 from deniable.programme.parameters import Parameters
-from deniable.programme.promise import NO_CAP, at_most, coin, given_away
+from deniable.programme.promise import NO_CAP, at_most, coin, given_away, level
 from deniable.programme.public_state import replay
 from deniable.programme.standing import effect
 from deniable.programme.timeline import timeline
@@ -177,6 +177,7 @@ _HEADINGS = {
     "override": "Ordered by hand, outside the draw",
     "targets": "The list of targets changed",
     "recovery": "The office restored its records from a backup",
+    "resumption": "Reports from hotlines count again",
     "end": "The programme ended",
 }
 
@@ -218,7 +219,7 @@ def _all_facts(parameters: Parameters) -> list[tuple[str, str]]:
                    f"from {day_in_words(calendar.start).words}; each is closed at its time whatever reports came in"),
         ("Audits a round", f"{parameters.audits}"),
         ("How targets are chosen", _MECHANISMS[parameters.mechanism]),
-        ("Privacy level of one report", f"delta = {parameters.delta:g}"),
+        ("Privacy level of one report", f"delta = {level(parameters)}"),
         ("Reports by one person", f"the promise above is about {_count(parameters.reports_per_person, 'report')}"),
         ("Horizon", f"{parameters.horizon:,} rounds" if parameters.horizon else ""),
         ("Least coverage", f"every target is audited at least once in {_count(parameters.max_gap, 'round')}; "

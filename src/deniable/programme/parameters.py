@@ -17,6 +17,7 @@ from deniable.errors import MAX_REPORTS, DeniableError, check_delta, check_whole
 from deniable.guarantee import Guarantee
 from deniable.mechanisms import CounterAuditing, Mechanism, Race, forecast
 from deniable.programme.calendar import Calendar
+from deniable.rounding import as_written
 from deniable.rules import Rules
 
 FORMAT = "deniable-programme/1"
@@ -227,7 +228,7 @@ def delta_for(advantage: float, reports_per_person: int, mechanism: str, horizon
         built = Race.calibrate(2, delta) if mechanism == "race" else CounterAuditing.calibrate(2, delta, horizon)
         return built.guarantee().for_reports(reports_per_person).advantage
 
-    while reached(delta) > advantage:
+    while reached(delta) > as_written(advantage):
         delta *= 1 - 1e-12
     return delta
 
@@ -324,4 +325,4 @@ def _portable(figures: Any) -> Any:
 
 
 def _nine_digits(value: float, rounding: str) -> float:
-    return float(Context(prec=9, rounding=rounding).create_decimal(repr(value)))
+    return float(Context(prec=9, rounding=rounding).create_decimal(value))

@@ -1,6 +1,8 @@
 """How much a guarantee leaves to be seen, in the words of everybody who reads a programme's pages."""
 
 from deniable.guarantee import Guarantee, points, points_above_half
+from deniable.programme.parameters import Parameters
+from deniable.rounding import rounded_up
 
 LITTLE = 0.3
 """Up to this delta the audits give little away: a guess improves by at most 15 points in 100. Above it `init` warns."""
@@ -19,6 +21,11 @@ def given_away(delta: float) -> str:
     if delta <= A_GOOD_DEAL:
         return "yet the audits can give a good deal away"
     return "yet the audits can give nearly everything away" if delta < 1 else "yet the audits can give everything away"
+
+
+def level(parameters: Parameters) -> str:
+    """The delta of one report, whatever number of reports the programme's guarantee speaks of: rounded up."""
+    return rounded_up(parameters.built().guarantee().delta, digits=4)
 
 
 def at_most(guarantee: Guarantee) -> str:

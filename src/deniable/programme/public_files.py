@@ -4,7 +4,9 @@ import os
 import stat
 from pathlib import Path
 
-from deniable.errors import PlaceError
+from deniable.errors import DeniableError, PlaceError
+from deniable.programme.parameters import Parameters
+from deniable.programme.transcript import Head, check_head, from_file, parse_head
 
 TRANSCRIPT = "transcript.jsonl"
 PROGRAMME = "programme.json"
@@ -14,6 +16,9 @@ PAGE = "index.html"
 
 MOST_BYTES = 2**28
 """Far more than a transcript of a century of daily rounds."""
+
+# More than the line of the signed head takes.
+_HEAD_ROOM = 1024
 
 
 def folder_error(sentence: str, folder: Path | str) -> PlaceError:
@@ -35,7 +40,54 @@ def read_public(path: Path, last: int | None = None) -> bytes:
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             if last is not None:
                 file.seek(max(0, status.st_size - last))
-            return file.read(MOST_BYTES)
+            return file.read(status.st_size)  # a larger number would take as much memory
     finally:
         if descriptor is not None:
             os.close(descriptor)
+
+
+def read_head(transcript: Path) -> Head:
+    """The signed head in a transcript's file, its signature unchecked; however long the file is."""
+    try:
+        end = read_public(transcript, last=_HEAD_ROOM)
+    except OSError as error:
+        raise _unreadable(transcript.parent, error) from None
+    return parse_head(from_file(end)[1])  # the first of these lines may be cut off, the last is not
+
+
+def entries_in(transcript: Path, parameters: Parameters) -> int:
+    """How many entries a transcript's file has; none where it cannot be read, or is not the programme's."""
+    try:
+        head = read_head(transcript)
+        check_head(bytes.fromhex(parameters.public_key), parameters.digest, head)
+    except DeniableError:
+        return 0
+    return head.entries
+
+
+def _unreadable(folder: Path, error: OSError) -> DeniableError:
+    return folder_error(
+        f"cannot read what was published in {folder}: {error.strerror}; put it back, from a copy if need be, or, if it "
+        "is gone for good, see: deniable programme publish --help",
+        folder,
+    )
+
+
+def replace_file(path: Path, content: bytes, *, mode: int = 0o644, modified: float | None = None) -> None:
+    """Put this content in the file's place, all at once: a reader sees the old one or the new one.
+
+    The caller sees to it that one process does this at a time.
+    """
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.unlink(missing_ok=True)  # of a process that was killed
+    try:
+        with temporary.open("xb") as file:
+            os.fchmod(file.fileno(), mode)
+            file.write(content)
+            file.flush()
+            if modified is not None:
+                os.utime(file.fileno(), (modified, modified))
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

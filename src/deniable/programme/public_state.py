@@ -20,7 +20,7 @@ from deniable.programme.standing import Lapse, Standing
 from deniable.programme.transcript import Entry, digest, line
 from deniable.rules import History, no_history
 
-FORMAT = "deniable-public-state/1"
+FORMAT = "deniable-public-state/2"
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +45,8 @@ class PublicState:
     latest_audit: IntArray = field(repr=False)
     """(C,) the round of each target's latest audit, 0 where there is none or it was not carried out."""
     standing: Standing
+    is_paused: bool
+    """Whether reports that hotlines bring do not count, since a recovery lost what is known of them."""
     ended: bool
 
     @classmethod
@@ -62,6 +64,7 @@ class PublicState:
             history=no_history(1, len(parameters.targets)),
             latest_audit=np.zeros(len(parameters.targets), dtype=np.int64),
             standing=Standing(parameters.calendar),
+            is_paused=False,
             ended=False,
         )
 
@@ -78,6 +81,11 @@ class PublicState:
     def present(self) -> tuple[str, ...]:
         """Names of the targets that take part, in the order of their numbers."""
         return tuple(self.targets[number] for number in np.flatnonzero(self.history.present[0]))
+
+    @property
+    def numbers_of_present(self) -> Mapping[str, int]:
+        """The numbers of the targets that take part, by name."""
+        return {self.targets[number]: int(number) for number in np.flatnonzero(self.history.present[0])}
 
     def after(self, entry: Entry) -> "PublicState":
         """With one more entry. What it costs depends on the number of targets, not on that of past entries."""
@@ -96,7 +104,11 @@ class PublicState:
             case "recovery":
                 if entry.fields["lost"] > self.open_round:
                     _refuse(entry, f"records of round {entry.fields['lost']} cannot be lost before it opened")
-                state = replace(self, commitment=self._new_commitment(entry))
+                state = replace(self, commitment=self._new_commitment(entry), is_paused=entry.fields["paused"])
+            case "resumption":
+                if not self.is_paused:
+                    _refuse(entry, "reports that hotlines bring count already")
+                state = replace(self, is_paused=False)
             case _:
                 state = replace(self, ended=True)
         return replace(state, entries=entry.number, head=digest(line(entry)), standing=self.standing.after(entry))
@@ -141,9 +153,15 @@ class PublicState:
         """The target's audit of round `of`, its latest, did not take place."""
         return self._decision("not-carried-out", {"of": of, "target": target}, reason, independent, during)
 
-    def recovery_entry(self, lost: int, commitment: str, reason: str) -> Entry:
-        """The office's records from round `lost` on were lost; `commitment` is to a new seed of the open round."""
-        return self._entry("recovery", {"lost": lost, "commitment": commitment, "reason": reason})
+    def recovery_entry(self, lost: int, commitment: str, paused: bool, reason: str) -> Entry:
+        """The office's records from round `lost` on were lost; `commitment` is to a new seed of the open round, and
+        `paused` says whether reports that hotlines bring do not count from now on.
+        """
+        return self._entry("recovery", {"lost": lost, "commitment": commitment, "paused": paused, "reason": reason})
+
+    def resumption_entry(self, reason: str) -> Entry:
+        """Reports that hotlines bring count again after a recovery, but for those brought since."""
+        return self._entry("resumption", {"reason": reason})
 
     def end_entry(self, reason: str) -> Entry:
         return self._entry("end", {"reason": reason})
@@ -199,13 +217,8 @@ class PublicState:
 
     def _audited_by_hand(self, entry: Entry) -> "PublicState":
         chosen = self._mask(entry, entry.fields["audits"])
-        history = self.history
-        last = np.where(chosen, history.rounds, history.last)
-        return replace(
-            self,
-            history=replace(history, last=last, audits=history.audits + chosen),
-            latest_audit=self._latest_audit_with(chosen),
-        )
+        history, latest_audit = self.history.after_order(chosen), self._latest_audit_with(chosen)
+        return replace(self, history=history, latest_audit=latest_audit)
 
     def _with_targets_changed(self, entry: Entry) -> "PublicState":
         added, removed = entry.fields["added"], entry.fields["removed"]
@@ -219,14 +232,8 @@ class PublicState:
                 _refuse(entry, f"the name {target} was used before; a new target needs a new name")
         if added and isinstance(self.parameters.weights, tuple):
             _refuse(entry, "the programme has fixed weights for its first targets, so that none can join")
-        history, targets = self.history, self.targets + added
-        present = history.present & ~self._mask(entry, removed)
-        history = History(
-            history.rounds,
-            _wider(history.last, len(added), history.rounds),
-            _wider(history.audits, len(added), 0),
-            np.concatenate([present, np.ones((1, len(added)), dtype=np.bool_)], axis=1),
-        )
+        targets = self.targets + added
+        history = self.history.after_leave(self._mask(entry, removed)).after_join(len(added))
         left, least = int(history.present.sum()), max(2, self.parameters.audits)
         if left < least:
             _refuse(entry, f"at least {least} targets must be left, got {left}")
@@ -288,6 +295,7 @@ class PublicState:
             "present": history.present[0].tolist(),
             "latest_audit": self.latest_audit.tolist(),
             "lapses": self.standing.lapses,
+            "is_paused": self.is_paused,
             "ended": self.ended,
         }
         return _with_check(stored)
@@ -314,7 +322,7 @@ class PublicState:
         )
         return replace(
             cls.start(parameters),
-            **{name: stored[name] for name in ("entries", "head", "closed", "commitment", "ended")},
+            **{name: stored[name] for name in ("entries", "head", "closed", "commitment", "is_paused", "ended")},
             targets=targets,
             numbers=_numbered(targets),
             history=history,
@@ -361,7 +369,3 @@ def _with_check(stored: dict[str, Any]) -> str:
 
 def _numbered(targets: Sequence[str]) -> Mapping[str, int]:
     return {name: number for number, name in enumerate(targets)}
-
-
-def _wider(values: IntArray, more: int, value: int) -> IntArray:
-    return np.concatenate([values, np.full((1, more), value, dtype=np.int64)], axis=1)

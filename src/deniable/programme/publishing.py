@@ -19,13 +19,11 @@ from deniable.programme.public_files import (
     TRANSCRIPT,
     folder_error,
     read_public,
+    replace_file,
 )
 from deniable.programme.signatures import pem
-from deniable.programme.transcript import Entry, Head, check_head, digest, from_file, parse, parse_head, to_file
+from deniable.programme.transcript import Entry, check_head, digest, from_file, parse, parse_head, to_file
 from deniable.programme.vault import sync_folder
-
-# More than the line of the signed head takes.
-_HEAD_ROOM = 1024
 
 
 def publish(parameters: Parameters, lines: Sequence[str], head_line: str, folder: Path) -> None:
@@ -40,10 +38,8 @@ def publish(parameters: Parameters, lines: Sequence[str], head_line: str, folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _check_folder(parameters, lines, folder, files)
-        for name in files:
-            _temporary(folder / name).unlink(missing_ok=True)
         for name, content in files.items():
-            _replace(folder / name, content, modified)
+            replace_file(folder / name, content, modified=modified)
         sync_folder(folder)
     except OSError as error:
         raise folder_error(f"cannot publish into {folder}: {error.strerror}", folder) from error
@@ -59,21 +55,6 @@ def contents(parameters: Parameters, lines: Sequence[str], head_line: str) -> Ma
         INSTRUCTIONS: verify_text(parameters).encode("utf-8"),
         PAGE: render(parameters, entries, head_line).encode("utf-8"),
     }
-
-
-def read_head(folder: Path) -> Head:
-    """The signed head in a public folder, its signature unchecked; however long the transcript is."""
-    try:
-        end = read_public(folder / TRANSCRIPT, last=_HEAD_ROOM)
-    except OSError as error:
-        raise _unreadable(folder, error) from None
-    return parse_head(from_file(end)[1])  # the first of these lines may be cut off, the last is not
-
-
-def _unreadable(folder: Path, error: OSError) -> DeniableError:
-    return folder_error(
-        f"cannot read what was published in {folder}: {error.strerror}; put it back, from a copy if need be", folder
-    )
 
 
 def _checked(parameters: Parameters, lines: Sequence[str], head_line: str) -> list[Entry]:
@@ -145,21 +126,3 @@ def _content(path: Path) -> bytes | None:
         return read_public(path)
     except FileNotFoundError:
         return None
-
-
-def _replace(path: Path, content: bytes, modified: float) -> None:
-    temporary = _temporary(path)
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fchmod(file.fileno(), 0o644)
-            os.utime(file.fileno(), (modified, modified))
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _temporary(path: Path) -> Path:
-    return path.with_name(f".{path.name}.tmp")

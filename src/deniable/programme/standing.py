@@ -78,11 +78,18 @@ def effect(entry: Entry, calendar: Calendar) -> str:
         case "round":
             return "The guarantee covers it."
         case "recovery":
+            waits = "Reports that its hotlines bring do not count until another entry says so. "
             return (
                 f"The office lost its records from round {entry.fields['lost']} on; the audits published since then "
-                "stand, and reports it had counted since then may be lost. The guarantee covers this. The random "
-                f"number of round {entry.round} was replaced when reports of the round could be known already; that "
-                "the office did not choose the new one with them in mind rests on its word alone."
+                "stand, and reports it had counted since then may be lost. "
+                f"{waits if entry.fields['paused'] else ''}The guarantee covers this. The random number of round "
+                f"{entry.round} was replaced when reports of the round could be known already; that the office did not "
+                "choose the new one with them in mind rests on its word alone."
+            )
+        case "resumption":
+            return (
+                "From here on, reports that hotlines bring count again. Those that the office received from its "
+                "hotlines between the recovery and this entry do not count. The guarantee covers this."
             )
         case "end":
             return (

@@ -3,9 +3,18 @@
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Self
 
 from deniable.programme.parameters import Parameters
+from deniable.programme.public_files import TRANSCRIPT, entries_in
+from deniable.programme.public_state import PublicState
 from deniable.programme.standing import Standing
+
+PAUSED = (
+    "Imports are paused: the office went on from a backup, and no longer knows which reports it had counted. A report "
+    "that is imported meanwhile does not count, now or later."
+)
+"""For the person who brings a file, before and after it is imported."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +42,29 @@ class Status:
     """Whole days since the open round was due, which the public sees when it is closed now; 0 before."""
     entries: int
     published: int
-    """Entries that were published in `folder`."""
+    """Entries that stand in `folder`; more than `entries` where the database is an old one."""
     folder: Path | None
     targets: tuple[str, ...]
     """Those that take part."""
     standing: Standing
+    is_paused: bool
+    """Whether reports that hotlines bring do not count, since a recovery."""
     ended: bool
+
+    @classmethod
+    def now(cls, state: PublicState, folder: Path | None, now: datetime) -> Self:
+        calendar = state.parameters.calendar
+        return cls(
+            parameters=state.parameters,
+            open_round=state.open_round,
+            due=calendar.due(state.open_round),
+            overdue=0 if state.ended else max(0, calendar.rounds_due(now) - state.closed),
+            late=0 if state.ended else calendar.days_late(state.open_round, now),
+            entries=state.entries,
+            published=0 if folder is None else entries_in(folder / TRANSCRIPT, state.parameters),
+            folder=folder,
+            targets=state.present,
+            standing=state.standing,
+            is_paused=state.is_paused,
+            ended=state.ended,
+        )

@@ -13,7 +13,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from deniable.errors import DeniableError, PlaceError
 from deniable.programme import tables
 
-LAYOUT = "0002"
+LAYOUT = "0004"
 """The newest migration."""
 
 # Seconds to wait for another process that writes; every transaction takes milliseconds.
@@ -217,7 +217,7 @@ def _migrate(connection: sa.Connection) -> None:
         command.upgrade(config, "head")
     except CommandError:
         raise DeniableError(
-            f"the database has a layout that this version of deniable does not know, newer than {LAYOUT}; "
+            f"the database has a layout that this version of deniable does not know: newer than {LAYOUT}, or too old; "
             "use the version that made it"
         ) from None
 

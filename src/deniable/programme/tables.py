@@ -1,6 +1,6 @@
 """The tables of a programme's database: public facts; ciphertexts whose number and size follow from public facts,
-but for the receipts of imports, which tell how many sources there are; and who may work with it in the console. All are
-here, so that a backup has them whether or not the console is installed.
+but for the known reports, which tell how many hotlines there are and roughly how many reports they brought; and who may
+work with it in the console. All are here, so that a backup has them whether or not the console is installed.
 """
 
 from sqlalchemy import CheckConstraint, Column, ForeignKey, Integer, LargeBinary, MetaData, Table, Text
@@ -24,7 +24,6 @@ programme = Table(
     Column("state", Text, nullable=False, comment="what the world knows after the last entry"),
     Column("head", Text, nullable=False, comment="the signed head of the transcript"),
     Column("folder", Text, comment="where it was last published"),
-    Column("published", Integer, nullable=False, comment="entries published there"),
     sqlite_strict=True,
 )
 

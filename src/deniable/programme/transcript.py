@@ -93,7 +93,8 @@ _KINDS = {
     "override": {"audits": _SOME_NAMES, **_DECISION},
     "targets": {"added": _ANY_NAMES, "removed": _ANY_NAMES, **_DECISION},
     "not-carried-out": {"of": _whole(1), "target": _NAME, **_DECISION},
-    "recovery": {"lost": _whole(1), "commitment": _HASH, "reason": _REASON},
+    "recovery": {"lost": _whole(1), "commitment": _HASH, "paused": _FLAG, "reason": _REASON},
+    "resumption": {"reason": _REASON},
     "end": {"reason": _REASON},
 }
 

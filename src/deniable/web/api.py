@@ -4,7 +4,8 @@ What it answers says nothing about the counts: neither its status nor its size d
 """
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, NoReturn
 
 from anyio import to_thread
@@ -13,7 +14,7 @@ from fastapi.responses import JSONResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.exceptions import HTTPException
 
-from deniable.errors import DeniableError, elsewhere
+from deniable.errors import MAX_REPORTS, DeniableError, PlaceError, elsewhere
 from deniable.programme.ledger import Programme
 from deniable.programme.locking import KeyChangedError
 from deniable.programme.store import StoreError
@@ -22,8 +23,7 @@ from deniable.web.accounts.tokens import Scope, Token
 from deniable.web.console import Console
 from deniable.web.security import console_of
 
-MOST_AT_ONCE = 10_000
-"""Reports about one target in one push."""
+LONGEST_ID = 100
 
 router = APIRouter(prefix="/api/v1")
 _bearer = HTTPBearer(auto_error=False, description="A token that the administrator made in the console.")
@@ -62,17 +62,26 @@ def _answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
         403: "The token is for something else.",
         409: "There is no programme, or it has ended.",
         413: "The request is too large.",
-        422: "A target or a count is wrong. Nothing was counted.",
-        503: "Not now: the database cannot be used, or nobody has set up the console.",
+        422: "The id, a target's name or a count is not valid. Nothing was counted.",
+        503: "The database cannot be used or is an old one, or the console is not set up yet. Try later.",
     }
     return {status: {"description": told[status], "content": _json(error={"type": "string"})} for status in statuses}
 
 
+_ID = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": LONGEST_ID,
+    "pattern": "^[ -~]+$",
+    "description": "Your own name for this push, in printable ASCII characters. Choose another for every push, and the "
+    "same when you send one again.",
+    "example": "2026-03-02/17",
+}
 _COUNTS = {
     "type": "object",
     "minProperties": 1,
-    "additionalProperties": {"type": "integer", "minimum": 1, "maximum": MOST_AT_ONCE},
-    "description": "How many new reports there are, by the target's name.",
+    "additionalProperties": {"type": "integer", "minimum": 1, "maximum": MAX_REPORTS},
+    "description": "How many new reports there are, by the target's name in printable characters.",
     "example": {"Ash Mill": 2},
 }
 _STATUS = {
@@ -83,6 +92,10 @@ _STATUS = {
     "entries": {"type": "integer", "description": "Entries of the transcript."},
     "published": {"type": "integer", "description": "Entries that are published."},
     "targets": {"type": "array", "items": {"type": "string"}, "description": "Those that take part."},
+    "paused": {
+        "type": "boolean",
+        "description": "Whether pushes do not count at present, since the office recovered its database.",
+    },
     "ended": {"type": "boolean", "description": "Whether the programme is over."},
 }
 
@@ -90,23 +103,43 @@ _STATUS = {
 @router.post(
     "/reports",
     summary="Push counts",
-    description="Counts new reports in the open round: all of them, or none where one cannot be counted. "
-    "A push that is sent twice counts twice. The answer is the same however many there are.",
-    openapi_extra={"requestBody": {"required": True, "content": _json(reports=_COUNTS)}},
+    description="Counts new reports in the open round. Those about targets that do not take part are left out. "
+    "If no answer comes, send the push again with the same id and the same token: it counts once, however often it "
+    "comes. The answer is the same however many reports there are.",
+    openapi_extra={"requestBody": {"required": True, "content": _json(id=_ID, reports=_COUNTS)}},
     responses={
         200: {
-            "description": "The reports are counted and on the disk.",
-            "content": _json(counted={"const": True, "description": "True."}),
+            "description": "The push is known and on the disk.",
+            "content": _json(
+                counted={
+                    "type": "boolean",
+                    "description": "True. False while pushes are paused since the office recovered its database: these "
+                    "reports may have been counted before, and do not count, later either.",
+                },
+                left_out={
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "description": "The targets of this push that do not take part. Their reports do not count.",
+                },
+            ),
         },
         **_answers(400, 401, 403, 409, 413, 422, 503),
     },
 )
 async def push(request: Request, _: Annotated[Token, needs("reports")]) -> JSONResponse:
     body, given, console = await request.body(), await _bearer(request), console_of(request)
-    await to_thread.run_sync(_token, console, given, "reports")  # it may have been revoked while the body came
-    reports = _reports(body)
-    await to_thread.run_sync(_on_the_programme, console, lambda programme: programme.report(reports))
-    return JSONResponse({"counted": True})
+    token = await to_thread.run_sync(_token, console, given, "reports")  # may have been revoked while the body came
+    id_, reports = _pushed(body)
+    answer = await to_thread.run_sync(
+        _on_the_programme, console, lambda programme: _push(programme, token, id_, reports)
+    )
+    return JSONResponse(answer)
+
+
+def _push(programme: Programme, token: Token, id_: str, reports: Mapping[str, int]) -> dict[str, Any]:
+    """No report decides whether others count: those about targets that do not take part hold nothing back."""
+    counted, present = programme.push(token.id, id_, reports), programme.status().targets
+    return {"counted": counted, "left_out": [name for name in reports if name not in present]}
 
 
 @router.get(
@@ -129,6 +162,7 @@ def status(request: Request, _: Annotated[Token, needs("status")]) -> JSONRespon
             "entries": now.entries,
             "published": now.published,
             "targets": list(now.targets),
+            "paused": now.is_paused,
             "ended": now.ended,
         }
     )
@@ -144,22 +178,28 @@ def _on_the_programme(console: Console, work: Callable[[Programme], Any]) -> Any
         return work(programme)
     except (StoreError, KeyChangedError):
         raise
+    except PlaceError as error:  # a copy of the transcript is in trouble: not the sender's fault
+        raise HTTPException(503, elsewhere(error)) from None
     except DeniableError as error:
         raise HTTPException(422, elsewhere(error)) from None
 
 
-def _reports(body: bytes) -> dict[str, int]:
-    """What was pushed. What is wrong with it is told without quoting it."""
+def _pushed(body: bytes) -> tuple[str, dict[str, int]]:
+    """The sender's id of the push, and its reports. What is wrong with it is told without quoting it."""
     try:
         sent = json.loads(body, object_pairs_hook=_unique, parse_constant=_no_number)
     except (ValueError, RecursionError):
         raise HTTPException(400, "The body must be one JSON object, each name in it once.") from None
-    if not isinstance(sent, dict) or sent.keys() != {"reports"} or not isinstance(sent["reports"], dict):
-        raise HTTPException(422, 'The body must be {"reports": {"target": number}}.')
-    reports = sent["reports"]
-    if not reports or not all(type(count) is int and 1 <= count <= MOST_AT_ONCE for count in reports.values()):
-        raise HTTPException(422, f"Reports must be whole numbers from 1 to {MOST_AT_ONCE}, for one target or more.")
-    return reports
+    if not isinstance(sent, dict) or sent.keys() != {"id", "reports"} or not isinstance(sent["reports"], dict):
+        raise HTTPException(422, 'The body must be {"id": "your name for this push", "reports": {"target": number}}.')
+    id_, reports = sent["id"], sent["reports"]
+    if not isinstance(id_, str) or not re.fullmatch(f"[ -~]{{1,{LONGEST_ID}}}", id_):
+        raise HTTPException(422, f"The id must have 1 to {LONGEST_ID} printable ASCII characters.")
+    if not reports or not all(type(count) is int and 1 <= count <= MAX_REPORTS for count in reports.values()):
+        raise HTTPException(422, f"Reports must be whole numbers from 1 to {MAX_REPORTS:,}, for one target or more.")
+    if not all(name.isprintable() for name in reports):
+        raise HTTPException(422, "The names of targets must have printable characters only.")
+    return id_, reports
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

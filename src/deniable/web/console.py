@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -10,9 +11,12 @@ from typing import Self
 import sqlalchemy as sa
 from starlette.responses import Response
 
+from deniable.errors import DeniableError
 from deniable.programme import tables
+from deniable.programme.calendar import Clock, system_clock
+from deniable.programme.key_copy import KeyCopy
 from deniable.programme.keys import Key
-from deniable.programme.ledger import Clock, Programme, system_clock
+from deniable.programme.ledger import Programme
 from deniable.programme.locking import create_locked, unlock
 from deniable.programme.store import Store
 from deniable.programme.vault import Vault
@@ -47,6 +51,7 @@ class Console:
         self,
         store: Store,
         vault: Vault,
+        copy: KeyCopy | None = None,
         *,
         clock: Clock = system_clock,
         secure: bool = False,
@@ -54,6 +59,7 @@ class Console:
     ) -> None:
         self.store = store
         self.vault = vault
+        self.copy = copy
         self.clock = clock
         self.secure = secure
         self.passwords = passwords or Passwords()
@@ -71,9 +77,9 @@ class Console:
         """The console of this database, which is made, locked with the key, where there is none."""
         if is_new(database):
             store, vault = create_locked(database, secrets.token_hex(16), key)
-            return cls(store, vault, clock=clock, secure=secure)
+            return cls(store, vault, key.copy, clock=clock, secure=secure)
         store = Store.open(database)
-        return cls(store, unlock(store, key), clock=clock, secure=secure)
+        return cls(store, unlock(store, key), key.copy, clock=clock, secure=secure)
 
     def programme(self) -> Programme | None:
         """The programme, or None before one was planned."""
@@ -81,7 +87,10 @@ class Console:
             with self.store.reading() as connection:
                 found = connection.execute(sa.select(tables.programme.c.id)).scalar()
             if found is not None:
-                self._programme = Programme(self.store, self.vault, clock=self.clock)
+                programme = Programme(self.store, self.vault, self.copy, clock=self.clock)
+                with suppress(DeniableError):  # an old database says so itself where that matters
+                    programme.keep_copy()
+                self._programme = programme
         return self._programme
 
     def has_people(self) -> bool:

@@ -5,9 +5,9 @@ import secrets
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from deniable.programme.calendar import Calendar
+from deniable.programme.calendar import Calendar, Clock, system_clock
 from deniable.programme.keys import KeyFile
-from deniable.programme.ledger import Clock, Programme, system_clock
+from deniable.programme.ledger import Programme
 from deniable.programme.parameters import delta_for
 from deniable.web.accounts import activity, codes, hotlines, people
 from deniable.web.accounts.passwords import Passwords

@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 from threading import Lock, Timer
 
 from deniable.errors import DeniableError
+from deniable.programme.calendar import Clock
 from deniable.programme.importers import Batch
-from deniable.programme.ledger import Clock
 
 KEPT_FOR = timedelta(minutes=10)
 MOST_KEPT = 50
-"""One a person, as many as a console serves; each of up to 100,000 reports of at most 128 bytes, so 640 MB at the very
-most. Not by their size together: a refusal would then tell how much others have brought.
+"""One a person, as many as a console serves. A batch is smaller than its file unless the ids are very short, and never
+twice as large. Not by their size together: a refusal would then tell how much others have brought.
 """
 
 

@@ -32,6 +32,7 @@ Permission = Literal[
     "transcript",
     "publish",
     "guarantee",
+    "resume",
 ]
 
 ALLOWED: Mapping[Permission, tuple[Role, ...]] = {
@@ -41,7 +42,7 @@ ALLOWED: Mapping[Permission, tuple[Role, ...]] = {
     "health": ("administrator", "operator", "auditor"),
     "plan": ("auditor",),
     "report": ("importer", "auditor"),  # enter and import reports
-    "correct": ("auditor",),  # whether a report can be taken back says something about the counts
+    "correct": ("auditor",),  # take back what was entered, with its receipt
     "counts": ("auditor",),
     "round": ("operator", "auditor"),
     "close": ("operator", "auditor"),
@@ -49,12 +50,15 @@ ALLOWED: Mapping[Permission, tuple[Role, ...]] = {
     "transcript": ("operator", "auditor"),
     "publish": ("operator", "auditor"),
     "guarantee": ("administrator", "operator", "auditor"),
+    "resume": ("auditor",),  # let imports count again after a recovery
 }
 
 
 UPLOAD = "/import"
+MOST_UPLOADED = 64 * 1024 * 1024
+"""Bytes of an export. It is assumed that a hotline's exports stay below; the terminal has no such limit."""
 SMALL = 64 * 1024
-LARGE = {UPLOAD: 64 * 1024 * 1024, "/plan": 1024 * 1024, "/api/v1/reports": 1024 * 1024}
+LARGE = {UPLOAD: MOST_UPLOADED, "/plan": 1024 * 1024, "/api/v1/reports": 1024 * 1024}
 _MULTIPART, _URLENCODED = "multipart/form-data", "application/x-www-form-urlencoded"
 
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 from anyio import CapacityLimiter, to_thread
 from starlette.exceptions import HTTPException
 
-from deniable.programme.ledger import Clock
+from deniable.programme.calendar import Clock
 
 T = TypeVar("T")
 

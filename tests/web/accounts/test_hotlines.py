@@ -23,7 +23,7 @@ def test_one_person_brings_a_hotline(connection: sa.Connection, key: bytes) -> N
 
 
 def test_a_hotline_is_handed_over_under_its_first_name(connection: sa.Connection, key: bytes) -> None:
-    """Its receipts are kept under that name, so that the next one goes on where it was."""
+    """Its reports are known under that name, so none of them counts again."""
     iris, ivo = (person(connection, key, name, "importer") for name in ("Iris", "Ivo"))
     hotlines.assign(connection, key, "North line", iris.id)
     assert hotlines.assign(connection, key, "NORTH LINE", ivo.id) == ("North line", "Ivo")

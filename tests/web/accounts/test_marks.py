@@ -139,7 +139,7 @@ def a_token_for_more(office: Office) -> bool:
     """To push reports, with a token that is for the status."""
     headers = token(office, "status")
     write(office, "UPDATE tokens SET scopes = 'reports status'")
-    answer = office.browser().client.post(PUSH, json={"reports": {"Ash Mill": 1}}, headers=headers)
+    answer = office.browser().client.post(PUSH, json={"id": "7", "reports": {"Ash Mill": 1}}, headers=headers)
     return bool(answer.status_code == 200)
 
 
@@ -148,7 +148,7 @@ def a_token_with_anothers_scopes(office: Office) -> bool:
     mine, _ = token(office, "status"), token(office, "reports")
     other = "FROM tokens AS other WHERE other.scopes = 'reports' AND tokens.scopes = 'status'"
     write(office, f"UPDATE tokens SET scopes = other.scopes, mark = other.mark {other}")
-    answer = office.browser().client.post(PUSH, json={"reports": {"Ash Mill": 1}}, headers=mine)
+    answer = office.browser().client.post(PUSH, json={"id": "7", "reports": {"Ash Mill": 1}}, headers=mine)
     return bool(answer.status_code == 200)
 
 

@@ -5,7 +5,9 @@ import math
 from scipy.special import bdtr, bdtrc
 
 from deniable.calibration import kappa, rr_delta, rr_p_rand, rr_p_rand_horizon
-from deniable.guarantee import Gaussian, Guarantee
+from deniable.curves import Gaussian
+from deniable.guarantee import Guarantee
+from deniable.rounding import rounded_up
 from deniable.simulation.experiments import PAPER_RR
 from deniable.simulation.experiments.dynamic import COUNTER_IDS, RunMean
 from deniable.simulation.reproduction.claim import (
@@ -105,8 +107,8 @@ def _rr_calibration(tables: Tables) -> Claim:
         "p_rand = (1-delta)**(1/T), which does not depend on the number of targets.",
         "sec:experiments, app:subsec:experimenta",
         f"Its p_rand is {p:.6f}; by the paper's own app:prop:RR_horizon_free it is then "
-        f"(0, {rr_delta(p, base.n_targets, base.rounds):.4f})-DP with {base.n_targets} targets, where "
-        f"delta = {base.delta:g} allows a p_rand of {least:.6f}. With the better calibration its deficit is "
+        f"(0, {rounded_up(rr_delta(p, base.n_targets, base.rounds), places=4)})-DP with {base.n_targets} targets, "
+        f"where delta = {base.delta:g} allows a p_rand of {least:.6f}. With the better calibration its deficit is "
         f"{plus_minus(better)} instead of {plus_minus(paper)}, a difference of "
         f"{better.deficit - paper.deficit:+.1f} ± {error:.1f}."
         + (" The paper's gives randomized response more privacy than was asked for." if least < p else "")
@@ -170,7 +172,7 @@ def _persons(tables: Tables) -> Claim:
     delta = tables.settings.dynamic.delta
     promise = Guarantee(Gaussian(2 * kappa(delta)))
     kept = [k for k in (2, 5, 10) if promise.for_reports(k).delta <= k * delta]
-    shown = ", ".join(f"{promise.for_reports(k).delta:.3f} for {k}" for k in (2, 5, 10))
+    shown = ", ".join(f"{rounded_up(promise.for_reports(k).delta, places=3)} for {k}" for k in (2, 5, 10))
     return Claim(
         "A person who files k reports has (0, k delta).",
         "rem:per-whistleblower, sec:limitations",

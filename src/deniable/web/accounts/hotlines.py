@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from deniable.errors import DeniableError
 from deniable.programme import tables
-from deniable.programme.receipts import check_source
+from deniable.programme.known_reports import check_source
 from deniable.web.accounts import marks, people
 from deniable.web.accounts.names import same_name
 from deniable.web.accounts.people import Person, Role

@@ -26,8 +26,10 @@ class Operation:
     path: str
     summary: str
     description: str
+    takes: tuple[tuple[str, str], ...]
+    """The fields of what is sent: name and meaning."""
     fields: tuple[tuple[str, str], ...]
-    """Of what it answers: name and meaning."""
+    """The same of what it answers."""
     command: str
     """How it is called from a terminal."""
     answers: tuple[Answer, ...]
@@ -53,21 +55,25 @@ def api_page(request: Request, _: Annotated[Person, require("people")]) -> Respo
 
 def _operation(here: str, method: str, path: str, described: dict[str, Any]) -> Operation:
     command = f'curl -H "Authorization: Bearer $TOKEN" {here}{path}'
-    if "requestBody" in described:
-        example = {name: schema["example"] for name, schema in _schema(described["requestBody"])["properties"].items()}
-        command += f" --json '{json.dumps(example)}'"
-    fields = _schema(described["responses"]["200"])["properties"]
+    takes = _properties(described["requestBody"]) if "requestBody" in described else {}
+    if takes:
+        command += f" --json '{json.dumps({name: schema['example'] for name, schema in takes.items()})}'"
     return Operation(
         method=method.upper(),
         path=path,
         summary=described["summary"],
         description=described["description"],
-        fields=tuple((name, schema.get("description", "")) for name, schema in fields.items()),
+        takes=_meanings(takes),
+        fields=_meanings(_properties(described["responses"]["200"])),
         command=command,
         answers=tuple(Answer(status, answer["description"]) for status, answer in described["responses"].items()),
     )
 
 
-def _schema(described: dict[str, Any]) -> dict[str, Any]:
-    schema: dict[str, Any] = described["content"]["application/json"]["schema"]
-    return schema
+def _properties(described: dict[str, Any]) -> dict[str, Any]:
+    properties: dict[str, Any] = described["content"]["application/json"]["schema"]["properties"]
+    return properties
+
+
+def _meanings(properties: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, schema["description"]) for name, schema in properties.items())

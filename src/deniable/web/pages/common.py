@@ -16,7 +16,7 @@ from deniable.programme.book import all_lines
 from deniable.programme.ledger import Programme
 from deniable.programme.locking import KeyChangedError
 from deniable.programme.store import Store, StoreError
-from deniable.programme.transcript import Entry, parse
+from deniable.programme.transcript import Entry, parse, parse_head
 from deniable.web.security import console_of
 
 
@@ -30,6 +30,40 @@ def running(request: Request) -> Programme:
 
 Running = Annotated[Programme, Depends(running)]
 """Named after the person in a route's signature, so that only who may see the page learns this."""
+
+
+def why_hidden(request: Request, programme: Programme, head_line: str) -> str | None:
+    """Why the transcript up to this head, which was read before, must not be shown yet: no copy outside the database
+    has it, and none can be made.
+    """
+    try:
+        copy, here = console_of(request).copy, parse_head(head_line)
+        there = None if copy is None else copy.head()
+        if here.entries and (there is None or (there != here and there.entries <= here.entries)):
+            programme.keep_copy()
+    except DeniableError as error:
+        return refusal(error)
+    return None
+
+
+def kept(request: Request) -> Programme:
+    """The programme, for pages that may show what was drawn."""
+    programme = running(request)
+    kept_record(request, programme)
+    return programme
+
+
+def kept_record(request: Request, programme: Programme) -> "Record":
+    """The public transcript; refused where it must not be shown yet."""
+    record = read_record(console_of(request).store)
+    hidden = why_hidden(request, programme, record.head)
+    if hidden is not None:
+        raise HTTPException(503, hidden)
+    return record
+
+
+Kept = Annotated[Programme, Depends(kept)]
+"""Named after the person, too."""
 
 
 _parsed = lru_cache(maxsize=10_000)(parse)  # public, never changed, and asked for with every page of the transcript

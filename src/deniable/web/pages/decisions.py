@@ -12,10 +12,11 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
 from deniable.errors import DeniableError
+from deniable.programme.copies import NotKeptError
 from deniable.programme.ledger import Programme
 from deniable.programme.transcript import Entry
 from deniable.web.accounts.people import Person
-from deniable.web.pages.common import Running, go, read_record, refusal
+from deniable.web.pages.common import Kept, go, kept_record, refusal
 from deniable.web.rendering import render
 from deniable.web.security import Fields, console_of, require, text, texts
 
@@ -56,7 +57,7 @@ class _Decision:
 
 
 @router.get("/round/decisions/{kind}")
-def ask(request: Request, kind: str, _: Annotated[Person, require("decide")], programme: Running) -> Response:
+def ask(request: Request, kind: str, _: Annotated[Person, require("decide")], programme: Kept) -> Response:
     if kind == "skip" and not programme.status().overdue:
         return go("/round")
     return render(request, "decision.html", _asked(request, programme, kind))
@@ -64,12 +65,14 @@ def ask(request: Request, kind: str, _: Annotated[Person, require("decide")], pr
 
 @router.post("/round/decisions/{kind}")
 def decide(
-    request: Request, kind: str, person: Annotated[Person, require("decide")], programme: Running, fields: Fields
+    request: Request, kind: str, person: Annotated[Person, require("decide")], programme: Kept, fields: Fields
 ) -> Response:
     reason, independent = text(fields, "reason"), text(fields, "independent")
     page = _asked(request, programme, kind)
     try:
         deed = _DECISIONS[kind].take(programme, fields, reason, _declared(independent))
+    except NotKeptError:  # the transcript's page says so
+        deed = f"decided by hand (entry {programme.status().entries})"
     except DeniableError as error:
         chosen = (*texts(fields, "target"), *texts(fields, "audit"))
         filled = replace(page, chosen=chosen, added=text(fields, "added"), reason=reason, independent=independent)
@@ -89,7 +92,7 @@ def _asked(request: Request, programme: Programme, kind: str) -> DecisionPage:
     if kind not in _DECISIONS:
         raise HTTPException(404, "There is no such page.")
     decision, status = _DECISIONS[kind], programme.status()
-    entries = read_record(console_of(request).store).entries if kind == "not-carried-out" else []
+    entries = kept_record(request, programme).entries if kind == "not-carried-out" else []
     return DecisionPage(
         kind=kind,
         title=decision.title,

@@ -14,11 +14,12 @@ from fastapi.responses import Response
 from deniable.errors import DeniableError
 from deniable.programme import backup, tables
 from deniable.programme.ledger import Programme
-from deniable.programme.locking import CHECK
+from deniable.programme.locking import CHECK, KeyChangedError
 from deniable.programme.page import day_in_words, due_in_words
+from deniable.programme.status import Status
 from deniable.web.accounts.people import Person
 from deniable.web.console import Console
-from deniable.web.pages.common import refusal
+from deniable.web.pages.common import refusal, sentence
 from deniable.web.pages.transcript import verified
 from deniable.web.rendering import render
 from deniable.web.security import Fields, console_of, may, require
@@ -30,10 +31,13 @@ BACKED_UP = "downloaded a backup"
 BACKUP_LASTS = timedelta(days=31)
 
 
+State = Literal["good", "warn", "wrong"]
+
+
 @dataclass(frozen=True)
 class Check:
     what: str
-    state: Literal["good", "warn", "wrong"]
+    state: State
     word: str
     details: str
 
@@ -97,13 +101,20 @@ def _programme(request: Request, programme: Programme) -> Iterator[Check]:
         yield Check("Rounds", "warn", "due", f"Round {status.open_round} was due on {due} and is not closed.")
     else:
         yield Check("Rounds", "good", "in time", f"Round {status.open_round} closes on {due}.")
-    waiting = status.entries - status.published
+    behind = _behind(programme)
+    if behind is not None:
+        yield Check("Database", "wrong", "cannot go on", behind)
+    elif not status.ended:
+        yield _second_place(console_of(request), status)
+    if status.is_paused and not status.ended:
+        yield Check("Imports", "warn", "paused", _PAUSED)
     if status.folder is None:
         yield Check("Publication", "warn", "not published", "Nothing was published yet, not even the rules.")
         return
-    if waiting:
+    waiting = status.entries - status.published
+    if behind is None and waiting:
         yield Check("Publication", "warn", "behind", f"Entries that are not published yet: {waiting}.")
-    else:
+    elif behind is None:
         yield Check("Publication", "good", "up to date", f"Everything is published in {status.folder}.")
     found = verified(status.folder, request)
     remarks = " ".join(found.remarks)
@@ -111,6 +122,44 @@ def _programme(request: Request, programme: Programme) -> Iterator[Check]:
         yield Check("Public files", "wrong", "do not check out", remarks)
     else:
         yield Check("Public files", "good", "in order", "Complete, unaltered and signed. " + remarks)
+
+
+_PAUSED = (
+    "Since the database was recovered, reports that hotlines bring and machines push do not count: they may have been "
+    "counted before. Import every hotline's newest export once. Then an auditor lets new reports count again, under "
+    "Import or at the terminal with deniable programme resume-imports."
+)
+
+
+def _behind(programme: Programme) -> str | None:
+    """Why the database must not go on: a copy of the transcript is newer, differs or is away. None if it may."""
+    try:
+        programme.check_current()
+    except KeyChangedError:  # which this page says in its own words
+        return None
+    except DeniableError as error:
+        return sentence(refusal(error))
+    return None
+
+
+def _second_place(console: Console, status: Status) -> Check:
+    """Where the transcript is kept besides the database."""
+    what, copy = "Second copy", console.copy
+    if copy is not None and copy.is_writable():
+        if copy.entries(status.parameters) == status.entries:
+            return Check(what, "good", "up to date", "The transcript is kept beside the key file, too.")
+        return Check(what, "warn", "behind", "The copy of the transcript beside the key file lacks entries. The next "
+            "entry completes it.")  # fmt: skip
+    why = (
+        "The programme is locked with a passphrase, so there is no key file beside which the transcript is kept."
+        if copy is None
+        else "The copy of the transcript beside the key file cannot be written: its folder is away or is read-only."
+    )
+    if status.folder is None:
+        return Check(what, "wrong", "none", f"{why} No round can be closed before the programme is published: what is "
+            "drawn must be kept outside the database, too.")  # fmt: skip
+    state: State = "good" if copy is None else "warn"
+    return Check(what, state, "public folder", f"{why} What is drawn is published at once instead.")
 
 
 def _office(console: Console) -> Iterator[Check]:

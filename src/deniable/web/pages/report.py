@@ -1,6 +1,15 @@
-"""Reports: entering them by hand, and taking back what was entered by mistake."""
+"""Reports: entering them by hand, and taking back what was entered by mistake.
 
-from dataclasses import dataclass
+A form that is sent twice, because its answer got lost or was reloaded, counts once. Its receipt is a keyed hash of the
+person, of this very form and of what was entered: no person can make the receipt of another, and a form that the
+browser's Back button brings back counts again if something else is entered into it.
+"""
+
+import hmac
+import json
+import re
+import secrets
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import APIRouter, Request
@@ -10,17 +19,18 @@ from starlette.datastructures import FormData
 from deniable.errors import DeniableError
 from deniable.programme.ledger import Programme
 from deniable.programme.page import Day, due_in_words
+from deniable.programme.receipt import receipt_from
 from deniable.web.accounts.people import Person
 from deniable.web.pages.common import Running, go, refusal, told
 from deniable.web.rendering import render
-from deniable.web.security import Fields, may, require, text
+from deniable.web.security import Fields, console_of, may, require, text
 
 router = APIRouter()
 
 MOST = 10_000
 """At once: far above what anybody counts by hand."""
 
-DONE = {"counted": "Counted.", "withdrawn": "Taken back."}
+DONE = {"withdrawn": "Taken back."}
 
 
 @dataclass(frozen=True)
@@ -33,6 +43,10 @@ class ReportPage:
     targets: tuple[str, ...]
     most: int
     may_correct: bool
+    form_id: str
+    """Of the form that enters reports; every page has another."""
+    receipt: str | None
+    """Of what was counted just now."""
     done: str | None
     error: str | None
     error_at: str
@@ -41,19 +55,21 @@ class ReportPage:
 
 @router.get("/report")
 def report_page(request: Request, person: Annotated[Person, require("report")], programme: Running) -> Response:
-    return _page(request, person, programme)
+    return render(request, "report.html", replace(_page(person, programme), done=told(request, DONE)))
 
 
 @router.post("/report")
 def enter(
     request: Request, person: Annotated[Person, require("report")], programme: Running, fields: Fields
 ) -> Response:
+    """Answered at once, with the receipt: no address may hold it, and reloading counts nothing."""
     try:
         target, number = _entered(programme, fields)
-        programme.report({target: number})
+        receipt = _receipt(console_of(request).key, person, text(fields, "form_id"), target, number)
+        programme.report({target: number}, receipt)
     except DeniableError as error:
-        return _page(request, person, programme, refusal(error), "report")
-    return go("/report", "counted")
+        return _refused(request, person, programme, error, "report")
+    return render(request, "report.html", replace(_page(person, programme), receipt=receipt))
 
 
 @router.post("/report/withdraw")
@@ -62,10 +78,17 @@ def withdraw(
 ) -> Response:
     try:
         target, number = _entered(programme, fields)
-        programme.withdraw({target: number})
+        programme.withdraw({target: number}, text(fields, "receipt"))
     except DeniableError as error:
-        return _page(request, person, programme, refusal(error), "withdraw")
+        return _refused(request, person, programme, error, "withdraw")
     return go("/report", "withdrawn")
+
+
+def _receipt(key: bytes, person: Person, form_id: str, target: str, number: int) -> str:
+    if not re.fullmatch(r"[\w-]{22}", form_id, re.ASCII):
+        raise DeniableError("The form cannot be read. Reload the page and enter the reports again.")
+    entered = json.dumps([person.id, form_id, target, number])
+    return receipt_from(hmac.digest(key, f"receipt:{entered}".encode(), "sha256")[:10])
 
 
 def _entered(programme: Programme, fields: FormData) -> tuple[str, int]:
@@ -78,19 +101,23 @@ def _entered(programme: Programme, fields: FormData) -> tuple[str, int]:
     return target, int(number)
 
 
-def _page(
-    request: Request, person: Person, programme: Programme, error: str | None = None, error_at: str = ""
-) -> Response:
+def _refused(request: Request, person: Person, programme: Programme, error: DeniableError, at: str) -> Response:
+    page = replace(_page(person, programme), error=refusal(error), error_at=at)
+    return render(request, "report.html", page, 422)
+
+
+def _page(person: Person, programme: Programme) -> ReportPage:
     status = programme.status()
-    page = ReportPage(
+    return ReportPage(
         round=status.open_round,
         due=due_in_words(status.parameters.calendar, status.open_round),
         ended=status.ended,
         targets=status.targets,
         most=MOST,
         may_correct=may(person, "correct"),
-        done=None if error else told(request, DONE),
-        error=error,
-        error_at=error_at,
+        form_id=secrets.token_urlsafe(16),
+        receipt=None,
+        done=None,
+        error=None,
+        error_at="",
     )
-    return render(request, "report.html", page, 422 if error else 200)

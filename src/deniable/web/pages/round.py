@@ -1,6 +1,6 @@
 """The open round: when it closes, what is waiting (for auditors alone), and closing it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import APIRouter, Request
@@ -8,11 +8,12 @@ from fastapi.responses import Response
 from starlette.datastructures import FormData
 
 from deniable.errors import DeniableError
+from deniable.programme.copies import NotKeptError
 from deniable.programme.ledger import Programme
 from deniable.programme.page import Day, due_in_words
 from deniable.programme.status import Closed, Status
 from deniable.web.accounts.people import Person
-from deniable.web.pages.common import Bar, Running, bars, go, refusal
+from deniable.web.pages.common import Bar, Kept, Running, bars, go, refusal
 from deniable.web.rendering import render
 from deniable.web.security import Fields, console_of, may, require, text
 
@@ -44,6 +45,8 @@ class CountedRoundPage(RoundPage):
 @dataclass(frozen=True)
 class ClosePage:
     round: int
+    is_drawn: bool
+    """Whether the round is closed already, and what was drawn cannot be shown yet."""
     audits: int
     late: int
     """In days; a reason is asked for where it is not 0."""
@@ -62,7 +65,7 @@ class ClosedPage:
 
 
 @router.get("/round")
-def round_page(request: Request, person: Annotated[Person, require("round")], programme: Running) -> Response:
+def round_page(request: Request, person: Annotated[Person, require("round")], programme: Kept) -> Response:
     status = programme.status()
     public = RoundPage(
         round=status.open_round,
@@ -91,13 +94,19 @@ def close(
     request: Request, person: Annotated[Person, require("close")], programme: Running, fields: Fields
 ) -> Response:
     """Sent twice, by two people or by reloading, it shows what was drawn the first time."""
-    reason = text(fields, "reason")
+    console, reason, wanted = console_of(request), text(fields, "reason"), 0
     try:
-        closed = programme.close_round(_round(fields), reason or None)
+        wanted = _round(fields)
+        closed = programme.close_round(wanted, reason or None)
     except DeniableError as error:
-        return render(request, "close.html", _asked(request, programme.status(), reason, refusal(error)), 422)
+        if isinstance(error, NotKeptError):
+            console.record(person, f"closed round {wanted}")
+        page = _asked(request, programme.status(), reason, refusal(error))
+        if 0 < wanted < page.round:
+            page = replace(page, round=wanted, is_drawn=True)
+        return render(request, "close.html", page, 422)
     if not closed.already:
-        console_of(request).record(person, f"closed round {closed.round}")
+        console.record(person, f"closed round {closed.round}")
     return render(request, "closed.html", _closed(programme, closed))
 
 
@@ -110,7 +119,7 @@ def _round(fields: FormData) -> int:
 
 def _asked(request: Request, status: Status, reason: str = "", error: str | None = None) -> ClosePage:
     late = status.parameters.calendar.days_late(status.open_round, console_of(request).clock())
-    return ClosePage(status.open_round, status.parameters.audits, late, reason, error)
+    return ClosePage(status.open_round, False, status.parameters.audits, late, reason, error)
 
 
 def _closed(programme: Programme, closed: Closed) -> ClosedPage:

@@ -17,13 +17,13 @@ from starlette.exceptions import HTTPException
 from deniable.errors import DeniableError
 from deniable.programme.ledger import Programme
 from deniable.programme.page import Event, events_of
-from deniable.programme.public_files import PAGE, PROGRAMME, PUBLIC_KEY, TRANSCRIPT
+from deniable.programme.public_files import INSTRUCTIONS, PAGE, PROGRAMME, PUBLIC_KEY, TRANSCRIPT, read_public
 from deniable.programme.publishing import contents
 from deniable.programme.store import Store
 from deniable.programme.transcript import parse_head
 from deniable.programme.verification import verify
 from deniable.web.accounts.people import Person
-from deniable.web.pages.common import Running, go, read_record, refusal, sentence, told
+from deniable.web.pages.common import Running, go, kept_record, read_record, refusal, sentence, told, why_hidden
 from deniable.web.rendering import render
 from deniable.web.security import Fields, console_of, may, require
 
@@ -60,6 +60,8 @@ class TranscriptPage:
     holds_from: int
     verified: Verified | None
     """None before anything was published."""
+    hidden: str | None
+    """Why the record is not shown yet."""
     events: tuple[Event, ...]
     left_out: int
     head: str
@@ -86,7 +88,7 @@ def publish(request: Request, person: Annotated[Person, require("publish")], pro
 
 @router.get("/transcript/{name}")
 def download(request: Request, name: str, _: Annotated[Person, require("transcript")], programme: Running) -> Response:
-    record = read_record(console_of(request).store)
+    record = kept_record(request, programme)
     files = contents(programme.parameters, record.lines, record.head)
     if name == ZIP:
         content = _zipped(files)
@@ -124,11 +126,11 @@ def _verified(folder: Path, _: str, now: datetime) -> Verified:
 def _fingerprint(folder: Path) -> str:
     """Of every byte that the check looks at."""
     found = hashlib.sha256()
-    for name in (TRANSCRIPT, PROGRAMME, PUBLIC_KEY, PAGE):
+    for name in (TRANSCRIPT, PROGRAMME, PUBLIC_KEY, INSTRUCTIONS, PAGE):
         try:
-            content = (folder / name).read_bytes()
-        except OSError as error:
-            found.update(f"{name}: {error.strerror}\n".encode())
+            content = read_public(folder / name)
+        except (OSError, DeniableError) as error:
+            found.update(f"{name}: {error}\n".encode())
         else:
             found.update(f"{name} {len(content)}\n".encode() + content)
     return found.hexdigest()
@@ -145,7 +147,8 @@ def proposed_folder(store: Store) -> Path | None:
 def _page(request: Request, person: Person, programme: Programme, error: str | None = None) -> Response:
     store, status = console_of(request).store, programme.status()
     record = read_record(store)
-    events = events_of(status.parameters.calendar, record.entries)
+    hidden = why_hidden(request, programme, record.head)
+    events = events_of(status.parameters.calendar, record.entries) if hidden is None else ()
     proposed = proposed_folder(store)
     page = TranscriptPage(
         entries=status.entries,
@@ -154,6 +157,7 @@ def _page(request: Request, person: Person, programme: Programme, error: str | N
         proposed=None if proposed is None else str(proposed),
         holds_from=status.standing.holds_from,
         verified=None if status.folder is None else verified(status.folder, request),
+        hidden=hidden,
         events=events[:NEWEST],
         left_out=len(events[NEWEST:]),
         head=parse_head(record.head).head,

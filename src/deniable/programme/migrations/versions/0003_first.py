@@ -1,9 +1,9 @@
-"""The first layout."""
+"""The first layout that can be upgraded: 0001 and 0002, of version 0.1.0, kept other secrets."""
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0001"
+revision = "0003"
 down_revision = None
 
 
@@ -24,7 +24,6 @@ def upgrade() -> None:
         sa.Column("state", sa.Text, nullable=False, comment="what the world knows after the last entry"),
         sa.Column("head", sa.Text, nullable=False, comment="the signed head of the transcript"),
         sa.Column("folder", sa.Text, comment="where it was last published"),
-        sa.Column("published", sa.Integer, nullable=False, comment="entries published there"),
         sqlite_strict=True,
     )
     op.create_table(

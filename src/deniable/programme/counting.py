@@ -1,0 +1,102 @@
+"""How reports come to count in the open round: entered or withdrawn by hand, pushed by a machine, or imported.
+
+Whether a report counts depends on that report, on the public state and on whether this very report is known already;
+on no other report (docs/explanation/end-to-end.md). What is written has the same size whatever counts.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import compress
+
+from deniable.errors import DeniableError
+from deniable.programme.book import Book
+from deniable.programme.following import by_number, taking_part
+from deniable.programme.known_reports import ENTERED, KnownReports
+from deniable.programme.receipt import check_receipt
+
+
+def enter(book: Book, reports: Mapping[str, int], receipt: str) -> None:
+    """Count reports, by the target's name. The same receipt again counts nothing: an answer may have got lost.
+
+    Those about targets that do not take part hold back no others.
+    """
+    receipt, counts, known = check_receipt(receipt), by_number(book.state, reports), book.known(ENTERED)
+    hashes = book.hashes([["receipt", receipt], *_entries(book, "entered", receipt, counts)])
+    is_new = bool(known.new(hashes[:1])[0])
+    book.add(counts if is_new else {})
+    book.learn(ENTERED, known, hashes if is_new else hashes[:0])
+
+
+def withdraw(book: Book, reports: Mapping[str, int], receipt: str) -> tuple[str, ...]:
+    """Take back reports of the open round: the very ones that were entered with this receipt.
+
+    Each target by itself, so that no report decides about others. Returns the targets whose reports stay counted, or
+    were never counted; refuses where they are all.
+    """
+    receipt, counts, known = check_receipt(receipt), by_number(book.state, reports), book.known(ENTERED)
+    entered = book.hashes(_entries(book, "entered", receipt, counts))
+    withdrawn = book.hashes(_entries(book, "withdrawn", receipt, counts))
+    can_go = ~known.new(entered) & known.new(withdrawn)
+    if not can_go.any():
+        raise DeniableError(
+            "nothing was taken back: this is not the receipt of these reports, or an audit was drawn or ordered since, "
+            "or they were taken back before; check the receipt, the target and the number that was entered"
+        )
+    taken_back = {target: -counts[target] for target in compress(counts, can_go)}
+    book.add(taken_back)
+    book.learn(ENTERED, known, withdrawn[can_go])
+    return tuple(name for name in reports if book.state.numbers.get(name) not in taken_back)
+
+
+def push(book: Book, sender: str, name: str, reports: Mapping[str, int]) -> bool:
+    """Count reports that a machine sends under a name of its own for them, once however often they come.
+
+    Those about targets that do not take part hold back no others, and do not count later either. Returns whether the
+    others count: not while imports are paused, since they may have been counted before.
+    """
+    counts, known = taking_part(book.state, reports), book.known(ENTERED)
+    hashes = book.hashes([["pushed", sender, name]])
+    is_new = bool(known.new(hashes)[0])
+    book.add(counts if is_new and not book.state.is_paused else {})
+    book.learn(ENTERED, known, hashes if is_new else hashes[:0])
+    return not book.state.is_paused
+
+
+def import_reports(
+    book: Book, source: str, reports: Iterable[tuple[str, str | None]], *, dry_run: bool = False, count: bool = True
+) -> int:
+    """Count those reports of a hotline, (outside id, target), that are not known yet; returns how many.
+
+    Those without a target that takes part are left for another time. Without `count`, and while imports are paused, all
+    reports become known, these included, and count neither now nor later.
+    """
+    count = count and not book.state.is_paused
+    numbers, targets = book.state.numbers_of_present, array("q")
+
+    def ids() -> Iterator[list[object]]:
+        """One at a time: there may be millions."""
+        for outside_id, target in reports:
+            if target in numbers or not count:
+                targets.append(numbers.get(target or "", -1))
+                yield ["imported", source, outside_id]
+
+    if not dry_run:
+        book.add_source(source)
+    known = book.known(source) if source in book.sources() else KnownReports.none()
+    hashes = book.hashes(ids())
+    new = known.new(hashes)
+    counted = Counter(compress(targets, new)) if count else Counter[int]()
+    if not dry_run:
+        book.add(counted)
+        book.learn(source, known, hashes[new])
+    return counted.total()
+
+
+def _entries(book: Book, what: str, receipt: str, counts: Mapping[int, int]) -> list[list[object]]:
+    """The ids of what was entered or withdrawn, one a target. After a draw, or the target's audit, others hold."""
+    history = book.state.history
+    return [
+        [what, receipt, target, count, history.rounds, int(history.audits[0, target])]
+        for target, count in counts.items()
+    ]

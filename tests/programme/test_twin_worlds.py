@@ -1,0 +1,214 @@
+"""One row more or less changes nothing but its own count, in its own run: two worlds, compared after every step."""
+
+import itertools
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import pyrage
+import pytest
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis.stateful import run_state_machine_as_test
+from psycopg import sql
+from tests.programme import planted_bugs
+from tests.programme.offices import new_office
+from tests.programme.planted_bugs import Plant
+from tests.programme.twin_machine import TARGETS, TwinWorlds
+from tests.programme.twin_worlds import Stage, World, coupled
+
+from deniable.programme import backup
+
+RULES: dict[str, dict[str, Any]] = {
+    "race": {},
+    "race with oversight": {"audits": 2, "cooldown": 1, "weights": "forecast"},
+    "tca": {"horizon": 60},
+    "tca with oversight": {"max_gap": 20},
+}
+EVERY_DAY = {"race": (0, 1, 2, 5, 18), "tca": (0, 1, 18)}
+"""The seeds of the everyday run, ten lives each."""
+STEPS = 20
+"""Of a life. Some have several operations; both worlds are compared after each of these."""
+IN_THE_LONG_TESTS = {"sqlite": 22_500, "postgresql": 2_500}
+"""Operations in both worlds, for each mechanism: 50,000 together."""
+
+PLANTED: dict[Plant, int] = {
+    planted_bugs.a_mark_below_which_nothing_counts: 0,
+    planted_bugs.a_pause_that_any_import_ends: 18,
+    planted_bugs.an_unknown_channel_that_refuses_the_file: 2,
+    planted_bugs.an_unreadable_row_that_refuses_the_file: 0,
+    planted_bugs.a_longest_file: 0,
+    planted_bugs.a_target_that_left_refuses_the_import: 0,
+    planted_bugs.a_target_that_left_refuses_what_is_entered: 5,
+    planted_bugs.a_withdrawal_without_a_receipt: 1,
+    planted_bugs.a_withdrawal_of_all_or_nothing: 1,
+    planted_bugs.a_push_that_counts_as_often_as_it_comes: 1,
+    planted_bugs.an_overflow_that_forgets: 0,
+    planted_bugs.a_refusal_that_tells_a_count: 2,
+}
+"""A seed of the everyday run that finds the bug; to try all of them would take long."""
+
+LEAST_OF_TCA = {"operations": 300, "the row counts": 8}
+AT_LEAST = {
+    "operations": 300,
+    "the row counts": 8,
+    "the row counts no more: close": 2,
+    "the row counts no more: order": 2,
+    "the row counts no more: change targets": 1,
+    "the row counts no more: withdraw the row": 1,
+    "the row counts no more: restore": 1,
+    "withdraw the row, refused": 5,
+    "push the row": 2,
+    "import, held": 10,
+    "import, by command": 3,
+    "import, count, refused": 1,
+    "recover": 3,
+    "resume": 1,
+    "rekey": 1,
+    "most blocks": 8,
+}
+"""How often what makes the comparison mean something happens in the everyday run of each mechanism."""
+
+Born = Callable[[Path, bool], World]
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
+    return coupled(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Folders with a new programme of every kind, its key and a backup."""
+    recipient = str(pyrage.x25519.Identity.generate().to_public())
+    folders = {name: tmp_path_factory.mktemp("template") for name in RULES}
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        coupled(monkeypatch)
+        for name, folder in folders.items():
+            oversight = recipient if name.endswith("oversight") else None
+            chosen = {"targets": TARGETS, "mechanism": name.split()[0], "oversight": oversight, **RULES[name]}
+            programme = new_office(str(folder / "programme.db"), folder, **chosen).programme
+            programme.backup(folder / "backup")
+            programme.close()
+    return folders
+
+
+def _copy_key(template: Path, folder: Path) -> None:
+    for suffix in ("", ".transcript"):
+        shutil.copy(template / f"programme.key{suffix}", folder / f"0.key{suffix}")
+
+
+def born_in_sqlite(templates: dict[str, Path], mechanism: str) -> Born:
+    def born(folder: Path, has_oversight: bool) -> World:
+        template = templates[f"{mechanism} with oversight" if has_oversight else mechanism]
+        shutil.copy(template / "programme.db", folder)
+        _copy_key(template, folder)
+        world = World(folder, str(folder / "programme.db"), _without_files)
+        world.open()
+        return world
+
+    return born
+
+
+def _without_files(world: World) -> None:
+    for path in world.folder.glob("programme.db*"):
+        path.unlink()
+
+
+def born_in_postgres(templates: dict[str, Path], mechanism: str, urls: dict[str, str]) -> Born:
+    def born(folder: Path, has_oversight: bool) -> World:
+        template = templates[f"{mechanism} with oversight" if has_oversight else mechanism]
+        _copy_key(template, folder)
+        world = World(folder, urls[folder.name], _without_tables)
+        world.wipe(world)
+        backup.restore(template / "backup", world.database, never_published=True)
+        world.open()
+        world.programme.recover(None, "a backup in place of a beginning")
+        return world
+
+    return born
+
+
+def _without_tables(world: World) -> None:
+    with psycopg.connect(world.database, autocommit=True) as connection:
+        connection.execute("SET client_min_messages = warning")
+        connection.execute("DROP SCHEMA public CASCADE")
+        connection.execute("CREATE SCHEMA public")
+
+
+@pytest.fixture
+def born(
+    request: pytest.FixtureRequest, templates: dict[str, Path], mechanism: str, database_kind: str
+) -> Iterator[Born]:
+    if database_kind == "sqlite":
+        yield born_in_sqlite(templates, mechanism)
+        return
+    server = request.getfixturevalue("postgres_server")
+    names = {world: f"deniable_twins_{os.getpid()}_{world}" for world in ("one", "two")}
+    with psycopg.connect(server, autocommit=True) as connection:
+        for name in names.values():
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        yield born_in_postgres(
+            templates,
+            mechanism,
+            {world: urlunsplit(urlsplit(server)._replace(path=f"/{name}")) for world, name in names.items()},
+        )
+        for name in names.values():
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def live(stage: Stage, born: Born, seeds: Iterable[int], do_shrink: bool = True) -> Iterator[Counter[str]]:
+    """Ten lives for every seed, and how often everything happened; after ten, Hypothesis would vary those it had."""
+    chosen = settings(
+        max_examples=10,
+        stateful_step_count=STEPS,
+        database=None,
+        phases=[Phase.generate, Phase.shrink] if do_shrink else [Phase.generate],
+        suppress_health_check=[*HealthCheck],
+    )
+    for number in seeds:
+        counts: Counter[str] = Counter()
+        machine: Any = seed(number)(partial(TwinWorlds, stage, born, counts))
+        run_state_machine_as_test(machine, settings=chosen)
+        yield counts
+
+
+def counted(lives: Iterable[Counter[str]]) -> Counter[str]:
+    return sum(lives, Counter[str]())
+
+
+@pytest.mark.parametrize("mechanism", ["race", "tca"])
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+def test_one_row_changes_nothing_but_its_own_count(stage: Stage, born: Born, mechanism: str) -> None:
+    counts = counted(live(stage, born, EVERY_DAY[mechanism]))
+    for what, least in (AT_LEAST if mechanism == "race" else LEAST_OF_TCA).items():
+        assert counts[what] >= least, f"{what}: compared too seldom to mean anything"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mechanism", ["race", "tca"])
+@pytest.mark.parametrize("database_kind", [*IN_THE_LONG_TESTS])
+def test_nor_in_many_thousand_operations(stage: Stage, born: Born, database_kind: str) -> None:
+    counts: Counter[str] = Counter()
+    for more in live(stage, born, itertools.count(1000)):
+        counts += more
+        if counts["operations"] >= IN_THE_LONG_TESTS[database_kind]:
+            return
+
+
+@pytest.mark.parametrize("mechanism", ["race"])
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+@pytest.mark.parametrize(("plant", "number"), PLANTED.items(), ids=lambda value: getattr(value, "__name__", ""))
+def test_a_planted_bug_is_found(
+    plant: Plant, number: int, stage: Stage, born: Born, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In lives of the everyday run."""
+    assert number in EVERY_DAY["race"]
+    plant(monkeypatch)
+    with pytest.raises(AssertionError):
+        counted(live(stage, born, [number], do_shrink=False))

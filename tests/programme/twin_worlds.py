@@ -1,0 +1,367 @@
+"""Two programmes side by side, and what must be equal in them: everything, but for one row.
+
+The worlds share all that chance decides: keys, seeds, receipts and the noise of a draw. A round is closed with noise on
+which both draw the same audits, so that their transcripts agree for good, and whatever else differs is told by the row.
+"""
+
+import contextlib
+import functools
+import hashlib
+import io
+import json
+import logging
+import os
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+import sqlalchemy as sa
+from tests.programme.offices import Clock
+
+from deniable.cli import main as command_line
+from deniable.cli import programme as programme_commands
+from deniable.cli import programme_options
+from deniable.errors import DeniableError
+from deniable.noise import ReplayNoise
+from deniable.programme import book as books
+from deniable.programme import known_reports, receipt, store, tables
+from deniable.programme.book import MANIFEST, SEED, Book
+from deniable.programme.keys import KeyFile
+from deniable.programme.known_reports import Hashes
+from deniable.programme.ledger import Programme
+from deniable.programme.locking import CHECK
+from deniable.programme.seals import Inputs
+from deniable.programme.status import Status
+from deniable.run import AuditRun
+from deniable.state import _arrays
+
+ROOM, DUMMIES, FEW = 8, 3, 6
+"""Of known reports: places of a block, those taken by nothing, and the most reports that are looked up one by one."""
+MOST_COUNTED = 15
+"""Of a target in a round; where more come, they are not counted."""
+PROGRAMME_TABLES = (tables.lock, tables.programme, tables.entries, tables.seals, tables.secrets)
+"""The others are the console's."""
+KNOWN = "known/"
+_FEW_FATES, _MOST_FATES = 8, 200
+
+
+class Outcome(NamedTuple):
+    """What came of a step, as the one who took it sees it."""
+
+    refused: str | None
+    answer: Any
+    printed: str
+
+
+@dataclass
+class World:
+    """A programme with all that surrounds it."""
+
+    folder: Path
+    database: str
+    wipe: Callable[["World"], None]
+    """Lose the database."""
+    clock: Clock = field(default_factory=Clock)
+    hashed: dict[str, bytes] = field(default_factory=dict)
+    """The hash of every id that was ever hashed, as JSON."""
+    keys: int = 0
+    drawn: int = 0
+    """Random bytes were asked for so many times."""
+    programme: Programme = field(init=False)
+
+    @property
+    def key(self) -> KeyFile:
+        return KeyFile(self.folder / f"{self.keys}.key")
+
+    @property
+    def key_path(self) -> str:
+        return str(self.key.path)
+
+    def backup(self, number: int) -> Path:
+        return self.folder / f"{number}.backup"
+
+    @property
+    def public(self) -> Path:
+        return self.folder / "public"
+
+    def entropy(self, size: int) -> bytes:
+        self.drawn += 1
+        return hashlib.shake_256(f"entropy {self.drawn}".encode()).digest(size)
+
+    def open(self) -> None:
+        self.programme = Programme.open(self.database, self.key, clock=self.clock, entropy=self.entropy)
+
+    def command(self, *arguments: str) -> int:
+        """Run `deniable programme`; a bug is none of the answers that an operator may get."""
+        code = command_line.main(["programme", *arguments, "--database", self.database])
+        assert code in {0, 2}, arguments
+        return code
+
+    def nameless(self, text: str) -> str:
+        """The text as it would be in any other world."""
+        return text.replace(self.database, "DATABASE").replace(str(self.folder), "FOLDER")
+
+
+@dataclass
+class Stage:
+    """What both worlds share."""
+
+    acting: World | None = None
+    fate: bytes = bytes(32)
+    """The seed of the noise with which a round is drawn."""
+    logged: list[str] = field(default_factory=list)
+
+    def take(self, world: World, step: Callable[[World], Any]) -> Outcome:
+        """One step in one world."""
+        self.acting, printed = world, io.StringIO()
+        refused = answer = None
+        try:
+            with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+                answer = step(world)
+        except DeniableError as error:
+            refused = world.nameless(f"{type(error).__name__}: {error}")
+        finally:
+            self.acting = None
+        assert self.logged == []
+        return Outcome(refused, answer, world.nameless(printed.getvalue()))
+
+
+def coupled(monkeypatch: pytest.MonkeyPatch) -> Stage:
+    """Let two worlds share what chance decides, for as long as the test lasts; and make their programmes small."""
+    stage = Stage()
+
+    def entropy(size: int) -> bytes:
+        assert stage.acting is not None
+        return stage.acting.entropy(size)
+
+    def now() -> Any:
+        assert stage.acting is not None
+        return stage.acting.clock()
+
+    monkeypatch.setattr(known_reports, "ROOM", ROOM)
+    monkeypatch.setattr(known_reports, "_FEW", FEW)
+    fixed = SimpleNamespace(randbelow=lambda _: DUMMIES, token_bytes=secrets.token_bytes)
+    monkeypatch.setattr(known_reports, "secrets", fixed)
+    monkeypatch.setattr(receipt, "secrets", SimpleNamespace(token_bytes=entropy))
+    monkeypatch.setattr(books, "MAX_REPORTS", MOST_COUNTED)
+    monkeypatch.setattr(books, "noise_of_round", lambda *_: ReplayNoise(stage.fate))
+    monkeypatch.setattr(programme_options, "now", now)
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # no test cuts the power
+    monkeypatch.setattr(store, "_migrate", _make_tables)  # faster, and migrations have tests of their own
+    for module in (command_line, programme_commands):  # to build them anew for every command takes long
+        name = "get_command" if module is command_line else "get_group"
+        monkeypatch.setattr(module, name, functools.cache(getattr(module, name)))
+    _share_entropy(monkeypatch, entropy)
+    _hide_seals(monkeypatch)
+    _remember_hashes(monkeypatch, stage)
+    _listen(monkeypatch, stage)
+    return stage
+
+
+def _make_tables(connection: sa.Connection) -> None:
+    tables.metadata.create_all(connection)
+    connection.execute(sa.text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)"))
+    connection.execute(sa.text("INSERT INTO alembic_version VALUES (:layout)"), {"layout": store.LAYOUT})
+
+
+def _share_entropy(monkeypatch: pytest.MonkeyPatch, entropy: Callable[[int], bytes]) -> None:
+    """Also for programmes that a command opens."""
+    opened = Programme.open.__func__  # type: ignore[attr-defined]
+
+    def open_(cls: type[Programme], *arguments: Any, **settings: Any) -> Programme:
+        programme: Programme = opened(cls, *arguments, **({"entropy": entropy} | settings))
+        return programme
+
+    monkeypatch.setattr(Programme, "open", classmethod(open_))
+
+
+def _hide_seals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A seal tells nothing but its length to anybody without its key, and its hash is published."""
+    sealed = Inputs.sealed
+
+    def ideal(self: Inputs, recipient: str) -> bytes:
+        return hashlib.shake_256(f"seal {self.round}".encode()).digest(len(sealed(self, recipient)))
+
+    monkeypatch.setattr(Inputs, "sealed", ideal)
+
+
+def _remember_hashes(monkeypatch: pytest.MonkeyPatch, stage: Stage) -> None:
+    hashes = Book.hashes
+
+    def remembered(self: Book, ids: Iterable[Sequence[object]]) -> Hashes:
+        all_ids = list(ids)
+        found = hashes(self, all_ids)
+        assert stage.acting is not None
+        stage.acting.hashed |= {json.dumps(id_): row.tobytes() for id_, row in zip(all_ids, found, strict=True)}
+        return found
+
+    monkeypatch.setattr(Book, "hashes", remembered)
+
+
+def _listen(monkeypatch: pytest.MonkeyPatch, stage: Stage) -> None:
+    class Ear(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            stage.logged.append(record.getMessage())
+
+    monkeypatch.setattr(logging.getLogger(), "handlers", [Ear()])
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """What the key opens."""
+
+    seed: bytes
+    audits: list[int]
+    """By target: how many of its runs have ended with an audit. Public."""
+    tally: list[int]
+    active: list[int]
+    """By target: the reports of its run, the open round included."""
+    runs: list[Any]
+    """What the saved run holds of every target."""
+    known: dict[str, set[str]]
+    """By source: the ids that are known, as JSON."""
+
+
+@dataclass(frozen=True)
+class Sight:
+    """All there is to see of a world after a step."""
+
+    status: Status
+    stored: dict[str, list[tuple[Any, ...]]]
+    """By table: its rows."""
+    sizes: dict[str, int]
+    """Bytes of every secret, but for the manifest and known reports."""
+    overhead: int
+    """Bytes of the manifest beyond its list of secrets."""
+    blocks: list[tuple[str, int]]
+    """Whose they are and their bytes, for all blocks of known reports."""
+    public: dict[str, bytes]
+    secrets: Secrets | None
+    """None once the programme has ended."""
+
+
+def seen(world: World) -> Sight:
+    programme = world.programme
+    status = programme.status()
+    with programme._store.reading() as connection:
+        stored = {table.name: [*map(tuple, connection.execute(sa.select(table)))] for table in PROGRAMME_TABLES}
+        blobs: dict[str, bytes] = dict(stored.pop(tables.secrets.name))
+        opened = None if status.ended else _opened(_book(programme, connection, blobs), SEED in blobs, world.hashed)
+    listed = len(json.dumps(dict.fromkeys(["public", *blobs.keys() - {CHECK, MANIFEST}], "0" * 64)))
+    return Sight(
+        status=replace(status, folder=None),
+        stored={name: [_nameless(world, row) for row in rows] for name, rows in stored.items()},
+        sizes={name: len(blob) for name, blob in blobs.items() if name != MANIFEST and not name.startswith(KNOWN)},
+        overhead=len(blobs.get(MANIFEST, b"")) - listed,
+        blocks=sorted((name.rpartition("/")[0], len(blob)) for name, blob in blobs.items() if name.startswith(KNOWN)),
+        public={path.name: path.read_bytes() for path in world.public.glob("*")},
+        secrets=opened,
+    )
+
+
+def _book(programme: Programme, connection: sa.Connection, blobs: Mapping[str, bytes]) -> Book:
+    """It reads the secrets that were read already."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(Book, "_blob", lambda _, name: blobs[name])
+        book = programme._book(connection)
+    book._blob = blobs.__getitem__  # type: ignore[method-assign, assignment]
+    return book
+
+
+def _nameless(world: World, row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(world.nameless(value) if isinstance(value, str) else value for value in row)
+
+
+def _opened(book: Book, has_seed: bool, hashed: Mapping[str, bytes]) -> Secrets:
+    run, tally = book.read_counts()
+    seed = book._read(SEED) if has_seed else b""
+    private = [*_arrays(run._state.private)]
+    by_hash = {hash_: id_ for id_, hash_ in hashed.items()}
+    known = {}
+    for source in book.sources():
+        stored = {row.tobytes() for row in book.known(source).hashes}
+        known[source] = {by_hash[hash_] for hash_ in stored & by_hash.keys()}
+    return Secrets(
+        seed=seed,
+        audits=book.state.history.audits[0].tolist(),
+        tally=tally,
+        active=[before + now for before, now in zip(run.active_counts(), tally, strict=True)],
+        runs=[[array[..., number].tolist() for array in private] for number in range(len(tally))],
+        known=known,
+    )
+
+
+def differing_targets(one: Sight, other: Sight, is_of_the_row: Callable[[list[Any]], bool]) -> dict[int, int]:
+    """By target: how far the two counts are apart, where anything about its reports differs.
+
+    Everything else must be equal, but for what is known of the row itself.
+    """
+    assert one.status == other.status
+    assert one.stored == other.stored
+    assert one.sizes == other.sizes
+    assert one.overhead == other.overhead
+    assert one.public == other.public
+    if one.secrets is None or other.secrets is None:
+        assert one.secrets == other.secrets
+        assert one.blocks == other.blocks == []
+        return {}
+    recoveries = sum('"kind":"recovery"' in row[2] for row in one.stored["entries"])
+    for sight in (one, other):
+        _check_blocks(sight, recoveries)
+    first, second = one.secrets, other.secrets
+    assert (first.seed, first.audits) == (second.seed, second.audits)
+    assert first.known.keys() == second.known.keys()
+    for source, known in first.known.items():
+        assert all(is_of_the_row(json.loads(id_)) for id_ in known ^ second.known[source]), "of another row"
+    return {
+        target: first.active[target] - second.active[target]
+        for target in range(len(first.tally))
+        if (first.tally[target], first.runs[target]) != (second.tally[target], second.runs[target])
+    }
+
+
+def _check_blocks(sight: Sight, recoveries: int) -> None:
+    """A source has as many blocks as its known reports take, one at least, and all are of one length; a recovery begins
+    a new one.
+    """
+    assert sight.secrets is not None
+    taken = [max(1, -(-len(known) // (ROOM - DUMMIES))) for known in sight.secrets.known.values()]
+    blocks = Counter(source for source, _ in sight.blocks)
+    found = [blocks[f"{KNOWN}{source}"] for source in range(len(taken))]
+    assert all(least <= there <= least + recoveries for least, there in zip(taken, found, strict=True))
+    assert len({size for _, size in sight.blocks}) == 1
+
+
+def backup_sizes(path: Path) -> list[int]:
+    """The lengths of a backup's lines, but for those of known reports and of the manifest that lists them."""
+    lines = path.read_text().splitlines()
+    return [len(line) for line in lines if '"known/' not in line and f'"name": "{MANIFEST}"' not in line]
+
+
+def fate_of_both(worlds: Sequence[World], wanted: int, rounds: int) -> bytes:
+    """A seed of the noise with which all worlds draw the same audits, if possible with the wanted target."""
+    first = None
+    for attempt in range(_MOST_FATES):
+        fate = hashlib.sha256(f"fate {rounds} {attempt}".encode()).digest()
+        drawn, *others = (_drawn(world, fate) for world in worlds)
+        if all(other == drawn for other in others):
+            first = first or fate
+            if wanted in drawn:
+                return fate
+        if first is not None and attempt >= _FEW_FATES:
+            return first
+    raise AssertionError("the two worlds must draw the same audits most of the time")
+
+
+def _drawn(world: World, fate: bytes) -> tuple[int, ...]:
+    programme = world.programme
+    with programme._store.reading() as connection:
+        book = programme._book(connection)
+        blob, tally, rounds = book._read("run"), book.tally(), book.state.history.rounds
+    run = AuditRun.restore(programme._mechanism, blob, ReplayNoise(fate), rounds=rounds)
+    return run.select(tally, audits=programme.parameters.audits)
