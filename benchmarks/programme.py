@@ -83,7 +83,7 @@ def measure(database: str, folder: Path, sizes: Sizes) -> Measured:
             closing_,
             batch=timed(partial(programme.report, Counter(names[target] for target in filed))),
             imported=timed(
-                partial(programme.import_reports, "hotline", [(str(n), n, names[t]) for n, t in enumerate(filed)])
+                partial(programme.import_reports, "hotline", [(str(n), names[t]) for n, t in enumerate(filed)])
             ),
             published=timed(programme.publish),
             size=size(database),

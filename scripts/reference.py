@@ -29,12 +29,12 @@ GROUPS = {
 MODULES = ["counters", "testing"]
 RESEARCH: dict[str, list[str]] = {
     "deniable.attack": [
-        "play", "find_worst", "search", "Result", "Estimate", "hard_pairs", "moved_pairs", "report_at", "moved_report",
-        "Pair", "View", "total_variation", "likelihood_ratio", "strongest", "Adversary", "Score", "Enumeration",
-        "ClosedForm", "Particles", "BlackBox", "UnsuitableError",
+        "play", "find_worst", "search", "Result", "Estimate", "hard_pairs", "moved_pairs", "rivals_needed", "report_at",
+        "moved_report", "Pair", "View", "total_variation", "likelihood_ratio", "strongest", "Adversary", "Score",
+        "Enumeration", "ClosedForm", "Particles", "BlackBox", "UnsuitableError",
     ],
     "deniable.attack.bounds": ["Event"],
-    "deniable.guarantee": ["TotalVariation", "Gaussian", "Exponential"],
+    "deniable.curves": ["TotalVariation", "Gaussian", "Exponential"],
     "deniable.mechanisms": ["Mechanism", "State", "calibrate"],
     "deniable.mechanisms.base": ["CountMechanism", "largest", "one_hot"],
     "deniable.noise": ["Noise", "Growth"],
@@ -44,6 +44,7 @@ RESEARCH: dict[str, list[str]] = {
         "add_report", "is_adjacent", "active_counts", "leaders", "misselected", "deficit", "normalized_deficit",
         "resolved",
     ],
+    "deniable.promptness": ["quiet_waits", "QuietWait", "passed_over", "lead_needed", "is_bound", "decided_by_gap"],
     "deniable.calibration": [],
     "deniable.utility": [],
     "deniable.simulation.evaluation": ["Study", "Replay", "score", "Score", "Estimate"],

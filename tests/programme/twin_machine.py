@@ -508,7 +508,7 @@ class TwinWorlds(RuleBasedStateMachine):
             backup.restore(world.backup(number), world.database)
             world.open()
 
-        self.both("restore", restore)
+        assert self.both("restore", restore).refused is None
         if entries == self.entries:  # nothing was drawn since, and the row may be entered for the first time again
             self.runs_of_row = {*runs_of_row}
         self.compare()
@@ -520,11 +520,9 @@ class TwinWorlds(RuleBasedStateMachine):
 
     @operation(hotline=2, by_hand=2)
     def recover(self) -> None:
-        if not self.is_behind() and self.sight.secrets is not None and self.sight.secrets.seed:
-            return
-        known = self.sight.status.entries
+        known, most = self.sight.status.entries, self.entries
         outcome = self.both("recover", lambda world: world.programme.recover(world.public, WHY))
-        if outcome.refused is None:
+        if outcome.refused is None and known < most:
             kinds = [json.loads(row[2])["kind"] for row in seen(self.worlds[0]).stored["entries"]]
             self.row_can_be_entered_again = self.row is None
             if self.sight.status.parameters.mechanism == "tca" and "round" in kinds[known:]:
@@ -583,9 +581,6 @@ class TwinWorlds(RuleBasedStateMachine):
             assert isinstance(self.row, Entering)
             return self.row
         return chosen(enterings, which) if enterings else None
-
-    def is_behind(self) -> bool:
-        return self.sight.status.entries < self.entries
 
     def wait_until_due(self, days: int = 0) -> None:
         for world in self.worlds:
