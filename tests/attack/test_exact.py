@@ -112,7 +112,7 @@ def test_bounds_hold_on_all_small_streams(make: Any) -> None:
 @pytest.mark.parametrize(("n_targets", "rounds"), [(2, 6), (3, 4)])
 def test_bounds_hold_on_random_streams(make: Any, n_targets: int, rounds: int) -> None:
     mechanism = make(n_targets, rounds)
-    assert_private(mechanism, worst(mechanism, random_pairs(n_targets, rounds, pairs=80)))
+    assert_private(mechanism, worst(mechanism, random_pairs(n_targets, rounds, pairs=40)))
 
 
 BEYOND = [
@@ -131,7 +131,13 @@ BEYOND = [
 
 @pytest.mark.parametrize(("mechanism", "rounds", "audits"), BEYOND)
 def test_bounds_hold_with_rules_weights_and_several_audits(mechanism: Mechanism[Any], rounds: int, audits: int) -> None:
-    assert_private(mechanism, worst(mechanism, random_pairs(mechanism.n_targets, rounds, pairs=120), audits))
+    assert_private(mechanism, worst(mechanism, random_pairs(mechanism.n_targets, rounds, pairs=40), audits))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("mechanism", "rounds", "audits"), BEYOND)
+def test_bounds_hold_with_rules_and_many_streams(mechanism: Mechanism[Any], rounds: int, audits: int) -> None:
+    assert_private(mechanism, worst(mechanism, random_pairs(mechanism.n_targets, rounds, pairs=500), audits))
 
 
 def test_weights_forecast_from_private_counts_are_caught() -> None:
