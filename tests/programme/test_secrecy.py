@@ -196,8 +196,8 @@ def test_the_search_would_find_it_in_postgresql(postgres: str, tmp_path: Path, m
 
 # What is said.
 
-MARKED = (7351, 48619, 90127)
-"""Counts that occur in no other place."""
+MARKED = (735_148_619, 486_190_127, 901_273_514)
+"""Counts that occur in no other place: nine digits, so that no hash shown beside them holds them by chance."""
 
 
 def mishaps(office: Office, folder: Path) -> Iterator[Callable[[], object]]:
@@ -213,7 +213,7 @@ def mishaps(office: Office, folder: Path) -> Iterator[Callable[[], object]]:
             yield partial(programme.report, {"Ash Mill": wrong})
             yield partial(programme.withdraw, {"Ash Mill": wrong}, new_receipt())
             yield partial(programme.push, "north", "monday", {"Ash Mill": wrong})
-    many = [("1", "Ash Mill")] * MARKED[0]
+    many = [("1", "Ash Mill")] * 7351
     yield partial(programme.import_reports, "", many)
     yield partial(programme.close_round, 9)
     yield programme.close_round  # not due
