@@ -52,7 +52,7 @@ docs: $(READY)
 
 # The pictures of docs/howto/console.md, taken anew.
 screenshots: $(READY)
-	DENIABLE_SCREENSHOTS=docs/images $(BIN)/pytest -m long tests/web/test_browser.py -k pictures
+	DENIABLE_SCREENSHOTS=docs/images $(BIN)/pytest -m long tests/console/test_browser.py -k pictures
 
 # What deniable itself needs.
 $(CORE): pyproject.toml constraints.txt scripts/setup
@@ -61,7 +61,7 @@ $(CORE): pyproject.toml constraints.txt scripts/setup
 	touch $@
 
 $(VENV)/.console: $(CORE)
-	$(PIP) -e '.[web]'
+	$(PIP) -e '.[console]'
 	touch $@
 
 # What its tests and checks need besides.

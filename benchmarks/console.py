@@ -24,14 +24,14 @@ from typing import Any
 import httpx
 import numpy as np
 
+from deniable.console import sessions
+from deniable.console.accounts import hotlines
+from deniable.console.accounts import people as staff
+from deniable.console.accounts.people import Person, Role
+from deniable.console.console import Console
 from deniable.programme.calendar import Calendar, system_clock
-from deniable.programme.keys import KeyFile
-from deniable.programme.ledger import Programme
-from deniable.web import sessions
-from deniable.web.accounts import hotlines
-from deniable.web.accounts import people as staff
-from deniable.web.accounts.people import Person, Role
-from deniable.web.console import Console
+from deniable.programme.programme import Programme
+from deniable.programme.secrets.keys import KeyFile
 
 FILE = b"id,channel\n" + b"".join(b"%d,Target 0\n" % number for number in range(10**6, 10**6 + 20))
 ENTERED = "Target 1"

@@ -14,7 +14,7 @@ import numpy as np
 import deniable as dn
 from deniable.arrays import IntArray
 from deniable.calibration import toeplitz_coefficients
-from deniable.simulation.sources import lead_rates, poisson
+from deniable.simulation.synthetic_streams import lead_rates, poisson
 from deniable.streams import active_counts, deficit
 
 

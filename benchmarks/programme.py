@@ -20,8 +20,8 @@ import numpy as np
 import sqlalchemy as sa
 
 from deniable.programme.calendar import Calendar
-from deniable.programme.keys import KeyFile
-from deniable.programme.ledger import Programme
+from deniable.programme.programme import Programme
+from deniable.programme.secrets.keys import KeyFile
 
 
 @dataclass(frozen=True)

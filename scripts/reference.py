@@ -39,7 +39,7 @@ RESEARCH: dict[str, list[str]] = {
     "deniable.mechanisms.base": ["CountMechanism", "largest", "one_hot"],
     "deniable.noise": ["Noise", "Growth"],
     "deniable.state": ["Secret"],
-    "deniable.counters.grid": ["calibrated_variance", "next_age", "same_kind", "in_reports", "shown", "forget"],
+    "deniable.counters.gaussian": ["calibrated_variance", "next_age", "same_kind", "in_reports", "shown", "forget"],
     "deniable.streams": [
         "add_report", "is_adjacent", "active_counts", "leaders", "misselected", "deficit", "normalized_deficit",
         "resolved",

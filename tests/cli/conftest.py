@@ -7,8 +7,8 @@ from tests.cli.programmes import Desk
 from tests.cli.running import GOOD, Result, Run
 from tests.programme.offices import Clock
 
-from deniable.cli import programme_options
 from deniable.cli.main import main
+from deniable.cli.programme import options
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +48,7 @@ def desk(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     """An office with nothing on its desk, at noon of 5 January 2026."""
     clock = Clock()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(programme_options, "now", clock)
+    monkeypatch.setattr(options, "now", clock)
     for name in ("DATABASE", "KEY", "PASSPHRASE", "NEW_PASSPHRASE"):
         monkeypatch.delenv(f"DENIABLE_{name}", raising=False)
     return Desk(run, tmp_path, clock)

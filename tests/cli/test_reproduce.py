@@ -8,7 +8,7 @@ import pytest
 from tests.cli.running import Run, assert_refused
 from tests.simulation.tiny import TINY, touch_figures
 
-from deniable.simulation.reproduction import Settings, parts
+from deniable.simulation.reproduction import Settings, reproduce
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, bool]]:
         return TINY
 
     monkeypatch.setattr(Settings, "make", make)
-    monkeypatch.setattr(parts, "draw_all", touch_figures)
+    monkeypatch.setattr(reproduce, "draw_all", touch_figures)
     return asked
 
 
@@ -93,7 +93,7 @@ def test_json(run: Run, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("tiny")
 def test_a_cluster_that_does_not_answer(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("deniable.simulation.sweep.CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("deniable.simulation.parallel.CONNECT_SECONDS", 0.2)
     result = run("reproduce", "--out", tmp_path / "out", "--cluster", "tcp://127.0.0.1:9")
     assert result.code == 2
     assert "there must be a Dask scheduler at tcp://127.0.0.1:9, but none answers" in result.err

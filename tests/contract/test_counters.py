@@ -13,7 +13,7 @@ import deniable as dn
 from deniable import testing
 from deniable.arrays import BoolArray, FloatArray, IntArray
 from deniable.counters import GaussianCounter
-from deniable.counters.grid import ONE
+from deniable.counters.gaussian import ONE
 from deniable.counters.perturbation import InputPerturbation, InputState, OutputPerturbation, OutputState
 from deniable.counters.toeplitz import ToeplitzCounter
 from deniable.counters.tree import TreeCounter

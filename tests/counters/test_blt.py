@@ -9,7 +9,7 @@ from deniable.arrays import FloatArray
 from deniable.calibration import toeplitz_coefficients
 from deniable.counters import BltCounter, blt, toeplitz
 from deniable.counters.blt import decoder, decoder_coefficients, encoder, encoder_coefficients, parameters
-from deniable.counters.grid import LEAST_VARIANCE, ONE
+from deniable.counters.gaussian import LEAST_VARIANCE, ONE
 
 
 def recursion(horizon: int, theta: tuple[float, ...], omega: tuple[float, ...]) -> FloatArray:

@@ -6,7 +6,7 @@ from tests.statistical.factorizations import CASES, toeplitz_factors, two_views
 
 import deniable as dn
 from deniable.counters.dense import Factorization, dense
-from deniable.counters.grid import GRID_BITS, ONE
+from deniable.counters.gaussian import GRID_BITS, ONE
 from deniable.testing import ZeroNoise
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.counters.grid import ONE, in_reports, shown
+from deniable.counters.gaussian import ONE, in_reports, shown
 from deniable.counters.perturbation import input_perturbation, output_perturbation
 
 REPORTS = np.array([[3, 0], [1, 2], [0, 5]])

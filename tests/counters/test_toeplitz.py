@@ -6,7 +6,7 @@ import pytest
 from scipy.special import ndtr
 
 import deniable as dn
-from deniable.counters.grid import GRID_BITS, LEAST_VARIANCE
+from deniable.counters.gaussian import GRID_BITS, LEAST_VARIANCE
 from deniable.counters.toeplitz import (
     ToeplitzCounter,
     ToeplitzState,

@@ -6,7 +6,7 @@ from tests.statistical.factorizations import tree_factors
 
 import deniable as dn
 from deniable.arrays import IntArray
-from deniable.counters.grid import ONE
+from deniable.counters.gaussian import ONE
 from deniable.counters.tree import squared_sensitivity, tree
 from deniable.testing import ZeroNoise
 

@@ -10,7 +10,7 @@ from scripts import reference
 from tests.docs.blocks import DOCS
 from tests.programme.offices import new_office
 
-from deniable.programme import tables
+from deniable.storage import tables
 
 
 @pytest.mark.parametrize("name", reference.PAGES)

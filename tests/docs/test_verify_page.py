@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.docs.blocks import DOCS, blocks
 from tests.programme.offices import new_office
 
-from deniable.programme.page import verify_text
+from deniable.programme.public.page import verify_text
 
 
 def test_the_page_and_the_folder_have_the_same_program(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ VERSION = PROJECT["version"]
 def test_the_wheel_is_the_package_and_nothing_else(built: Built) -> None:
     inside = {name for name in built.in_wheel() if ".dist-info/" not in name}
     assert inside == {f"deniable/{name}" for name in files(built.source / "src" / "deniable")}
-    assert {"deniable/py.typed", "deniable/web/static/style.css", "deniable/programme/migrations/env.py"} <= inside
+    assert {"deniable/py.typed", "deniable/console/static/style.css", "deniable/storage/migrations/env.py"} <= inside
     assert f"deniable-{VERSION}.dist-info/licenses/LICENSE" in built.in_wheel()
 
 

@@ -20,17 +20,17 @@ import pyrage
 from tests.programme.insight import lines_of, unsealed
 from tests.programme.offices import TARGETS, new_office
 from tests.programme.processes import CONTEXT, Log
-from tests.programme.published import lines_in
+from tests.programme.public.published import lines_in
 
 from deniable.noise import SystemNoise
 from deniable.programme import backup
-from deniable.programme.book import Book
-from deniable.programme.keys import KeyFile
-from deniable.programme.ledger import Programme
-from deniable.programme.oversight import replay
-from deniable.programme.public_files import TRANSCRIPT
-from deniable.programme.transcript import Entry, parse
-from deniable.programme.verification import verify
+from deniable.programme.programme import Programme
+from deniable.programme.public.folder import TRANSCRIPT
+from deniable.programme.public.verify import verify
+from deniable.programme.secrets.keys import KeyFile
+from deniable.programme.secrets.oversight import replay
+from deniable.programme.transaction import Book
+from deniable.programme.transcript.chain import Entry, parse
 from deniable.run import AuditRun
 
 ALL_WORK = ("report", "report", "report", "import", "close", "close", "publish", "backup")

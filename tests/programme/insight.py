@@ -7,9 +7,9 @@ from typing import Any
 import pyrage
 import sqlalchemy as sa
 
-from deniable.programme import tables
-from deniable.programme.seals import Inputs
-from deniable.programme.store import Store
+from deniable.programme.secrets.sealed_inputs import Inputs
+from deniable.storage import tables
+from deniable.storage.store import Store
 
 
 @contextmanager

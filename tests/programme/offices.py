@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from deniable.programme.calendar import Calendar
-from deniable.programme.keys import KeyFile
-from deniable.programme.ledger import Programme
+from deniable.programme.programme import Programme
+from deniable.programme.secrets.keys import KeyFile
 
 TARGETS = ("Ash Mill", "Birch Works", "Cedar Bank", "Dogwood Clinic")
 DAILY = Calendar(date(2026, 1, 5), "1D", "UTC")

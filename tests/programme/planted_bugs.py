@@ -10,11 +10,11 @@ import pytest
 from tests.programme.twin_worlds import DUMMIES, ROOM
 
 from deniable.errors import DeniableError
-from deniable.programme import counting, importers
-from deniable.programme.book import Book
-from deniable.programme.following import by_number
-from deniable.programme.importers import Batch
-from deniable.programme.known_reports import Hashes, KnownReports, _random
+from deniable.programme import counting, imports
+from deniable.programme.entry_effects import by_number
+from deniable.programme.imports import Batch
+from deniable.programme.imports.imported_reports import Hashes, KnownReports, _random
+from deniable.programme.transaction import Book
 
 LONGEST_FILE = 4
 
@@ -78,7 +78,7 @@ def a_longest_file(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _plant_in_reading(monkeypatch: pytest.MonkeyPatch, is_refused: Callable[[Batch], bool]) -> None:
-    original = importers.read
+    original = imports.read
 
     def planted(*arguments: Any) -> Batch:
         batch = original(*arguments)
@@ -86,7 +86,7 @@ def _plant_in_reading(monkeypatch: pytest.MonkeyPatch, is_refused: Callable[[Bat
             raise DeniableError("the file is refused")
         return batch
 
-    monkeypatch.setattr(importers, "read", planted)
+    monkeypatch.setattr(imports, "read", planted)
 
 
 def a_target_that_left_refuses_the_import(monkeypatch: pytest.MonkeyPatch) -> None:

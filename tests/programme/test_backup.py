@@ -17,10 +17,10 @@ from tests.programme.offices import TARGETS, Office, new_office
 
 from deniable.errors import DeniableError
 from deniable.programme import backup
-from deniable.programme.ledger import Programme
-from deniable.programme.store import LAYOUT
-from deniable.programme.vault import Kdf
-from deniable.programme.verification import verify
+from deniable.programme.programme import Programme
+from deniable.programme.public.verify import verify
+from deniable.programme.secrets.vault import Kdf
+from deniable.storage.store import LAYOUT
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_a_second_draw_is_independent_of_the_first(office: Office, tmp_path: Pat
     for number in range(3):
         backup.restore(path, str(tmp_path / f"{number}.db"))
         again = Programme.open(str(tmp_path / f"{number}.db"), office.key, clock=office.clock)
-        office.key.copy.path.unlink()
+        office.key.transcript.unlink()
         again.recover(None, "disk and key were lost, and a copy of the key is back")
         with again._writing() as book:
             assert book.read_round()[2] != seed

@@ -15,14 +15,14 @@ from tests.programme.crashing import in_ten_years
 from tests.programme.insight import lines_of, unsealed
 from tests.programme.offices import TARGETS, Office, new_office
 from tests.programme.processes import CONTEXT
-from tests.programme.published import lines_in
+from tests.programme.public.published import lines_in
 
 from deniable.errors import DeniableError
 from deniable.programme import backup
-from deniable.programme.keys import KeyFile
-from deniable.programme.ledger import Programme
-from deniable.programme.transcript import parse
-from deniable.programme.verification import verify
+from deniable.programme.programme import Programme
+from deniable.programme.public.verify import verify
+from deniable.programme.secrets.keys import KeyFile
+from deniable.programme.transcript.chain import parse
 
 Deed = Callable[..., Any]
 

@@ -11,7 +11,7 @@ import pytest
 from tests.programme.offices import TARGETS, Clock, Office, new_office
 
 from deniable.errors import DeniableError
-from deniable.programme.ledger import Programme
+from deniable.programme.programme import Programme
 
 EXPORT = [(f"report {number}", TARGETS[number % 2]) for number in range(1, 41)]
 

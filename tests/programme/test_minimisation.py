@@ -14,12 +14,13 @@ from typing import Any
 import psycopg
 import pytest
 import sqlalchemy as sa
-from tests.programme.importers.exports import CANARY, EXPORTS, NORTH, NUMBER, TARGETS, carried, mapping, outside_id
+from tests.programme.imports.exports import CANARY, EXPORTS, NORTH, NUMBER, TARGETS, carried, mapping, outside_id
 from tests.programme.offices import Office, new_office
 
 from deniable.errors import DeniableError
-from deniable.programme import importers, tables
-from deniable.programme.ledger import Programme
+from deniable.programme import imports
+from deniable.programme.programme import Programme
+from deniable.storage import tables
 
 # Long enough not to be found in random bytes by chance.
 SECRETS = (CANARY, outside_id(0)[:-1], str(NUMBER)[:-1])
@@ -62,11 +63,11 @@ def imported(office: Office, folder: Path) -> list[str]:
     for name, (kind, export) in EXPORTS.items():
         file = folder / f"export-{name}"
         file.write_bytes(export())
-        programme.import_reports(name, importers.read(kind, file, mapping()))
+        programme.import_reports(name, imports.read(kind, file, mapping()))
         for content in (export(), export()[:-20] + b"\xff\xfe"):
             file.write_bytes(content)
             try:
-                set_aside = importers.read(kind, file, mapping({NORTH: "Acme Ltd"})).set_aside
+                set_aside = imports.read(kind, file, mapping({NORTH: "Acme Ltd"})).set_aside
                 told.append(repr(set_aside))
             except DeniableError as refused:
                 told.append(carried(refused))
@@ -106,7 +107,7 @@ def test_nothing_of_a_report_is_kept(office: Office, tmp_path: Path, captured: C
 
 def test_reports_are_counted_all_the_same(office: Office, tmp_path: Path) -> None:
     (tmp_path / "export").write_bytes(EXPORTS["globaleaks.json"][1]())
-    batch = importers.read("globaleaks", tmp_path / "export", mapping())
+    batch = imports.read("globaleaks", tmp_path / "export", mapping())
     assert office.programme.import_reports("hotline", batch) == 3
     assert office.programme.active_counts() == {"Acme Ltd": 2, "Bravo plc": 1}
 
@@ -145,7 +146,7 @@ def test_a_planted_leak_is_found(
 def test_a_planted_leak_in_an_error_is_found(
     office: Office, tmp_path: Path, captured: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = importers.read
+    honest = imports.read
 
     def leaking(kind: str, file: Path, mapping_: Any) -> Any:
         try:
@@ -153,5 +154,5 @@ def test_a_planted_leak_in_an_error_is_found(
         except DeniableError as error:
             raise DeniableError(f"{error}: {file.read_bytes()!r}") from None
 
-    monkeypatch.setattr(importers, "read", leaking)
+    monkeypatch.setattr(imports, "read", leaking)
     assert searched(office, tmp_path, captured)

@@ -14,11 +14,11 @@ import pytest
 from tests.programme.insight import lines_of, unsealed
 from tests.programme.offices import TARGETS, Office, new_office
 
-from deniable.programme.draws import noise_of_round
-from deniable.programme.ledger import Programme
-from deniable.programme.oversight import replay
-from deniable.programme.transcript import Entry, parse
-from deniable.programme.verification import verify
+from deniable.programme.programme import Programme
+from deniable.programme.public.verify import verify
+from deniable.programme.secrets.oversight import replay
+from deniable.programme.secrets.sealed_inputs import noise_of_round
+from deniable.programme.transcript.chain import Entry, parse
 from deniable.run import AuditRun
 
 SETTINGS: dict[str, dict[str, Any]] = {

@@ -16,12 +16,13 @@ from tests.programme.offices import TARGETS, Office, new_office
 
 from deniable.errors import DeniableError
 from deniable.noise import ReplayNoise
-from deniable.programme import backup, beginning, book, store
-from deniable.programme.keys import KeyFile
-from deniable.programme.known_reports import ENTERED
-from deniable.programme.ledger import Programme
+from deniable.programme import backup, creation, transaction
+from deniable.programme.imports.imported_reports import ENTERED
+from deniable.programme.programme import Programme
 from deniable.programme.receipt import new_receipt
-from deniable.programme.store import Store
+from deniable.programme.secrets.keys import KeyFile
+from deniable.storage import store
+from deniable.storage.store import Store
 
 # The public folder.
 
@@ -69,9 +70,9 @@ def others() -> Iterator[list[dict[str, int]]]:
 def test_with_the_same_audits_the_public_folder_is_the_same_to_the_byte(
     tmp_path: Path, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(beginning, "new_key", lambda: bytes(range(32)))
+    monkeypatch.setattr(creation, "new_key", lambda: bytes(range(32)))
     # Bound to the seed alone, so that one report more often leads to the same audits.
-    monkeypatch.setattr(book, "noise_of_round", lambda _, __, seed, *___: ReplayNoise(seed))
+    monkeypatch.setattr(transaction, "noise_of_round", lambda _, __, seed, *___: ReplayNoise(seed))
     audits, office = office_with(str(tmp_path / "0.db"), tmp_path / "0", ROUNDS, **settings)
     public = seen(office.programme.publish(tmp_path / "0" / "public"))
     same = 0
@@ -87,7 +88,7 @@ def test_with_the_same_audits_the_public_folder_is_the_same_to_the_byte(
 
 def test_with_other_audits_it_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: the folder does tell what it is there to tell."""
-    monkeypatch.setattr(beginning, "new_key", lambda: bytes(range(32)))
+    monkeypatch.setattr(creation, "new_key", lambda: bytes(range(32)))
     audits, office = office_with(str(tmp_path / "0.db"), tmp_path / "0", ROUNDS)
     quiet = next(target for target in TARGETS if (target,) != audits[0])
     loud = [{quiet: 10_000}, *ROUNDS[1:]]

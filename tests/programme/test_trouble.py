@@ -17,12 +17,13 @@ from tests.programme.offices import TARGETS, Office, new_office
 from tests.programme.processes import CONTEXT
 
 from deniable.errors import DeniableError
-from deniable.programme import backup, tables
-from deniable.programme import store as module
-from deniable.programme.keys import KeyFile
-from deniable.programme.ledger import Programme
-from deniable.programme.transcript import parse
-from deniable.programme.verification import verify
+from deniable.programme import backup
+from deniable.programme.programme import Programme
+from deniable.programme.public.verify import verify
+from deniable.programme.secrets.keys import KeyFile
+from deniable.programme.transcript.chain import parse
+from deniable.storage import store as module
+from deniable.storage import tables
 
 FULL = r"the disk is full; nothing was written, make room and try again$"
 BROKEN = r"the disk does not answer as it should; nothing was acknowledged, check the disk$"

@@ -24,8 +24,8 @@ from tests.programme.planted_bugs import Plant
 from tests.programme.twin_machine import OPERATIONS, TARGETS, TwinWorlds
 from tests.programme.twin_worlds import Stage, World, coupled
 
-from deniable.programme import tables
-from deniable.programme.store import Store
+from deniable.storage import tables
+from deniable.storage.store import Store
 
 RULES: dict[str, dict[str, Any]] = {
     "race": {},

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tests.programme.importers.exports import (
+from tests.programme.imports.exports import (
     GLOBALEAKS,
     MESSAGES,
     USERNAMES,
@@ -34,7 +34,7 @@ class Row:
 
 class Hotline(NamedTuple):
     kind: str
-    """What `importers.read` calls its format."""
+    """What `imports.read` calls its format."""
     option: str
     """What the command line calls it."""
     written: Callable[[Sequence[Row]], bytes]

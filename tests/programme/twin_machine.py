@@ -25,8 +25,8 @@ from tests.programme.twin_worlds import (
     seen,
 )
 
-from deniable.programme import backup, importers
-from deniable.programme.keys import KeyFile
+from deniable.programme import backup, imports
+from deniable.programme.secrets.keys import KeyFile
 
 TARGETS = ("Ash Mill", "Birch Works", "Cedar Bank", "Dogwood Clinic")
 LEAST_TARGETS, MOST_TARGETS = 3, 8
@@ -653,8 +653,8 @@ def import_step(
         return world.command(*words, "--source", source, "--key", world.key_path)
 
     def imported(world: World) -> int:
-        known = importers.read_mapping(io.BytesIO(channels), targets)
-        batch = importers.read(hotline.kind, io.BytesIO(export), known)
+        known = imports.read_mapping(io.BytesIO(channels), targets)
+        batch = imports.read(hotline.kind, io.BytesIO(export), known)
         return world.programme.import_reports(source, batch, dry_run=way == "dry run", count=way != "do not count")
 
     return by_command if way == "by command" else imported

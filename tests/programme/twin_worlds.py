@@ -25,20 +25,22 @@ from tests.programme.offices import Clock
 
 from deniable.cli import main as command_line
 from deniable.cli import programme as programme_commands
-from deniable.cli import programme_options
+from deniable.cli.programme import options
 from deniable.errors import DeniableError
 from deniable.noise import ReplayNoise
-from deniable.programme import book as books
-from deniable.programme import known_reports, receipt, store, tables
-from deniable.programme.book import MANIFEST, SEED, Book
-from deniable.programme.keys import KeyFile
-from deniable.programme.known_reports import Hashes
-from deniable.programme.ledger import Programme
-from deniable.programme.locking import CHECK
-from deniable.programme.seals import Inputs
+from deniable.programme import receipt
+from deniable.programme import transaction as books
+from deniable.programme.imports import imported_reports
+from deniable.programme.imports.imported_reports import Hashes
+from deniable.programme.programme import Programme
+from deniable.programme.secrets.keys import KeyFile
+from deniable.programme.secrets.lock import CHECK
+from deniable.programme.secrets.sealed_inputs import Inputs
 from deniable.programme.status import Status
+from deniable.programme.transaction import MANIFEST, SEED, Book
 from deniable.run import AuditRun
 from deniable.state import _arrays
+from deniable.storage import store, tables
 
 ROOM, DUMMIES, FEW = 8, 3, 6
 """Of known reports: places of a block, those taken by nothing, and the most reports that are looked up one by one."""
@@ -145,14 +147,14 @@ def coupled(monkeypatch: pytest.MonkeyPatch) -> Stage:
 
     # Constants of whatever modules happen to be imported would make a seed mean something else in every run.
     monkeypatch.setattr(providers.HypothesisProvider, "_maybe_draw_constant", lambda *_, **__: None)
-    monkeypatch.setattr(known_reports, "ROOM", ROOM)
-    monkeypatch.setattr(known_reports, "_FEW", FEW)
+    monkeypatch.setattr(imported_reports, "ROOM", ROOM)
+    monkeypatch.setattr(imported_reports, "_FEW", FEW)
     fixed = SimpleNamespace(randbelow=lambda _: DUMMIES, token_bytes=secrets.token_bytes)
-    monkeypatch.setattr(known_reports, "secrets", fixed)
+    monkeypatch.setattr(imported_reports, "secrets", fixed)
     monkeypatch.setattr(receipt, "secrets", SimpleNamespace(token_bytes=entropy))
     monkeypatch.setattr(books, "MAX_REPORTS", MOST_COUNTED)
     monkeypatch.setattr(books, "noise_of_round", lambda *_: ReplayNoise(stage.fate))
-    monkeypatch.setattr(programme_options, "now", now)
+    monkeypatch.setattr(options, "now", now)
     monkeypatch.setattr(os, "fsync", lambda _: None)  # no test cuts the power
     monkeypatch.setattr(store, "_migrate", _make_tables)  # faster, and migrations have tests of their own
     for module in (command_line, programme_commands):  # to build them anew for every command takes long

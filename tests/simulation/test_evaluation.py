@@ -9,10 +9,10 @@ import pytest
 import deniable as dn
 from deniable.arrays import IntArray
 from deniable.errors import DeniableError
-from deniable.simulation import evaluation, sources
+from deniable.simulation import evaluation, synthetic_streams
 from deniable.simulation.evaluation import METRICS, Replay, Study, estimate, score
 
-STEADY = Study(partial(sources.poisson, sources.lead_rates(4), 30), n_targets=4, horizon=30)
+STEADY = Study(partial(synthetic_streams.poisson, synthetic_streams.lead_rates(4), 30), n_targets=4, horizon=30)
 
 
 def test_scores_do_not_depend_on_the_number_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,7 +37,7 @@ def test_every_mechanism_gets_the_same_streams_and_the_parts_different_ones(monk
 
     def source(*, runs: int, seed: int) -> IntArray:
         seeds.append((runs, seed))
-        return sources.poisson([1, 1], 3, runs, seed)
+        return synthetic_streams.poisson([1, 1], 3, runs, seed)
 
     monkeypatch.setattr(evaluation, "run_all", lambda function, tasks, **_: [function(task) for task in tasks])
     score(Study(source, 2, 3), [("greedy", None), ("uniform", None)], runs=5)

@@ -26,7 +26,7 @@ from deniable.simulation.experiments import (
     static_sweep,
 )
 from deniable.simulation.metrics import running_mean
-from deniable.simulation.sweep import RUNS_A_TASK
+from deniable.simulation.parallel import RUNS_A_TASK
 from deniable.utility import race_static_error, static_error
 
 FAILURE = 1e-6

@@ -16,7 +16,7 @@ from tests.simulation.tiny import TINY, touch_figures
 
 from deniable.errors import DeniableError
 from deniable.simulation.experiments import PAPER_RR, Dynamic, Sensitivity, StaticSweep, dynamic, static_sweep
-from deniable.simulation.reproduction import Claim, Reproduction, Settings, Tables, parts, report, reproduce
+from deniable.simulation.reproduction import Claim, Reproduction, Settings, Tables, output_folder, report, reproduce
 from deniable.simulation.reproduction.claim import DIFFERS, HOLDS, IN_PART, UNDECIDED
 from deniable.simulation.reproduction.tables import CSV_ROWS, read_table, write_table
 from deniable.utility import race_static_error
@@ -29,7 +29,7 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
 
 @pytest.fixture
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "draw_all", touch_figures)
+    monkeypatch.setattr(output_folder, "draw_all", touch_figures)
 
 
 def rows(folder: Path, name: str) -> list[dict[str, str]]:
@@ -239,7 +239,7 @@ def test_nothing_is_made_twice(quick: Reproduction, monkeypatch: pytest.MonkeyPa
     before = {path: path.read_bytes() for path in quick.folder.iterdir()}
     monkeypatch.setattr(static_sweep, "score", refuse)
     monkeypatch.setattr(dynamic, "run_all", refuse)
-    monkeypatch.setattr(parts, "draw_all", refuse)
+    monkeypatch.setattr(output_folder, "draw_all", refuse)
     assert quick.made == ["closed forms", "experiment 1", "experiment 2", "other settings", "figures"]
     again = reproduce(quick.folder, Settings.make(quick=True))
     assert again.made == []
@@ -296,7 +296,7 @@ def test_the_manifest_tells_settings_and_versions(quick: Reproduction) -> None:
     assert (experiment["settings"]["runs"], experiment["settings"]["seed"]) == (12, 0)
     for name in quick.made:
         versions = manifest[name]["versions"]
-        assert versions.pop("revision") == parts.REVISION
+        assert versions.pop("revision") == output_folder.REVISION
         assert versions == {name: version(name) for name in ("deniable", "numba", "numpy", "scipy")}
 
 
@@ -344,10 +344,10 @@ def test_a_manifest_cannot_delete_what_is_elsewhere(tmp_path: Path) -> None:
 def test_other_code_makes_everything_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = reproduce(tmp_path, TINY, workers=1).made
     with monkeypatch.context() as patch:
-        patch.setattr(parts, "REVISION", parts.REVISION + 1)
+        patch.setattr(output_folder, "REVISION", output_folder.REVISION + 1)
         assert reproduce(tmp_path, TINY, workers=1).made == made
     reproduce(tmp_path, TINY, workers=1)
-    monkeypatch.setattr(parts, "version", lambda name: "0" if name == "numba" else version(name))
+    monkeypatch.setattr(output_folder, "version", lambda name: "0" if name == "numba" else version(name))
     assert reproduce(tmp_path, TINY, workers=1).made == made
 
 
@@ -362,7 +362,7 @@ def test_what_is_no_file_error_is_not_told_as_one(tmp_path: Path, monkeypatch: p
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(parts, "write_table", full)
+    monkeypatch.setattr(output_folder, "write_table", full)
     with pytest.raises(DeniableError, match=r"cannot write into .*: No space left on device"):
         reproduce(tmp_path / "out", TINY, workers=1)
 

@@ -20,7 +20,7 @@ from deniable.errors import DeniableError, check_whole
 from deniable.guarantee import Guarantee
 from deniable.mechanisms import CounterAuditing, Mechanism
 from deniable.simulation import simulate
-from deniable.simulation.sweep import chunks
+from deniable.simulation.parallel import chunks
 
 # Counts that one call of `simulate` is given; part of the seeding.
 CELLS = 2**24

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from deniable.arrays import IntArray
 from deniable.errors import DeniableError, check_whole
-from deniable.simulation.sources import check_size, lead_rates, poisson
+from deniable.simulation.synthetic_streams import check_size, lead_rates, poisson
 from deniable.streams import add_report, check_counts, differing_report
 
 # The report's target and its first rival in our own streams, before `hard_pairs` moves them on.

@@ -51,7 +51,7 @@ from deniable.errors import DeniableError, check_delta, check_whole
 from deniable.mechanisms import forecast as learnt_weights
 from deniable.report_files import read_csv, read_weights
 from deniable.simulation.figures import check_chart
-from deniable.simulation.sources import check_size
+from deniable.simulation.synthetic_streams import check_size
 from deniable.streams import ReportStream
 
 # Of streams by name, where no option says otherwise.

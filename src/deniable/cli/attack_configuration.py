@@ -14,7 +14,7 @@ from deniable.mechanisms.race import Weights
 from deniable.rules import Rules
 
 if TYPE_CHECKING:
-    from deniable.programme.verification import Report
+    from deniable.programme.public.verify import Report
 
 FORECAST = "forecast"
 
@@ -110,7 +110,7 @@ def chosen(
 
 def published(folder: Path) -> Configuration:
     """What the programme in this public folder has been set up with; its folder is verified first."""
-    report: Report = imported("deniable.programme.verification").verify(folder)
+    report: Report = imported("deniable.programme.public.verify").verify(folder)
     parameters = report.parameters
     return Configuration(
         {parameters.mechanism: parameters.built()},

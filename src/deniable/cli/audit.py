@@ -22,7 +22,7 @@ from deniable.arrays import IntArray
 from deniable.cli.audit_files import check_folder, write_new
 from deniable.cli.options import AsJson, Audits, Cooldown, MaxGap, checked_rules, in_words
 from deniable.counters import GaussianCounter
-from deniable.counters.grid import GRID_BITS
+from deniable.counters.gaussian import GRID_BITS
 from deniable.errors import DeniableError, check_whole
 from deniable.mechanisms import MECHANISM_IDS, NEEDS, Mechanism, calibrate
 from deniable.noise import Noise, SystemNoise

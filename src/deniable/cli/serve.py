@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from deniable.console import allowed_hosts
 from deniable.errors import DeniableError
-from deniable.web import origins
 
 if TYPE_CHECKING:
-    from deniable.web.console import Console
+    from deniable.console.console import Console
 
 DEFAULT_PORT = 8470
 
@@ -48,7 +48,7 @@ class Address:
                 "with TLS stands before this one and nobody can go round it, --behind-proxy"
             )
         if self.origin is not None:
-            object.__setattr__(self, "origin", origins.checked(self.origin, secure=self.secure))
+            object.__setattr__(self, "origin", allowed_hosts.checked(self.origin, secure=self.secure))
         elif self.behind_proxy or not self.is_loopback:
             raise DeniableError(
                 "say where browsers reach the console, so that it answers to no other name: give --origin, such as "
@@ -61,7 +61,7 @@ class Address:
 
     @property
     def is_loopback(self) -> bool:
-        return origins.is_loopback(self.host)
+        return allowed_hosts.is_loopback(self.host)
 
     def check_certificate(self) -> None:
         """Before anything is made or printed."""
@@ -160,7 +160,7 @@ def serve(
     listens on this computer alone, unless --host names another address, which needs TLS and --origin. No address, no
     exact time and no request is logged.
     """
-    if demo and (behind_proxy or origin or tls_cert or tls_key or not origins.is_loopback(host)):
+    if demo and (behind_proxy or origin or tls_cert or tls_key or not allowed_hosts.is_loopback(host)):
         raise DeniableError(
             "--demo shows its passwords to everybody and is for this computer alone: leave out --host, --origin, "
             "--behind-proxy, --tls-cert and --tls-key"
@@ -181,20 +181,20 @@ def serve(
 
 def _check_installed() -> None:
     try:
-        import deniable.web.app  # noqa: F401, PLC0415
+        import deniable.console.app  # noqa: F401, PLC0415
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("deniable"):
             raise
         raise DeniableError(
-            f"the console needs {error.name}, which is not installed: pip install 'deniable[web]'"
+            f"the console needs {error.name}, which is not installed: pip install 'deniable[console]'"
         ) from None
 
 
 @contextmanager
 def _console(where: Address, database: str, key: Path | None, passphrase: bool) -> Iterator["Console"]:
-    from deniable.cli.programme_options import key_of  # noqa: PLC0415
-    from deniable.programme.keys import KeyFile  # noqa: PLC0415
-    from deniable.web.console import Console, is_new  # noqa: PLC0415
+    from deniable.cli.programme.options import key_of  # noqa: PLC0415
+    from deniable.console.console import Console, is_new  # noqa: PLC0415
+    from deniable.programme.secrets.keys import KeyFile  # noqa: PLC0415
 
     new = is_new(database)
     chosen = key_of(database, key, passphrase, new=new)
@@ -210,7 +210,7 @@ def _console(where: Address, database: str, key: Path | None, passphrase: bool) 
 
 @contextmanager
 def _demonstration() -> Iterator["Console"]:
-    from deniable.web.demo import demonstration  # noqa: PLC0415
+    from deniable.console.demo import demonstration  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory(prefix="deniable-demo-") as folder:
         console = demonstration(Path(folder))
@@ -222,13 +222,13 @@ def _demonstration() -> Iterator["Console"]:
 
 def _greeting(console: "Console", here: str, new_administrator: str | None) -> Iterator[str]:
     """What the terminal says before the first request."""
-    from deniable.web.accounts import activity, links  # noqa: PLC0415
+    from deniable.console.accounts import activity, invitations  # noqa: PLC0415
 
     now = console.clock()
     with console.store.writing() as connection:
-        first = invited = links.invite_first(connection, console.key, now)
+        first = invited = invitations.invite_first(connection, console.key, now)
         if first is None and new_administrator is not None:
-            invited = links.invite(connection, console.key, new_administrator, "administrator", now)
+            invited = invitations.invite(connection, console.key, new_administrator, "administrator", now)
             deed = f"invited {new_administrator} as administrator"
             activity.record(connection, now, activity.TERMINAL, deed, "people")
     yield f"The console is at {here}"
@@ -250,8 +250,8 @@ def _greeting(console: "Console", here: str, new_administrator: str | None) -> I
 def _run(console: "Console", where: Address, listening: socket.socket) -> None:
     import uvicorn  # noqa: PLC0415
 
-    from deniable.web.app import create_app  # noqa: PLC0415
-    from deniable.web.connections import MOST_EACH, Loop, configured  # noqa: PLC0415
+    from deniable.console.app import create_app  # noqa: PLC0415
+    from deniable.console.connections import MOST_EACH, Loop, configured  # noqa: PLC0415
 
     config = configured(
         create_app(console, where.origin),

@@ -17,7 +17,7 @@ from deniable.cli.options import AsJson, Audits, Cooldown, DeltaOrNone, MaxGap, 
 from deniable.errors import DeniableError, check_delta, check_whole
 from deniable.report_files import read_csv, read_targets
 from deniable.rules import Rules
-from deniable.simulation import sources
+from deniable.simulation import synthetic_streams
 from deniable.simulation.evaluation import Replay, Score, Study, score
 
 
@@ -136,19 +136,21 @@ def _generated(scenario: Scenario, rates: str, n_targets: int, rounds: int) -> t
     if len(pair) != 2:
         raise DeniableError(f"rates must be two numbers with a comma between them, LEAD,OTHER, got {rates}")
     lead, other = pair
-    per_target = sources.lead_rates(n_targets, lead, other)
+    per_target = synthetic_streams.lead_rates(n_targets, lead, other)
     check_whole("horizon", rounds, least=1)
     turned_bad = None
     match scenario:
         case Scenario.STEADY:
-            source = partial(sources.poisson, per_target, rounds)
+            source = partial(synthetic_streams.poisson, per_target, rounds)
         case Scenario.BURSTY:
-            source = partial(sources.bursty, per_target, rounds)
+            source = partial(synthetic_streams.bursty, per_target, rounds)
         case Scenario.TRENDING:
-            source = partial(sources.trending, per_target, rounds)
+            source = partial(synthetic_streams.trending, per_target, rounds)
         case Scenario.TURNS_BAD:
             turned_bad = (0, rounds // 2)
-            source = partial(sources.turns_bad, np.full(n_targets, other), rounds, since=turned_bad[1], rate=lead)
+            source = partial(
+                synthetic_streams.turns_bad, np.full(n_targets, other), rounds, since=turned_bad[1], rate=lead
+            )
     about = {"scenario": str(scenario), "rates": pair, "targets": n_targets, "rounds": rounds}
     return Study(source, n_targets, rounds, turned_bad=turned_bad), about
 

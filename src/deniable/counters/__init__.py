@@ -5,7 +5,7 @@ from typing import Any
 
 from deniable.counters.blt import BltCounter, blt
 from deniable.counters.dense import DenseCounter, dense
-from deniable.counters.grid import GaussianCounter
+from deniable.counters.gaussian import GaussianCounter
 from deniable.counters.perturbation import (
     InputPerturbation,
     OutputPerturbation,

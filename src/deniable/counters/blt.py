@@ -24,7 +24,7 @@ from itertools import pairwise
 import numpy as np
 
 from deniable.arrays import BoolArray, ExactArray, FloatArray, IntArray
-from deniable.counters.grid import (
+from deniable.counters.gaussian import (
     MIXED,
     ONE,
     GaussianCounter,

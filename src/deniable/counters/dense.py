@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 
 from deniable.arrays import BoolArray, ExactArray, FloatArray, IntArray
-from deniable.counters.grid import (
+from deniable.counters.gaussian import (
     GRID_BITS,
     ONE,
     GaussianCounter,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deniable.arrays import BoolArray, ExactArray, FloatArray, IntArray
-from deniable.counters.grid import (
+from deniable.counters.gaussian import (
     ONE,
     GaussianCounter,
     calibrated_variance,

@@ -7,7 +7,7 @@ import numpy as np
 
 from deniable.arrays import BoolArray, ExactArray, FloatArray, IntArray
 from deniable.calibration import toeplitz_coefficients
-from deniable.counters.grid import (
+from deniable.counters.gaussian import (
     GRID_BITS,
     GaussianCounter,
     calibrated_variance,

@@ -6,7 +6,7 @@ target has any; with the usual reports it is simulated here.
 
 from deniable.planning.advice import advice, figure
 from deniable.planning.assessment import OTHER_COUNTERS, PLANNED, NotCovered, Option, assess
-from deniable.planning.office import Office
+from deniable.planning.requirements import Office
 from deniable.planning.waits import Wait
 
 __all__ = [

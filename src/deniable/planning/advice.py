@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from deniable.guarantee import Guarantee
 from deniable.planning.assessment import PLANNED, NotCovered, Option
-from deniable.planning.office import Office
+from deniable.planning.requirements import Office
 from deniable.planning.waits import Wait
 from deniable.rounding import rounded_up
 

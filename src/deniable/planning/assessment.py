@@ -10,7 +10,7 @@ from deniable.calibration import delta_for_person, gaussian_delta_for_person, ra
 from deniable.errors import DeniableError, check_whole
 from deniable.guarantee import Guarantee
 from deniable.mechanisms import Mechanism, calibrate
-from deniable.planning.office import Office
+from deniable.planning.requirements import Office
 from deniable.planning.waits import Wait, simulated_waits
 from deniable.promptness import REPORTS, QuietWait, lead_needed, quiet_waits
 from deniable.rounding import float_above

@@ -11,9 +11,9 @@ import numpy as np
 
 from deniable.arrays import IntArray
 from deniable.mechanisms import Mechanism, State
-from deniable.planning.office import Office
+from deniable.planning.requirements import Office
 from deniable.simulation import SimulationNoise
-from deniable.simulation.sweep import chunks
+from deniable.simulation.parallel import chunks
 from deniable.state import of_runs
 
 # Targets times runs in one batch; bounds memory, and is part of the seeding.

@@ -17,15 +17,15 @@ from typing import Any, BinaryIO
 import sqlalchemy as sa
 
 from deniable.errors import DeniableError, PlaceError
-from deniable.programme import tables
-from deniable.programme.book import SEED, Book
-from deniable.programme.keys import Key
-from deniable.programme.locking import vault_of
 from deniable.programme.parameters import Parameters
-from deniable.programme.public_state import replay
-from deniable.programme.store import LAYOUT, Store
-from deniable.programme.transcript import check_head, digest, parse, parse_head
-from deniable.programme.vault import Kdf, sync_folder
+from deniable.programme.secrets.keys import Key
+from deniable.programme.secrets.lock import vault_of
+from deniable.programme.secrets.vault import Kdf, sync_folder
+from deniable.programme.transaction import SEED, Book
+from deniable.programme.transcript.chain import check_head, digest, parse, parse_head
+from deniable.programme.transcript.state import replay
+from deniable.storage import tables
+from deniable.storage.store import LAYOUT, Store
 
 FORMAT = "deniable-backup/2"
 _DAMAGED = "{path} is not a whole backup of deniable: {why}; use another one"

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import compress
 
 from deniable.errors import DeniableError
-from deniable.programme.book import Book
-from deniable.programme.following import by_number, taking_part
-from deniable.programme.known_reports import ENTERED, KnownReports
+from deniable.programme.entry_effects import by_number, taking_part
+from deniable.programme.imports.imported_reports import ENTERED, KnownReports
 from deniable.programme.receipt import check_receipt
+from deniable.programme.transaction import Book
 
 
 def enter(book: Book, reports: Mapping[str, int], receipt: str) -> None:

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from deniable.errors import DeniableError
-from deniable.programme.book import Book
-from deniable.programme.closing import NewSeed
-from deniable.programme.copies import longest_copy
-from deniable.programme.following import adopt
-from deniable.programme.key_copy import KeyCopy
+from deniable.programme.entry_effects import adopt
+from deniable.programme.rounds import NewSeed
 from deniable.programme.status import Status
-from deniable.programme.transcript import Entry, parse
+from deniable.programme.transaction import Book
+from deniable.programme.transcript.chain import Entry, parse
+from deniable.programme.transcript_copies import KeyCopy, longest_copy
 
 
 def newest(status: Status, folder: Path | None, copy: KeyCopy | None) -> Sequence[str] | None:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Self
 
 from deniable.programme.parameters import Parameters
-from deniable.programme.public_files import TRANSCRIPT, entries_in
-from deniable.programme.public_state import PublicState
-from deniable.programme.standing import Standing
+from deniable.programme.public.folder import TRANSCRIPT, entries_in
+from deniable.programme.transcript.coverage import Standing
+from deniable.programme.transcript.state import PublicState
 
 PAUSED = (
     "Imports are paused: the office went on from a backup, and no longer knows which reports it had counted. A report "

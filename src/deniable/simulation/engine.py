@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from deniable.arrays import FloatArray, IntArray
 from deniable.calibration import toeplitz_coefficients
-from deniable.counters.grid import in_reports
+from deniable.counters.gaussian import in_reports
 from deniable.counters.toeplitz import ToeplitzCounter, ToeplitzState
 from deniable.errors import DeniableError
 from deniable.mechanisms import CounterAuditing, Mechanism

@@ -12,8 +12,8 @@ from deniable.mechanisms import NEEDS, Mechanism, calibrate
 from deniable.rules import NO_RULES, Rules
 from deniable.simulation.engine import simulate
 from deniable.simulation.metrics import first_audit_after, waiting_times
-from deniable.simulation.sources import check_size
-from deniable.simulation.sweep import RUNS_A_TASK, chunks, derived_seed, run_all
+from deniable.simulation.parallel import RUNS_A_TASK, chunks, derived_seed, run_all
+from deniable.simulation.synthetic_streams import check_size
 
 MAX_RUNS = 10**6
 
@@ -110,7 +110,7 @@ def score(
     with recorded reports or outcomes is not sent to a cluster.
 
     >>> from functools import partial
-    >>> from deniable.simulation.sources import lead_rates, poisson
+    >>> from deniable.simulation.synthetic_streams import lead_rates, poisson
     >>> study = Study(partial(poisson, lead_rates(4), 30), n_targets=4, horizon=30)
     >>> greedy, race = score(study, [("greedy", None), ("race", 0.1)], runs=10, workers=1)
     >>> greedy.metrics["deficit"]

@@ -10,7 +10,7 @@ import numpy as np
 from deniable.arrays import FloatArray
 from deniable.errors import DeniableError
 from deniable.report_files import FilePath, period_days
-from deniable.simulation.sources import check_size
+from deniable.simulation.synthetic_streams import check_size
 from deniable.streams import ReportStream, check_targets, day_number, shown_name
 
 

@@ -13,8 +13,8 @@ from deniable.arrays import FloatArray, IntArray
 from deniable.simulation.engine import simulate
 from deniable.simulation.experiments.common import MECHANISMS, calibrated
 from deniable.simulation.metrics import first_audit_after, running_mean
-from deniable.simulation.sources import lead_rates, poisson
-from deniable.simulation.sweep import RUNS_A_TASK, chunks, derived_seed, run_all
+from deniable.simulation.parallel import RUNS_A_TASK, chunks, derived_seed, run_all
+from deniable.simulation.synthetic_streams import lead_rates, poisson
 
 METRICS = ("deficit", "normalized_deficit", "resolved")
 COUNTER_IDS = ("counter:blt", "counter:tree", "counter:output_perturbation", "counter:input_perturbation")

@@ -14,7 +14,7 @@ from deniable.counters import toeplitz
 from deniable.errors import DeniableError
 from deniable.simulation.experiments.common import MECHANISMS, PAPER_RR, calibrated
 from deniable.simulation.noise import SimulationNoise
-from deniable.simulation.sweep import derived_seed
+from deniable.simulation.parallel import derived_seed
 from deniable.utility import greedy_error, race_static_error, rr_error, static_error, uniform_error
 
 FAILURE = 1e-6

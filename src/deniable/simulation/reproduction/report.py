@@ -77,7 +77,7 @@ def command(settings: Settings) -> str:
     """What gives the same tables, but for the folder; settings of somebody's own are in manifest.json alone."""
     quick, seed = settings.quick, settings.dynamic.seed
     if settings != Settings.make(seed, quick=quick):
-        return "deniable.simulation.reproduction.reproduce"
+        return "deniable.simulation.reproduction.output_folder"
     return f"deniable reproduce{' --quick' if quick else ''} --seed {seed}"
 
 

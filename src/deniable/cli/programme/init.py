@@ -1,0 +1,222 @@
+"""`deniable programme init`: a new programme, and in words what it promises."""
+
+import re
+from dataclasses import replace
+from datetime import date, time
+from pathlib import Path
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+import typer
+
+from deniable.cli.options import (
+    AsJson,
+    Audits,
+    Command,
+    Cooldown,
+    Forecast,
+    MaxGap,
+    WeightsFile,
+    as_options,
+    check_one_weighting,
+)
+from deniable.cli.programme import options
+from deniable.cli.programme.output import answer, count, due, local
+from deniable.errors import DeniableError
+from deniable.programme.calendar import Calendar
+from deniable.programme.parameters import delta_for
+from deniable.programme.programme import Programme
+from deniable.programme.public.guarantee_wording import LITTLE, coin
+from deniable.programme.secrets.keys import KeyFile
+from deniable.report_files import read_targets, read_weights
+from deniable.storage.store import ExistsError
+
+commands = typer.Typer(rich_markup_mode=None)
+
+
+@commands.command(cls=Command)
+def init(
+    targets_file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TARGETS_FILE",
+            show_default=False,
+            help="The public list of targets: one name a line, no header; lines starting with # are skipped.",
+        ),
+    ],
+    *,
+    name: Annotated[str, typer.Option(metavar="TEXT", show_default=False, help="What the public calls the programme.")],
+    delta: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DELTA",
+            help="Privacy level of one report, in (0, 1): watching the audits improves a guess whether it was filed "
+            "by at most DELTA / 2. Give this or --advantage.",
+        ),
+    ] = None,
+    advantage: Annotated[
+        float | None,
+        typer.Option(
+            metavar="A",
+            help="The same for all reports of a person, up to --reports-per-person: somebody who watches is right at "
+            "most 100 A times in 100 more often.",
+        ),
+    ] = None,
+    reports_per_person: Annotated[
+        int, typer.Option(metavar="N", help="The promise is about this many reports of one person.")
+    ] = 1,
+    mechanism: Annotated[
+        str, typer.Option(metavar="ID", help="How targets are chosen: race or tca. See deniable plan.")
+    ] = "race",
+    horizon: Annotated[
+        int | None, typer.Option(metavar="N", help="Rounds that the guarantee must cover; tca needs it, or --max-gap.")
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(metavar="YYYY-MM-DD", show_default=False, help="First day of round 1; by default today."),
+    ] = None,
+    period: Annotated[
+        str, typer.Option(metavar="PERIOD", help="Length of a round in days, weeks or months: 1D, 2W, 1M, ….")
+    ] = "1W",
+    zone: Annotated[str, typer.Option(metavar="ZONE", help="Time zone, such as Europe/Berlin.")] = "UTC",
+    at: Annotated[
+        str, typer.Option("--time", metavar="HH:MM", help="Time of day, in that zone, at which rounds are due.")
+    ] = "09:00",
+    audits: Audits = 1,
+    max_gap: MaxGap = None,
+    cooldown: Cooldown = 0,
+    weights: WeightsFile = None,
+    forecast: Forecast = False,
+    oversight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="age1…",
+            help="The age recipient of an oversight body. Every round's counts and seed are sealed to it, and it alone "
+            "can replay the draw.",
+        ),
+    ] = None,
+    database: options.Database = options.DEFAULT,
+    key: options.KeyPath = None,
+    passphrase: options.AskPassphrase = False,
+    as_json: AsJson = False,
+) -> None:
+    """Set up a programme in a new database, with a new key.
+
+    What is chosen here (targets, calendar, mechanism, privacy level, rules) is public and fixed: it becomes
+    programme.json in the public folder, and the transcript's chain of hashes starts from it. Targets alone can change
+    later, with a reason that is published. Rounds are due on the calendar whatever reports come in, so that nothing
+    can be read from when an audit takes place.
+
+    The key locks the counts and signs the transcript. It is never in the database nor in a backup, and without it the
+    programme cannot go on.
+
+    \b
+    Example: weekly rounds, at most 5 points in 100 about up to 3 reports of one person
+      deniable programme init targets.txt --name "Site visits" \\
+          --advantage 0.05 --reports-per-person 3 \\
+          --period 1W --zone Europe/Berlin --time 09:00
+    """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
+    if (delta is None) == (advantage is None):
+        raise DeniableError(
+            "give either --delta, the promise about one report, or --advantage, the promise about a person, "
+            f"got {'neither' if delta is None else 'both'}; for example --delta 0.1"
+        )
+    check_one_weighting(weights, forecast=forecast)
+    targets = read_targets(targets_file)
+    chosen_weights = "forecast" if forecast else None if weights is None else read_weights(weights, targets)
+    chosen_key = options.key_of(database, key, passphrase, new=True)
+    try:
+        if delta is None:
+            bounds = [bound for bound in (horizon, max_gap) if bound is not None]
+            delta = delta_for(advantage or 0, reports_per_person, mechanism, min(bounds, default=None))
+        programme = Programme.create(
+            database,
+            chosen_key,
+            clock=options.now,
+            name=name,
+            targets=targets,
+            mechanism=mechanism,
+            delta=delta,
+            horizon=horizon,
+            reports_per_person=reports_per_person,
+            audits=audits,
+            max_gap=max_gap,
+            cooldown=cooldown,
+            weights=chosen_weights,
+            calendar=_calendar(start, period, zone, at),
+            oversight=oversight,
+        )
+    except ExistsError as error:
+        raise DeniableError(
+            f"{error}, or, to begin again after a mistake, delete this one, its key and the transcript beside the key, "
+            "unless it was published"
+        ) from None
+    except DeniableError as error:
+        raise DeniableError(as_options(str(error))) from None
+    programme.close()
+    _tell(programme, database, chosen_key.path if isinstance(chosen_key, KeyFile) else None, as_json)
+
+
+def _tell(programme: Programme, database: str, key: Path | None, as_json: bool) -> None:
+    parameters = programme.parameters
+    guarantee, calendar = parameters.guarantee(), parameters.calendar
+    weak = f"with a delta above {LITTLE:g} the audits hide little. {coin(guarantee)} See deniable plan."
+    warnings = [weak] if guarantee.delta > LITTLE else []
+    document = {
+        "programme": parameters.programme,
+        "name": parameters.name,
+        "key": None if key is None else str(key.absolute()),
+        "targets": len(parameters.targets),
+        "delta": parameters.delta,
+        "guarantee": guarantee.to_dict(),
+        "due": calendar.due(1).isoformat(),
+        "overdue": calendar.rounds_due(options.now()),
+        "warnings": warnings,
+    }
+    kept = (
+        "Its key is your passphrase. Nobody can restore it: write it down, and keep it in a safe place apart from the "
+        "database and its backups."
+        if key is None
+        else "Its key is the file below. Copy it now to a safe place apart from the database and its backups: without "
+        "it the programme cannot go on, and whoever has it and the database can read the counts."
+    )
+    answer(
+        as_json,
+        document,
+        f"The programme {parameters.name} is set up, with {len(parameters.targets):,} targets.",
+        "\nWhat it promises to whoever reports",
+        guarantee.in_words(),
+        *(f"\nWARNING: {warning}" for warning in warnings),
+        f"\n{_when(calendar, database, key)}",
+        f"\n{kept}",
+        *([] if key is None else [f"  {key.absolute()}"]),
+        "\nNext, publish the rules and the commitment to the first draw, before the first report comes in:",
+        "  deniable programme publish --out FOLDER",
+    )
+
+
+def _when(calendar: Calendar, database: str, key: Path | None) -> str:
+    overdue = calendar.rounds_due(options.now())
+    if not overdue:
+        return f"{due(calendar, 1)} Until then reports are counted: deniable programme report --help."
+    place = "the database" if "://" in database else database  # a URL may have a password in it
+    secrets = place if key is None else f"{place} and {key}"
+    return (
+        f"Round 1 was due at {local(calendar, calendar.due(1))}: {count(overdue, 'round')} "
+        f"{'is' if overdue == 1 else 'are'} overdue already, and a round that is closed a day or more after it was due "
+        f"is published as late. If that is a mistake, delete {secrets} and begin again with another --start."
+    )
+
+
+def _calendar(start: str | None, period: str, zone: str, at: str) -> Calendar:
+    try:
+        of_day = time.fromisoformat(at)
+    except ValueError:
+        raise DeniableError(f"--time must be a time of day written HH:MM, got {at}") from None
+    in_capitals = period.upper() if re.fullmatch("[0-9]+[dwm]", period) else period
+    calendar = Calendar(options.now().date(), in_capitals, zone, of_day)
+    try:
+        first = options.now().astimezone(ZoneInfo(zone)).date() if start is None else date.fromisoformat(start)
+    except ValueError:
+        raise DeniableError(f"--start must be a calendar day written YYYY-MM-DD, got {start}") from None
+    return replace(calendar, start=first)

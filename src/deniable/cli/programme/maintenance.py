@@ -1,0 +1,253 @@
+"""`deniable programme backup`, `restore`, `recover`, `resume-imports`, `rekey`, `upgrade` and `end`: how a programme is
+kept, and how it ends.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deniable.cli.options import AsJson, Command
+from deniable.cli.programme import options
+from deniable.cli.programme.output import answer, due, told
+from deniable.errors import DeniableError
+from deniable.programme import backup as backups
+from deniable.programme.secrets.keys import Key, KeyFile, Passphrase
+from deniable.programme.transcript.coverage import described
+from deniable.storage.store import Store
+
+commands = typer.Typer(rich_markup_mode=None)
+
+
+@commands.command(cls=Command)
+def backup(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", show_default=False, help="The new file; it is never overwritten.")
+    ],
+    *,
+    database: options.Database = options.DEFAULT,
+    as_json: AsJson = False,
+) -> None:
+    """Write everything in the database into one file.
+
+    Counts are in it as they are in the database, encrypted; the key is not, and must be kept elsewhere. A backup holds
+    counts that are deleted later: destroy old backups, or make them unreadable with rekey. Other commands may run
+    meanwhile. Needs no key.
+    """
+    with options.opened(database) as programme:
+        programme.backup(file)
+    answer(as_json, {"backup": str(file.absolute())}, "Written; keep it apart from the key:", f"  {file.absolute()}")
+
+
+@commands.command(cls=Command)
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="A backup.")],
+    *,
+    public: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            show_default=False,
+            help="Where the programme was last published, if the backup does not know: it was made before the first "
+            "publication, or the folder was moved since. Needs the key.",
+        ),
+    ] = None,
+    never_published: Annotated[
+        bool,
+        typer.Option(
+            "--never-published",
+            help="Nothing of the programme was ever published, before the backup or since. A backup that knows of no "
+            "public folder needs this or --public.",
+        ),
+    ] = False,
+    database: options.Database = options.DEFAULT,
+    key: options.KeyPath = None,
+    passphrase: options.AskPassphrase = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fill a new database with a backup.
+
+    A backup of SQLite or PostgreSQL fits either. Needs no key, but for --public. What was counted since the backup is
+    not in it, nor is the seed of the open round: a draw that was made with it since must not be made again. So the
+    restored programme neither counts nor draws, until deniable programme recover lets it go on in public.
+    """
+    if public is not None and never_published:
+        raise DeniableError("give either --public or --never-published, got both")
+    published = None if public is None else (public, options.key_of(database, key, passphrase))
+    backups.restore(file, database, published, never_published=never_published)
+    with options.opened(database) as programme:
+        status = programme.status()
+    answer(
+        as_json,
+        {"name": status.parameters.name, "entries": status.entries, "open_round": status.open_round},
+        f"The programme {status.parameters.name} is restored as it was when round {status.open_round} was open.",
+        "Make sure that the old database is not used any more. Then go on, in public:",
+        "  deniable programme recover --public FOLDER --reason TEXT",
+        "It opens with the same key as before; where that is not beside the new database, name it with --key.",
+    )
+
+
+@commands.command(cls=Command)
+def recover(
+    *,
+    public: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            show_default=False,
+            help="The public folder, the newest there is; by default the one where the programme was last published.",
+        ),
+    ] = None,
+    reason: options.Reason,
+    database: options.Database = options.DEFAULT,
+    key: options.KeyPath = None,
+    passphrase: options.AskPassphrase = False,
+    as_json: AsJson = False,
+) -> None:
+    """Go on from a backup, in public.
+
+    The published entries are adopted, those that only the copy beside the key has included, and the seed of the open
+    round, which is lost, is replaced. Reports counted since the backup are lost, as are those of targets audited since
+    then (with tca those of all targets). Unless a copy shows that nothing was drawn or ordered since, imports are
+    paused: what hotlines bring does not count, since it may have been counted before. Import the newest export of every
+    hotline, and then end this with deniable programme resume-imports.
+
+    With race, only reports about targets that were not audited since they were filed may be entered again by hand; with
+    tca none that was filed before the recovery. Their noise was published once already, and counting them again costs
+    more than is promised.
+
+    The public sees that and why the office recovered. The guarantee covers it; that the new seed was not chosen with
+    a result in mind rests on the office's word.
+    """
+    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+        entry = programme.recover(public, reason)
+        status = programme.status()
+    calendar = status.parameters.calendar
+    following = f"{due(calendar, status.open_round)} Now run deniable programme publish."
+    paused = (
+        "Imports are paused: nothing that is imported counts. Import the newest export of every hotline, then run "
+        "deniable programme resume-imports --reason TEXT."
+    )
+    answer(as_json, described(entry, calendar), told(entry, calendar), following, *([paused] * status.is_paused))
+
+
+@commands.command("resume-imports", cls=Command)
+def resume_imports(
+    *,
+    reason: options.Reason,
+    database: options.Database = options.DEFAULT,
+    key: options.KeyPath = None,
+    passphrase: options.AskPassphrase = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let imported reports count again after a recovery.
+
+    Since deniable programme recover, imports are paused: reports that hotlines bring become known, and count neither
+    now nor later. Import the newest export of every hotline first. What a hotline brings for the first time after this
+    command counts, even if it was counted before the records were lost, and a report that counts twice is more than the
+    guarantee covers.
+
+    The public sees that imports were resumed, and the reason.
+
+    \b
+    Example
+      deniable programme resume-imports --reason "The newest export of every hotline was imported."
+    """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
+    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+        entry = programme.resume_imports(reason)
+    calendar = programme.parameters.calendar
+    answer(as_json, described(entry, calendar), told(entry, calendar), "Now run deniable programme publish.")
+
+
+@commands.command(cls=Command)
+def rekey(
+    *,
+    new_key: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", show_default=False, help="Make a new key file, and use it from now on."),
+    ] = None,
+    new_passphrase: Annotated[
+        bool,
+        typer.Option(
+            "--new-passphrase",
+            help=f"Use a passphrase from now on: ask for it twice, or take it from {options.NEW_PASSPHRASE}.",
+        ),
+    ] = False,
+    database: options.Database = options.DEFAULT,
+    key: options.KeyPath = None,
+    passphrase: options.AskPassphrase = False,
+    as_json: AsJson = False,
+) -> None:
+    """Lock the programme with a new key.
+
+    Every secret is encrypted anew. Old backups still open with the old key, and with it destroyed they open no more:
+    that is how counts that were deleted since disappear from them. The key that signs the transcript and the seed of
+    the open round stay the same: an attacker who had the old key and a copy of the database still has both, and can
+    sign in your name. The public sees nothing of it.
+    """
+    if (new_key is None) != new_passphrase:
+        raise DeniableError(f"give either --new-key or --new-passphrase, got {'both' if new_passphrase else 'neither'}")
+    old = options.key_of(database, key, passphrase)
+    with options.opened(database, old) as programme:
+        new: Key = (
+            KeyFile(new_key)
+            if new_key is not None
+            else Passphrase(options.passphrase_of(options.NEW_PASSPHRASE, "New passphrase", new=True))
+        )
+        programme.rekey(new)
+    opens = "--passphrase" if new_key is None else f"--key {new_key.absolute()}"
+    destroy = f" Then destroy {old.path.absolute()}." if isinstance(old, KeyFile) else ""
+    answer(
+        as_json,
+        {"key": None if new_key is None else str(new_key.absolute())},
+        "The programme is locked with its new key. From now on it opens with:",
+        f"  {opens}",
+        f"Keep a copy of the key in a safe place, and make a backup.{destroy} Backups from before today open with the "
+        "old key only.",
+    )
+
+
+@commands.command(cls=Command)
+def upgrade(*, database: options.Database = options.DEFAULT, as_json: AsJson = False) -> None:
+    """Bring the database to the layout of this version.
+
+    Make a backup first, with the version used until now. Nothing is lost, and where the database has this layout
+    already nothing is done. Needs no key.
+    """
+    store = Store.found(database)
+    store.upgrade()
+    store.dispose()
+    answer(as_json, {"upgraded": True}, "The database has the layout of this version.")
+
+
+@commands.command(cls=Command)
+def end(
+    *,
+    reason: options.Reason,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    database: options.Database = options.DEFAULT,
+    key: options.KeyPath = None,
+    passphrase: options.AskPassphrase = False,
+    as_json: AsJson = False,
+) -> None:
+    """End the programme for good, and destroy its secrets.
+
+    Its counts, seeds and keys in the database are gone then. The public sees that it ended, and the reason; the
+    transcript stays valid. It cannot be undone, and reports that still wait are never followed up. To destroy the
+    counts in backups too, destroy the key. What was sealed for an oversight body stays in the database, for that
+    body's key alone: hand it over, then delete the database.
+    """
+    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+        name = programme.parameters.name
+        if not yes and _typed(f"To end the programme for good, type its name ({name}): ") != name:
+            raise DeniableError(f"that is not the programme's name, {name}; nothing was changed")
+        entry = programme.end(reason)
+    calendar = programme.parameters.calendar
+    following = "Publish it, then destroy the key: deniable programme publish"
+    answer(as_json, described(entry, calendar), told(entry, calendar), following)
+
+
+def _typed(prompt: str) -> str:
+    typer.echo(prompt, nl=False, err=True)
+    return sys.stdin.readline().strip()

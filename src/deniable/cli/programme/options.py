@@ -1,0 +1,140 @@
+"""Where a programme is and what opens it: options in the same words for all commands, and what they stand for."""
+
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from getpass import GetPassWarning, getpass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deniable.errors import DeniableError
+from deniable.programme.calendar import system_clock
+from deniable.programme.programme import Programme
+from deniable.programme.secrets.keys import Key, KeyFile, Passphrase
+
+DEFAULT = "programme.db"
+KEY, PASSPHRASE, NEW_PASSPHRASE = "DENIABLE_KEY", "DENIABLE_PASSPHRASE", "DENIABLE_NEW_PASSPHRASE"
+
+Database = Annotated[
+    str,
+    typer.Option(
+        metavar="DB",
+        envvar="DENIABLE_DATABASE",
+        help="The programme's database: a SQLite file, or a URL such as postgresql://user@host/name.",
+    ),
+]
+KeyPath = Annotated[
+    Path | None,
+    typer.Option(
+        "--key",
+        metavar="FILE",
+        show_default=False,
+        help=f"The programme's key file, by default what {KEY} names, or else the file beside the database that is "
+        "named like it and ends in .key; with PostgreSQL it must be named.",
+    ),
+]
+AskPassphrase = Annotated[
+    bool,
+    typer.Option(
+        "--passphrase",
+        help=f"The programme's key is a passphrase: ask for it, or take it from {PASSPHRASE}.",
+    ),
+]
+Reason = Annotated[
+    str, typer.Option(metavar="TEXT", show_default=False, help="Why, in a sentence. It is published word for word.")
+]
+Independent = Annotated[
+    bool,
+    typer.Option(
+        "--independent-of-reports",
+        help="Declare in public that the decision had nothing to do with any confidential report. The guarantee then "
+        "covers it.",
+    ),
+]
+Because = Annotated[
+    bool,
+    typer.Option(
+        "--because-of-reports",
+        help="The decision may have had to do with reports. The guarantee lapses for all reports filed in this round "
+        "of the calendar or before, and the public page says so; it holds for reports filed from the next round on.",
+    ),
+]
+
+
+def declared(independent: bool, because: bool) -> bool:
+    """Whether the office declares a decision independent of the reports; it must say the one or the other."""
+    if independent == because:
+        raise DeniableError(
+            "give either --independent-of-reports or --because-of-reports, "
+            f"got {'both' if because else 'neither'}: the public must know whether the guarantee covers this"
+        )
+    return independent
+
+
+now = system_clock
+
+
+@contextmanager
+def opened(database: str, key: Key | None = None) -> Iterator[Programme]:
+    """The programme in this database; without its key, the public half of it."""
+    programme = Programme.open(database, key, clock=now)
+    try:
+        yield programme
+    finally:
+        programme.close()
+
+
+def key_of(database: str, file: Path | None, passphrase: bool, *, new: bool = False) -> Key:
+    """The programme's key as the options, or else the environment, name it; a new passphrase is asked for twice."""
+    if file is not None and passphrase:
+        raise DeniableError("give either --key or --passphrase, got both")
+    if file is not None:
+        return KeyFile(file)
+    if passphrase:
+        return Passphrase(passphrase_of(PASSPHRASE, "Passphrase of the programme", new=new))
+    if named := os.environ.get(KEY):
+        return KeyFile(Path(named))
+    if given := os.environ.get(PASSPHRASE):
+        return Passphrase(given)
+    beside = _key_beside(database)
+    if beside is None:
+        raise DeniableError(
+            "with this database the key must be named: --key FILE for a key file, or --passphrase to be asked for it"
+        )
+    return KeyFile(beside)
+
+
+def key_files(database: str) -> list[Path]:
+    """Where the key is if it is a file that the environment or the database's name tells; for who needs no key."""
+    named = os.environ.get(KEY)
+    return [path for path in (Path(named) if named else None, _key_beside(database)) if path is not None]
+
+
+def _key_beside(database: str) -> Path | None:
+    """Where a key file is that nobody names; None where the database is not a file."""
+    name = database.removeprefix("sqlite:///")
+    return None if "://" in name else Path(name).with_suffix(".key")
+
+
+def passphrase_of(variable: str, prompt: str, *, new: bool) -> str:
+    """From the environment, or asked at the terminal without showing it."""
+    if given := os.environ.get(variable):
+        return given
+    typed = _asked(prompt, variable)
+    if new and _asked("The same once more", variable) != typed:
+        raise DeniableError("the two passphrases must be the same, and are not; nothing was changed")
+    return typed
+
+
+def _asked(prompt: str, variable: str) -> str:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", GetPassWarning)  # it would show what is typed
+            return getpass(f"{prompt}: ")
+    except (GetPassWarning, EOFError):
+        raise DeniableError(
+            f"the passphrase can only be asked for at a terminal; without one, set {variable} to it"
+        ) from None

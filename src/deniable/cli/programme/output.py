@@ -1,0 +1,101 @@
+"""How the commands of a programme tell what happened."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from shutil import get_terminal_size
+from textwrap import fill
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from deniable.programme.calendar import Calendar
+from deniable.programme.public.verify import Report
+from deniable.programme.status import Status
+from deniable.programme.transcript.chain import Entry
+from deniable.programme.transcript.coverage import NOT_THE_TIME, effect
+
+
+def answer(as_json: bool, document: Mapping[str, Any], *texts: str, wrap: bool = True) -> None:
+    """Print the document, or the texts: a paragraph is wrapped, a line that is indented stays as it is."""
+    if as_json:
+        print(json.dumps(document, indent=1, allow_nan=False))
+        return
+    width = min(100, get_terminal_size().columns)
+    for text in texts:
+        # No word is broken: it may be a path that is copied.
+        paragraph = fill(text, width, break_long_words=False, break_on_hyphens=False)
+        print(text if not wrap or text.startswith(" ") else "\n" * text.startswith("\n") + paragraph.lstrip())
+
+
+def local(calendar: Calendar, moment: datetime) -> str:
+    """The moment by the programme's own clocks."""
+    return f"{moment.astimezone(ZoneInfo(calendar.zone)):%Y-%m-%d %H:%M} ({calendar.zone})"
+
+
+def due(calendar: Calendar, round_: int) -> str:
+    return f"Round {round_} is due at {local(calendar, calendar.due(round_))}."
+
+
+def why_late(status: Status) -> str:
+    """How to tell the public why a round is closed late; nothing where it is not."""
+    return "It is late, and the public sees by how many days; say why with --reason TEXT." if status.late else ""
+
+
+def count(number: int, thing: str, things: str | None = None) -> str:
+    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
+
+
+def told(entry: Entry, calendar: Calendar) -> str:
+    """An entry in a sentence or two, with its reason and what it means for the guarantee."""
+    reason = entry.fields["reason"]
+    why = "" if reason is None else f" Reason: {reason}{'' if reason.endswith(('.', '!', '?')) else '.'}"
+    return f"Entry {entry.number}, round {entry.round}: {_deed(entry)}.{why} {effect(entry, calendar)}"
+
+
+def worth_a_look(report: Report) -> list[str]:
+    """What is in order but unusual in a transcript that was verified, and what is not as it should be."""
+    late = any(entry.kind == "round" for entry in report.remarkable)
+    calendar = report.parameters.calendar
+    return [
+        *(["\nWorth a look"] if report.remarkable else []),
+        *(told(entry, calendar).removesuffix(f" {NOT_THE_TIME}") for entry in report.remarkable),
+        *([f"Of every round that was closed late: {NOT_THE_TIME[0].lower()}{NOT_THE_TIME[1:]}"] if late else []),
+        *(f"\nWARNING: {warning}." for warning in report.warnings),
+    ]
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """Whole numbers in ascending order, as a reader would list them.
+
+    >>> spans([1, 2, 3, 5, 8, 9])
+    '1 to 3, 5, 8, 9'
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
+
+
+def _deed(entry: Entry) -> str:
+    fields = entry.fields
+    match entry.kind:
+        case "round" | "override":
+            by_hand = ", ordered by hand" if entry.kind == "override" else ""
+            return f"audit of {', '.join(fields['audits'])}{by_hand}"
+        case "targets":
+            changes = {"joined": fields["added"], "left": fields["removed"]}
+            return "; ".join(f"{', '.join(names)} {deed}" for deed, names in changes.items() if names)
+        case "not-carried-out":
+            return f"the audit of {fields['target']} in round {fields['of']} was not carried out"
+    return _DEEDS[entry.kind]
+
+
+_DEEDS = {
+    "skip": "skipped",
+    "recovery": "the office went on from a backup",
+    "resumption": "reports from hotlines count again",
+    "end": "the programme ended",
+}

@@ -1,0 +1,151 @@
+"""`deniable programme oversight`: the office hands over the sealed rounds, and the oversight body replays them."""
+
+import csv
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deniable.cli.options import AsJson, Command
+from deniable.cli.programme import options
+from deniable.cli.programme.output import answer, count, spans, worth_a_look
+from deniable.errors import DeniableError
+from deniable.programme.public.verify import Report, verify
+from deniable.programme.secrets.oversight import Replayed, read_identity, read_seals, write_seals
+from deniable.programme.secrets.oversight import counts as counted
+from deniable.programme.secrets.oversight import replay as replayed
+from deniable.programme.transcript.chain import parse
+
+commands = typer.Typer(rich_markup_mode=None)
+oversight = typer.Typer(name="oversight", rich_markup_mode=None)
+commands.add_typer(oversight)
+
+
+@oversight.callback(invoke_without_command=True)
+def _(context: typer.Context) -> None:
+    """Let an oversight body check that the office followed the mechanism.
+
+    With --oversight at init, every round's reports and seed are sealed to the oversight body's age key, and the
+    public transcript holds the hash of each seal. Whoever has the private key can read the counts of every round.
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@oversight.command(cls=Command)
+def seals(
+    *,
+    out: Annotated[Path, typer.Option(metavar="FILE", show_default=False, help="The file to write.")],
+    database: options.Database = options.DEFAULT,
+    as_json: AsJson = False,
+) -> None:
+    """Write the sealed rounds into one file for the oversight body.
+
+    Only the oversight body can read what is in it, so it may travel by any way. Its length depends on the number of
+    rounds and targets alone. Hand it over often: rounds whose seals are lost with the database cannot be checked.
+    """
+    with options.opened(database) as programme:
+        if programme.parameters.oversight is None:
+            raise DeniableError("this programme has no oversight body, so nothing was sealed; one is named at init")
+        sealed = programme.seals()
+    write_seals(sealed, out)
+    answer(as_json, {"file": str(out), "rounds": len(sealed)}, f"{count(len(sealed), 'sealed round')} in", f"  {out}")
+
+
+@oversight.command(cls=Command)
+def replay(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", show_default=False, help="The public folder.")],
+    sealed: Annotated[Path, typer.Argument(metavar="SEALS", show_default=False, help="The file of sealed rounds.")],
+    *,
+    identity: Annotated[
+        Path, typer.Option(metavar="FILE", show_default=False, help="The age private key, as age-keygen writes it.")
+    ],
+    counts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Write round,target,reports into this new CSV file, to compare with the hotline's own records. "
+            "Confidential.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run every round again, as the oversight body.
+
+    The public folder is verified first. Then each round is drawn again from its sealed reports and seed: the seed must
+    be the one that was committed to before the round, and the audits must come out as published. It says which rounds
+    are confirmed. Exit code 0: all of them. 2: one contradicts its inputs, or inputs are missing, or the file or the
+    key belongs to another programme, and one line says which.
+
+    It shows that the audits follow from the reports which the office says it had. It cannot show that those are the
+    reports that came in: compare them with the hotline's own records. Nor can it show that the office did not choose a
+    seed, on the day it fixed it, by what it would draw from the reports that waited on that day.
+    """
+    checked = verify(folder)
+    inputs = checked.parameters, [parse(line) for line in checked.lines], read_seals(sealed), read_identity(identity)
+    verdict = replayed(*inputs)
+    if counts is not None and verdict.contradicted is None:
+        _write_counts(counts, counted(*inputs))
+    answer(as_json, _document(checked, verdict), *_lines(checked, verdict))
+    if verdict.verdict != "confirmed":
+        raise DeniableError(_refusal(verdict))
+
+
+def _refusal(verdict: Replayed) -> str:
+    if verdict.contradicted is not None:
+        return f"contradicted: round {verdict.contradicted} does not follow from its inputs: {verdict.why}"
+    missing = [
+        *([f"those of {_rounds(verdict.missing)}, so ask the office for a newer file"] if verdict.missing else []),
+        *([f"those of {_rounds(verdict.lost)}, which the office says it lost"] if verdict.lost else []),
+    ]
+    return f"missing inputs: the file does not have {', and '.join(missing)}"
+
+
+def _write_counts(path: Path, rows: Iterable[tuple[int, str, int]]) -> None:
+    try:
+        with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+            csv.writer(file).writerows([("round", "target", "reports"), *rows])
+    except FileExistsError:
+        raise DeniableError(f"cannot write {path}: it exists already, so take a new name") from None
+    except OSError as error:
+        raise DeniableError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _document(checked: Report, verdict: Replayed) -> dict[str, object]:
+    shown = checked.to_dict()
+    return {"verdict": verdict.verdict, **asdict(verdict), **{name: shown[name] for name in _OF_THE_FOLDER}}
+
+
+_OF_THE_FOLDER = ("name", "programme", "head", "entries", "rounds", "remarkable", "overdue", "warnings")
+
+
+def _lines(checked: Report, verdict: Replayed) -> list[str]:
+    rounds = {
+        "Confirmed, since the audits follow from the reports and the seed": verdict.confirmed or None,
+        "Not in the file of sealed rounds": verdict.missing,
+        "Lost by the office, as it said in public": verdict.lost,
+        "Not drawn again, since they follow on those": verdict.waiting,
+    }
+    extra = ", ".join(map(str, verdict.not_public))
+    return [
+        f"{checked.name}: {count(checked.rounds, 'round')} closed, {count(checked.entries, 'entry', 'entries')}. "
+        "Fingerprint:",
+        f"  {checked.head}",
+        "",
+        *(f"{what}: {_rounds(numbers or ())}." for what, numbers in rounds.items() if numbers != ()),
+        *(
+            [f"CONTRADICTED: round {verdict.contradicted}. No later one was drawn again."]
+            if verdict.contradicted
+            else []
+        ),
+        *([f"In the file, but not in the public folder: entries {extra}. Take the newest folder."] if extra else []),
+        *worth_a_look(checked),
+    ]
+
+
+def _rounds(numbers: Sequence[int]) -> str:
+    return f"round{'' if len(numbers) == 1 else 's'} {spans(numbers)}" if numbers else "no round"

@@ -1,0 +1,143 @@
+"""`deniable programme publish` and `status`: what the world knows, and what it will."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from deniable.cli.options import AsJson, Command
+from deniable.cli.programme import options
+from deniable.cli.programme.output import answer, count, local, why_late
+from deniable.programme.public.folder import TRANSCRIPT, check_apart
+from deniable.programme.status import PAUSED, Status
+from deniable.storage.store import Store
+
+commands = typer.Typer(rich_markup_mode=None)
+
+
+@commands.command(cls=Command)
+def publish(
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", show_default=False, help="The public folder; by default where it was last published."
+        ),
+    ] = None,
+    lost: Annotated[
+        bool,
+        typer.Option(
+            "--last-folder-is-lost",
+            help="The folder of the last publication is gone for good. First make sure, with somebody's copy of it, "
+            "that this database is not an old one: it would draw published rounds again.",
+        ),
+    ] = False,
+    database: options.Database = options.DEFAULT,
+    key: options.KeyPath = None,
+    passphrase: options.AskPassphrase = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write the public folder, or bring it up to date.
+
+    It holds the transcript, the rules, a page to read and how to check them all. Everything in it follows from what is
+    public, byte for byte; no count and no time of day is in it. Any web server can serve it as it is. Needs the key
+    only where --out names another folder than before: what it writes was signed when it was recorded.
+    From the first time on, a database that is older than this folder refuses to go on. A folder that holds the
+    database or the key is refused.
+    """
+    if out is not None:
+        check_apart(out.absolute(), Store(database).file, options.key_files(database))
+    with options.opened(database) as programme:
+        status = programme.status()
+    moves = out is not None and out.absolute() != status.folder and not status.ended
+    with options.opened(database, options.key_of(database, key, passphrase) if moves else None) as programme:
+        folder = programme.publish(out, lost=lost, keys=options.key_files(database))
+        status = programme.status()
+    document = {"folder": str(folder), "entries": status.published}
+    answer(as_json, document, f"Published, with {count(status.published, 'entry', 'entries')}, in", f"  {folder}")
+
+
+@commands.command(cls=Command)
+def status(
+    *,
+    counts: Annotated[
+        bool,
+        typer.Option(
+            "--counts", help="Show the reports that wait for an audit, by target. Confidential; needs the key."
+        ),
+    ] = False,
+    database: options.Database = options.DEFAULT,
+    key: options.KeyPath = None,
+    passphrase: options.AskPassphrase = False,
+    as_json: AsJson = False,
+) -> None:
+    """Tell where the programme stands.
+
+    Which round is open and when it is due, what is not yet published, and what the guarantee covers. Without --counts
+    it needs no key, and nothing that it prints depends on reports.
+    """
+    with options.opened(database, options.key_of(database, key, passphrase) if counts else None) as programme:
+        shown = programme.status()
+        active = programme.active_counts() if counts else {}
+    document = _document(shown) | ({"confidential": {"active_counts": active}} if counts else {})
+    answer(as_json, document, *_lines(shown), *(_confidential(active) if counts else []))
+
+
+def _document(status: Status) -> dict[str, Any]:
+    return {
+        "name": status.parameters.name,
+        "programme": status.parameters.programme,
+        "open_round": None if status.ended else status.open_round,
+        "due": None if status.ended else status.due.isoformat(),
+        "overdue": status.overdue,
+        "targets": len(status.targets),
+        "entries": status.entries,
+        "unpublished": status.entries - status.published,
+        "folder": None if status.folder is None else str(status.folder),
+        "holds_from": status.standing.holds_from,
+        "standing": status.standing.in_words(),
+        "guarantee": status.parameters.guarantee().to_dict(),
+        "imports_paused": status.is_paused,
+        "ended": status.ended,
+    }
+
+
+def _lines(status: Status) -> list[str]:
+    parameters = status.parameters
+    return [
+        f"{parameters.name}: {count(len(status.targets), 'target')}, {count(parameters.audits, 'audit')} a round.",
+        _round(status),
+        f"The transcript has {count(status.entries, 'entry', 'entries')}; {_published(status)}.",
+        status.standing.in_words(),
+        *([PAUSED] if status.is_paused and not status.ended else []),
+    ]
+
+
+def _round(status: Status) -> str:
+    if status.ended:
+        return "The programme has ended, and its secrets are destroyed."
+    when = local(status.parameters.calendar, status.due)
+    if not status.overdue:
+        return f"Round {status.open_round} is open, and due at {when}."
+    more = f", and {count(status.overdue - 1, 'round')} after it" if status.overdue > 1 else ""
+    overdue = f"Round {status.open_round} was due at {when}{more}: run deniable programme close-round."
+    return f"{overdue} {why_late(status)}".strip()
+
+
+def _published(status: Status) -> str:
+    if status.folder is None:
+        return "nothing was ever published: run deniable programme publish --out FOLDER"
+    if not (status.folder / TRANSCRIPT).exists():
+        return f"the public folder {status.folder} is away: put it back, from a copy if need be"
+    if status.published > status.entries:
+        return f"the public folder {status.folder} has more, so see deniable programme recover --help"
+    waiting = status.entries - status.published
+    return f"{waiting:,} not yet published in {status.folder}" if waiting else f"all is published in {status.folder}"
+
+
+def _confidential(active: dict[str, int]) -> list[str]:
+    width = max(map(len, active), default=0)
+    return [
+        "\nReports that wait for an audit (confidential: do not publish)",
+        *(f"  {name:<{width}}  {number:,}" for name, number in active.items()),
+    ]

@@ -1,0 +1,293 @@
+"""`deniable programme report`, `withdraw` and `import`: reports come in. Nothing here prints a count unasked."""
+
+import csv
+import re
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from deniable.cli.options import AsJson, Command
+from deniable.cli.programme import options
+from deniable.cli.programme.output import answer, count
+from deniable.errors import DeniableError
+from deniable.programme.imports import Batch, SetAside, read, read_mapping
+from deniable.programme.status import PAUSED
+
+commands = typer.Typer(rich_markup_mode=None)
+
+KINDS = {"globaleaks": "globaleaks", "hushline": "hushline", "csv": "plain"}
+
+_HOW_TO_RESUME = (
+    "To end this, the office imports the newest export of every hotline, and then runs deniable programme "
+    "resume-imports --reason TEXT."
+)
+
+Target = Annotated[
+    str | None, typer.Argument(metavar="TARGET", show_default=False, help="The name of the target they are about.")
+]
+Number = Annotated[str | None, typer.Argument(metavar="N", show_default=False, help="How many; 1 by default.")]
+File = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        show_default=False,
+        help="CSV file with the columns target,reports instead, or - for standard input. What is typed as an argument "
+        "stays in the shell's history; this does not.",
+    ),
+]
+
+
+@commands.command(cls=Command)
+def report(
+    target: Target = None,
+    number: Number = None,
+    *,
+    file: File = None,
+    database: options.Database = options.DEFAULT,
+    key: options.KeyPath = None,
+    passphrase: options.AskPassphrase = False,
+    as_json: AsJson = False,
+) -> None:
+    """Count reports about a target, or those of a file.
+
+    They belong to the open round. Only their number is kept, encrypted, until the target is audited. When the command
+    returns, the reports are on the disk, all of them; if it fails, none is counted. Lines of a file about targets that
+    do not take part are left out and named. The public sees nothing of it.
+
+    It prints a receipt. Keep it until the round is closed: with it, and in no other way, these reports can be
+    withdrawn.
+
+    \b
+    Examples
+      deniable programme report "Ash Mill"
+      deniable programme report --file today.csv
+    """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
+    reports = _reports(target, number, file)
+    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+        receipt = programme.report(reports)
+        left_out = [name for name in reports if name not in programme.status().targets]
+    answer(
+        as_json,
+        {"counted": True, "receipt": receipt, "left_out": left_out},
+        *_not_taking_part(left_out),
+        "Counted. The receipt, with which these reports can be withdrawn while the round is open:",
+        f"  {receipt}",
+    )
+
+
+@commands.command(cls=Command)
+def withdraw(
+    target: Target = None,
+    number: Number = None,
+    *,
+    receipt: Annotated[
+        str, typer.Option(metavar="CODE", show_default=False, help="What was printed when these reports were entered.")
+    ],
+    file: File = None,
+    database: options.Database = options.DEFAULT,
+    key: options.KeyPath = None,
+    passphrase: options.AskPassphrase = False,
+    as_json: AsJson = False,
+) -> None:
+    """Take back reports that were entered by mistake.
+
+    Name the same target and number, or the same file, as when they were entered, and the receipt that was printed then;
+    one target of several can be taken back by itself. Only reports of the open round can be withdrawn, and only while
+    their target was not audited since: a draw has used the others. The public sees nothing of it, and the guarantee
+    covers it like a report that was never filed.
+
+    \b
+    Example
+      deniable programme withdraw "Ash Mill" --receipt ABCD-EFGH-2345-WXYZ
+    """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
+    reports = _reports(target, number, file)
+    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+        left = programme.withdraw(reports, receipt)
+    not_withdrawn = (
+        f"Not withdrawn: {', '.join(left)}. These targets, with this number of reports, were not entered with this "
+        "receipt, or were audited or withdrawn since."
+    )
+    answer(
+        as_json,
+        {"withdrawn": True, "not_withdrawn": left},
+        *([not_withdrawn] if left else []),
+        "Withdrawn, but for these." if left else "Withdrawn.",
+    )
+
+
+@commands.command("import", cls=Command)
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="The export of the hotline.")],
+    *,
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="KIND",
+            show_default=False,
+            help="What wrote the file: globaleaks (audit log of reports, CSV or JSON), hushline (its ZIP of a user's "
+            "data), or csv (the columns id,channel).",
+        ),
+    ],
+    source: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            show_default=False,
+            help="What you call this hotline, the same name at every import. Each account or site needs a name of its "
+            "own, since two of them may give the same id to different reports.",
+        ),
+    ],
+    mapping: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="CSV file with the columns channel,target: which channel of the hotline is about which target. An "
+            "empty target leaves the channel out; a channel that is not in the file is set aside.",
+        ),
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read everything and change nothing.")] = False,
+    do_not_count: Annotated[
+        bool,
+        typer.Option(
+            "--do-not-count",
+            help="Count none of these reports, now or later: they were dealt with before, or counted elsewhere.",
+        ),
+    ] = False,
+    show_counts: Annotated[
+        bool,
+        typer.Option("--show-counts", help="Print how many reports were new, and how many not. Confidential."),
+    ] = False,
+    database: options.Database = options.DEFAULT,
+    key: options.KeyPath = None,
+    passphrase: options.AskPassphrase = False,
+    as_json: AsJson = False,
+) -> None:
+    """Count what is new in the export of a hotline.
+
+    A report is known by a keyed hash of its id for as long as the programme lasts, so importing the same export again,
+    a longer one or a part of it counts nothing twice. Nothing else of the export is kept. The public sees nothing of
+    it.
+
+    Whether a report counts depends on that report alone. Where one cannot be read, or is on a channel that the mapping
+    does not name, it is set aside, the command says so, and all others count. Set right what it names, and import the
+    same export again.
+
+    After deniable programme recover, imports are paused: nothing that is imported counts, until deniable programme
+    resume-imports.
+
+    Import on a fixed schedule, not when something interesting has come in.
+
+    \b
+    Example
+      deniable programme import export.csv --from csv --source hotline --mapping mapping.csv
+    """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
+    if kind not in KINDS:
+        raise DeniableError(f"--from must be globaleaks, hushline or csv, got {kind}")
+    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+        known, status = programme.sources(), programme.status()
+        batch = read(KINDS[kind], file, read_mapping(mapping, status.targets))
+        if status.is_paused and not as_json:
+            answer(False, {}, PAUSED)
+        new = programme.import_reports(source, batch, dry_run=dry_run, count=not do_not_count)
+    counted = not do_not_count and not status.is_paused
+    counts = _counts(batch, new) if show_counts else {}
+    document = {
+        "dry_run": dry_run,
+        "new_source": source not in known,
+        "paused": status.is_paused,
+        "set_aside": _set_aside(batch.set_aside),
+        **counts,
+    }
+    answer(
+        as_json,
+        document,
+        *_new_source(source, known),
+        _done(dry_run, counted),
+        *([_HOW_TO_RESUME] if status.is_paused else []),
+        *batch.set_aside.in_words(counts=counted),
+        *_confidential(counts, counted, batch.set_aside.unreadable),
+    )
+
+
+def _done(dry_run: bool, counted: bool) -> str:
+    if dry_run:
+        return "The file can be imported; nothing was changed."
+    return "Imported." if counted else "The reports are noted. None of them counts, now or later."
+
+
+def _set_aside(aside: SetAside) -> dict[str, Any]:
+    return {
+        "channels": aside.channels,
+        "more_channels": aside.more_channels,
+        "malformed": [row._asdict() for row in aside.malformed],
+        "more_malformed": aside.more_malformed,
+    }
+
+
+def _counts(batch: Batch, new: int) -> dict[str, int]:
+    return {
+        "new_reports": new,
+        "other_reports": batch.with_target - new,
+        "set_aside_reports": batch.set_aside.reports,
+        "left_out_reports": batch.left_out,
+    }
+
+
+def _confidential(counts: Mapping[str, int], counted: bool, unreadable: int) -> list[str]:
+    if not counts:
+        return []
+    if not counted:
+        known = sum(counts.values()) - unreadable
+        return [f"Confidential: {count(known, 'report')} that do not count, {unreadable:,} that cannot be read."]
+    return [
+        f"Confidential: {count(counts['new_reports'], 'new report')}, {counts['other_reports']:,} known already, "
+        f"{counts['set_aside_reports']:,} set aside, {counts['left_out_reports']:,} left out on purpose."
+    ]
+
+
+def _not_taking_part(names: Sequence[str]) -> list[str]:
+    return [f"Not counted, because no target of this name takes part: {', '.join(names)}."] if names else []
+
+
+def _new_source(source: str, known: Sequence[str]) -> list[str]:
+    """A name that was mistyped would count everything again."""
+    if source in known:
+        return []
+    return [f"{source} is a new source; known: {', '.join(known) or 'none yet'}."]
+
+
+def _reports(target: str | None, number: str | None, file: Path | None) -> Counter[str]:
+    if (target is None) == (file is None):
+        raise DeniableError(f"give either a TARGET or --file FILE, got {'neither' if file is None else 'both'}")
+    if file is None:
+        assert target is not None
+        return Counter({target: _whole("1" if number is None else number, "the number of reports")})
+    try:
+        with nullcontext(sys.stdin) if str(file) == "-" else file.open(encoding="utf-8-sig", newline="") as lines:
+            rows = [[cell.strip() for cell in row] for row in csv.reader(lines, strict=True) if row]
+    except (UnicodeDecodeError, csv.Error):
+        raise DeniableError(f"{file} must be a CSV file in UTF-8") from None
+    except OSError as error:
+        raise DeniableError(f"cannot read {file}: {error.strerror}") from None
+    if not rows or rows[0] != ["target", "reports"]:
+        raise DeniableError(f"{file} must have the columns target,reports, named in the first line")
+    reports: Counter[str] = Counter()
+    for line, row in enumerate(rows[1:], start=2):
+        if len(row) != 2:
+            raise DeniableError(f"{file}, line {line}: expected a target and its number of reports")
+        reports[row[0]] += _whole(row[1], f"{file}, line {line}: the number of reports")
+    return reports
+
+
+def _whole(digits: str, what: str) -> int:
+    """It is not shown where it is wrong: it may be a count all the same."""
+    if not re.fullmatch("[0-9]{1,18}", digits) or not int(digits):
+        raise DeniableError(f"{what} must be a whole number from 1, in digits")
+    return int(digits)

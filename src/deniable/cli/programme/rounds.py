@@ -1,0 +1,111 @@
+"""`deniable programme close-round` and `skip`: the calendar goes on."""
+
+from typing import Annotated
+
+import typer
+
+from deniable.cli.options import AsJson, Command
+from deniable.cli.programme import options
+from deniable.cli.programme.output import answer, count, due, local, why_late
+from deniable.programme.programme import Programme
+from deniable.programme.status import Closed, Status
+
+commands = typer.Typer(rich_markup_mode=None)
+
+
+@commands.command("close-round", cls=Command)
+def close_round(
+    *,
+    round_: Annotated[
+        int | None,
+        typer.Option(
+            "--round", metavar="N", show_default=False, help="This round; by default the oldest that is due and open."
+        ),
+    ] = None,
+    reason: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", show_default=False, help="Why the round is closed late, if it is. Public."),
+    ] = None,
+    database: options.Database = options.DEFAULT,
+    key: options.KeyPath = None,
+    passphrase: options.AskPassphrase = False,
+    as_json: AsJson = False,
+) -> None:
+    """Close a round that is due, and draw whom to audit.
+
+    In one step the reports are counted, the audits drawn with the seed that was committed to, the transcript extended
+    and the counts of the audited targets deleted. A round is never drawn twice: closing it again prints what was
+    drawn, and where no round is due the command says so, prints the last one and changes nothing. The public sees the
+    audits, and by how many days the round was closed late; the guarantee covers which targets were drawn.
+    """
+    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+        status = programme.status()
+        if round_ is None and not status.overdue and status.open_round > 1:
+            closed: Closed | None = programme.close_round(status.open_round - 1)
+        elif round_ is None and not status.overdue and not status.ended:
+            closed = None  # round 1 is not due
+        else:
+            closed = programme.close_round(status.open_round if round_ is None else round_, reason)
+        _tell(programme, closed, as_json)
+
+
+@commands.command(cls=Command)
+def skip(
+    *,
+    reason: options.Reason,
+    independent: options.Independent = False,
+    because: options.Because = False,
+    database: options.Database = options.DEFAULT,
+    key: options.KeyPath = None,
+    passphrase: options.AskPassphrase = False,
+    as_json: AsJson = False,
+) -> None:
+    """Close the oldest round that is due without an audit.
+
+    Its reports stay counted and go on into the next round. The public sees that the round was skipped, the reason,
+    and whether you declare that it had nothing to do with any report: say so with one of the two options below, which
+    decides what the guarantee still covers.
+    """
+    declaration = options.declared(independent, because)
+    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+        _tell(programme, programme.skip(reason, independent=declaration), as_json)
+
+
+def _tell(programme: Programme, closed: Closed | None, as_json: bool) -> None:
+    status = programme.status()
+    document = {
+        "round": None if closed is None else closed.round,
+        "audits": [] if closed is None else closed.audits,
+        "already": closed is not None and closed.already,
+        "next_round": status.open_round,
+        "next_due": status.due.isoformat(),
+        "overdue": status.overdue,
+    }
+    answer(as_json, document, *_told(closed, status))
+
+
+def _told(closed: Closed | None, status: Status) -> list[str]:
+    """That nothing was drawn comes first, or else an old audit passes for a new one."""
+    when = local(status.parameters.calendar, status.due)
+    waits = f"Nothing was drawn: round {status.open_round} is not due until {when}."
+    if closed is None:
+        return [waits]
+    if closed.already and not status.overdue and not status.ended and closed.round == status.open_round - 1:
+        return [waits, _drawn(closed) + _unpublished(status)]
+    return [_drawn(closed), _next(status)]
+
+
+def _drawn(closed: Closed) -> str:
+    before = ", as it was closed before" if closed.already else ""
+    return f"Round {closed.round}{before}: {'audit ' + ', '.join(closed.audits) if closed.audits else 'skipped'}."
+
+
+def _next(status: Status) -> str:
+    if status.overdue:
+        more = f"{count(status.overdue, 'more round')} can be closed: run the command again."
+        return f"{more} {why_late(status)}".strip()
+    return due(status.parameters.calendar, status.open_round) + _unpublished(status)
+
+
+def _unpublished(status: Status) -> str:
+    return " What is new can be published: deniable programme publish." * (status.entries > status.published)

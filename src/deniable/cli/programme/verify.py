@@ -1,0 +1,71 @@
+"""`deniable programme verify`: anybody checks what was published. No database, no key, no network."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deniable.cli.options import AsJson, Command
+from deniable.cli.programme.output import answer, count, worth_a_look
+from deniable.programme.public.verify import Report
+from deniable.programme.public.verify import verify as verified
+
+commands = typer.Typer(rich_markup_mode=None)
+
+
+@commands.command(cls=Command)
+def verify(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", show_default=False, help="The public folder.")],
+    *,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EARLIER",
+            show_default=False,
+            help="An earlier copy of the folder or of its transcript.jsonl, or an earlier fingerprint: what was "
+            "public then must still be there, unchanged.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a public folder, as anybody can.
+
+    The transcript must be complete, unaltered, signed by the office, and by the programme's own public rules. Exit code
+    0: everything fits. 2: something does not, and one line says what. Warnings (a round that is overdue, a page that
+    was changed) do not change the exit code. It runs offline and needs no key.
+
+    One copy alone cannot tell whether the office shows different people different transcripts: compare
+    fingerprints, or keep a copy and use --against. Nor can it tell whether the office counted the reports it received,
+    how it chose its random numbers, or whether rounds were closed when it says so: for that, take a copy soon after
+    each due date.
+
+    \b
+    Examples
+      deniable programme verify public
+      deniable programme verify public --against copy-of-last-month
+    """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
+    report = verified(folder, against)
+    answer(as_json, report.to_dict() | {"against": against}, *_lines(report, against))
+
+
+def _lines(report: Report, against: str | None) -> list[str]:
+    page = {
+        "matches": "index.html says what the transcript says.",
+        "unchecked": "index.html was not compared: pip install jinja2.",
+    }.get(report.page)
+    return [
+        f"{report.name}: {count(report.rounds, 'round')} closed, {count(report.entries, 'entry', 'entries')}. Checked, "
+        "and in order:",
+        "  programme.json and the guarantee in it follow from its parameters",
+        "  every entry follows on the one before, and the office signed the last",
+        "  every audit was one that the public rules allowed",
+        *([] if against is None else ["  everything in the earlier transcript is still there, unchanged"]),
+        *([] if page is None else [page]),
+        *([f"Not in the folder: {', '.join(report.missing)}."] if report.missing else []),
+        *worth_a_look(report),
+        f"\n{report.standing.in_words()}{' The programme has ended.' if report.ended else ''}",
+        "\nPublic key: compare it with one that you have from elsewhere.",
+        f"  {report.public_key}",
+        "Fingerprint: note it, with the date, for --against.",
+        f"  {report.head}",
+    ]

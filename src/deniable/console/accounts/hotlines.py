@@ -1,0 +1,65 @@
+"""Hotlines, and who brings the exports of each.
+
+A hotline has one person who brings it. What counts of an export depends on what was brought of the same hotline before,
+so whoever could bring a file in the name of somebody else's hotline would see from the audits what it holds.
+"""
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from deniable.console.accounts import people, row_authentication
+from deniable.console.accounts.names import same_name
+from deniable.console.accounts.people import Person, Role
+from deniable.errors import DeniableError
+from deniable.programme.imports.imported_reports import check_source
+from deniable.storage import tables
+
+
+@dataclass(frozen=True)
+class Hotline:
+    name: str
+    person: str
+    """The id of who brings it."""
+    altered: bool
+    """Whether somebody else than the console wrote its row; nobody brings it then."""
+
+
+BRINGERS: tuple[Role, ...] = ("importer", "auditor")
+
+
+def bringers(connection: sa.Connection, key: bytes) -> list[Person]:
+    """Who may be named to bring a hotline."""
+    everybody = [one for one in people.listed(connection, key) if one.has_joined and not one.altered]
+    return [one.person for one in everybody if not one.disabled and one.person.role in BRINGERS]
+
+
+def assign(connection: sa.Connection, key: bytes, name: str, person: str) -> tuple[str, str]:
+    """Let this person, and nobody else, bring a hotline, which may be a new one; returns both names."""
+    called = check_source(" ".join(name.split()))
+    bringer = people.known(connection, key, person).person
+    if bringer not in bringers(connection, key):
+        raise DeniableError(f"{bringer.name} must be an importer or an auditor who may sign in")
+    known = [one.name for one in listed(connection, key)]
+    called = next((one for one in known if same_name(one) == same_name(called)), called)
+    connection.execute(sa.delete(tables.hotlines).where(tables.hotlines.c.name == called))
+    row = row_authentication.marked(key, tables.hotlines, {"name": called, "person": person})
+    connection.execute(sa.insert(tables.hotlines), row)
+    return called, bringer.name
+
+
+def listed(connection: sa.Connection, key: bytes) -> list[Hotline]:
+    rows = connection.execute(sa.select(tables.hotlines)).mappings()
+    found = [
+        Hotline(row["name"], row["person"], not row_authentication.fits(key, tables.hotlines, row)) for row in rows
+    ]
+    return sorted(found, key=lambda one: same_name(one.name))
+
+
+def brought_by(connection: sa.Connection, key: bytes, person: Person) -> tuple[str, ...]:
+    """The hotlines that this person may bring: their own, or all for auditors, who see the counts anyway."""
+    return tuple(
+        one.name
+        for one in listed(connection, key)
+        if not one.altered and (one.person == person.id or person.role == "auditor")
+    )

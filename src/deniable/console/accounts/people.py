@@ -1,0 +1,218 @@
+"""People, each with a role."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import sqlalchemy as sa
+
+from deniable.console.accounts import row_authentication
+from deniable.console.accounts.activity import TERMINAL
+from deniable.console.accounts.names import checked_name, same_name
+from deniable.console.accounts.row_authentication import Row
+from deniable.errors import DeniableError
+from deniable.storage import tables
+
+Role = Literal["administrator", "operator", "importer", "auditor"]
+ROLES: tuple[Role, ...] = get_args(Role)
+
+
+@dataclass(frozen=True)
+class Person:
+    id: str
+    name: str
+    role: Role
+
+
+@dataclass(frozen=True)
+class Account:
+    """What signing in needs to know."""
+
+    person: Person
+    password: str
+    codes: str
+    """The salt of their one-time codes."""
+    disabled: bool
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A person as the administrator sees them."""
+
+    person: Person
+    disabled: bool
+    has_joined: bool
+    waiting: bool
+    """Whether a link was made for them that they did not use yet."""
+    altered: bool
+    """Whether somebody else than the console wrote their row, which therefore opens nothing."""
+
+
+def anybody(connection: sa.Connection) -> bool:
+    """Also somebody whose row was altered: that is no reason to begin anew."""
+    return connection.execute(sa.select(tables.people.c.id).limit(1)).scalar() is not None
+
+
+def by_name(connection: sa.Connection, key: bytes, name: str) -> Account | None:
+    """The person with this name, however its letters are cased; the same work whether or not there is one."""
+    wanted = same_name(name)
+    return next((one for one in _accounts(connection, key) if same_name(one.person.name) == wanted), None)
+
+
+def by_id(connection: sa.Connection, key: bytes, person: str) -> Account | None:
+    """The person with this id, unless their row was altered."""
+    row = _row(connection, person)
+    return _account(row) if row is not None and row_authentication.fits(key, tables.people, row) else None
+
+
+def known(connection: sa.Connection, key: bytes, person: str) -> Account:
+    """The same, where there must be one."""
+    return _account(_believed(connection, key, person))
+
+
+def auditors(connection: sa.Connection, key: bytes) -> list[str]:
+    """The names of all who may see counts."""
+    found = [one.person.name for one in _accounts(connection, key) if one.person.role == "auditor" and not one.disabled]
+    return sorted(found, key=same_name)
+
+
+def listed(connection: sa.Connection, key: bytes) -> list[Listed]:
+    """Everybody, by name, also those who were invited and have not come yet."""
+    rows = connection.execute(sa.select(tables.people)).mappings().all()
+    invited = {row["person"]: row for row in connection.execute(sa.select(tables.invitations)).mappings()}
+    fitting = {person for person, row in invited.items() if row_authentication.fits(key, tables.invitations, row)}
+    joined = [
+        Listed(
+            person=_person(row),
+            disabled=bool(row["disabled"]),
+            has_joined=True,
+            waiting=row["id"] in fitting,
+            altered=not row_authentication.fits(key, tables.people, row),
+        )
+        for row in rows
+    ]
+    ids = {row["id"] for row in rows}
+    coming = [
+        Listed(
+            person=Person(person, row["name"], row["role"]),
+            disabled=False,
+            has_joined=False,
+            waiting=person in fitting,
+            altered=person not in fitting,
+        )
+        for person, row in invited.items()
+        if person not in ids and row["name"]
+    ]
+    return sorted(joined + coming, key=lambda one: same_name(one.person.name))
+
+
+def add(
+    connection: sa.Connection, key: bytes, person: Person, *, password: str, codes: str, last_code: int = 0
+) -> None:
+    """A new person. `password`: what is stored of it; `codes`: the salt of their one-time codes."""
+    row = {
+        "id": person.id,
+        "name": free_name(connection, key, person.name, but=person.id),
+        "role": checked_role(person.role),
+        "password": password,
+        "codes": codes,
+        "last_code": last_code,
+        "disabled": 0,
+    }
+    connection.execute(sa.insert(tables.people), row_authentication.marked(key, tables.people, row))
+
+
+def set_password(connection: sa.Connection, key: bytes, person: str, password: str) -> None:
+    """What is stored of a new one. All sessions of this person end."""
+    _change(connection, key, person, {"password": password})
+    sign_out(connection, person)
+
+
+def set_codes(connection: sa.Connection, key: bytes, person: str, salt: str, last_code: int = 0) -> None:
+    """Other one-time codes; the old ones are useless. All sessions of this person end."""
+    _change(connection, key, person, {"codes": salt, "last_code": last_code})
+    sign_out(connection, person)
+
+
+def set_disabled(connection: sa.Connection, key: bytes, person: str, disabled: bool) -> None:
+    """Shut somebody out, or let them in again. One administrator always stays."""
+    if disabled and not any(
+        one.person.role == "administrator" and not one.disabled and one.person.id != person
+        for one in _accounts(connection, key)
+    ):
+        raise DeniableError("the last administrator cannot be disabled; invite another one first")
+    _change(connection, key, person, {"disabled": int(disabled)})
+    if disabled:
+        forget_links(connection, person)
+    sign_out(connection, person)
+
+
+def remove(connection: sa.Connection, key: bytes, person: str) -> str:
+    """Forget somebody who is disabled, or whose row was altered; returns the name, which is free again."""
+    row = _row(connection, person)
+    if row is None:
+        raise DeniableError("there is no such person")
+    if not row["disabled"] and row_authentication.fits(key, tables.people, row):
+        raise DeniableError("only somebody who is disabled can be removed; disable them first")
+    forget_links(connection, person)
+    sign_out(connection, person)
+    connection.execute(sa.delete(tables.people).where(tables.people.c.id == person))
+    return str(row["name"])
+
+
+def sign_out(connection: sa.Connection, person: str) -> None:
+    """Everywhere."""
+    connection.execute(sa.delete(tables.sessions).where(tables.sessions.c.person == person))
+
+
+def forget_links(connection: sa.Connection, person: str) -> None:
+    connection.execute(sa.delete(tables.invitations).where(tables.invitations.c.person == person))
+
+
+def checked_role(role: str) -> Role:
+    for one in ROLES:
+        if role == one:
+            return one
+    raise DeniableError(f"the role must be one of: {', '.join(ROLES)}")
+
+
+def free_name(connection: sa.Connection, key: bytes, name: str, but: str | None = None) -> str:
+    """Nobody else has it, also not somebody who was invited."""
+    called = checked_name(name)
+    if same_name(called) == TERMINAL:
+        raise DeniableError(f"the name {called} is kept for what is done at the terminal; choose another name")
+    if any(same_name(one.person.name) == same_name(called) for one in listed(connection, key) if one.person.id != but):
+        raise DeniableError(f"there is somebody called {called} already; choose another name")
+    return called
+
+
+def _accounts(connection: sa.Connection, key: bytes) -> list[Account]:
+    """Of everybody whose row was not altered."""
+    rows = connection.execute(sa.select(tables.people)).mappings().all()
+    return [_account(row) for row in rows if row_authentication.fits(key, tables.people, row)]
+
+
+def _row(connection: sa.Connection, person: str) -> Row | None:
+    return connection.execute(sa.select(tables.people).where(tables.people.c.id == person)).mappings().one_or_none()
+
+
+def _change(connection: sa.Connection, key: bytes, person: str, changes: Mapping[str, str | int]) -> None:
+    """Never of a row that was altered: the new mark would make it believed."""
+    row = {**_believed(connection, key, person), **changes}
+    changed = sa.update(tables.people).where(tables.people.c.id == person)
+    connection.execute(changed, row_authentication.marked(key, tables.people, row))
+
+
+def _believed(connection: sa.Connection, key: bytes, person: str) -> Row:
+    row = _row(connection, person)
+    if row is None or not row_authentication.fits(key, tables.people, row):
+        raise DeniableError("there is no such person, or their entry was altered outside the console")
+    return row
+
+
+def _person(row: Row) -> Person:
+    return Person(row["id"], row["name"], row["role"])
+
+
+def _account(row: Row) -> Account:
+    return Account(_person(row), row["password"], row["codes"], bool(row["disabled"]))

@@ -1,0 +1,44 @@
+"""One-time codes (RFC 6238). Their secrets are derived from the console's key, not stored."""
+
+import hmac
+import secrets
+from base64 import b32encode
+from datetime import datetime
+
+import pyotp
+import sqlalchemy as sa
+
+from deniable.storage import tables
+
+STEP = 30
+"""Seconds a code lasts; the one before and the one after are accepted too, for clocks that differ."""
+
+
+def new_salt() -> str:
+    """One whose codes nobody was ever shown."""
+    return secrets.token_hex(32)
+
+
+def totp(key: bytes, person: str, salt: str) -> pyotp.TOTP:
+    """Somebody's codes. Another salt makes them useless."""
+    secret = hmac.digest(key, f"codes:{person}:{salt}".encode(), "sha256")[:20]
+    return pyotp.TOTP(b32encode(secret).decode("ascii"), interval=STEP)
+
+
+def matching_step(totp: pyotp.TOTP, code: str, now: datetime) -> int | None:
+    """The half minute this code belongs to, if it is this one, the one before or the one after."""
+    step, typed = int(now.timestamp()) // STEP, "".join(code.split()).encode()
+    found = None
+    for near in (step - 1, step, step + 1):
+        if hmac.compare_digest(totp.generate_otp(near).encode(), typed):
+            found = near
+    return found
+
+
+def use(connection: sa.Connection, person: str, step: int | None) -> bool:
+    """Accept a code once: neither it nor an older one is accepted again."""
+    if step is None:
+        return False
+    people = tables.people.c
+    unused = sa.update(tables.people).where(people.id == person, people.last_code < step)
+    return connection.execute(unused, {"last_code": step}).rowcount == 1

@@ -1,0 +1,277 @@
+"""The console as an ASGI application: what every request must pass, what every response carries, and its pages."""
+
+import sys
+import traceback
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from anyio import current_time, fail_after
+from anyio.to_thread import current_default_thread_limiter
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from deniable.console import api
+from deniable.console.allowed_hosts import is_ours
+from deniable.console.console import Console
+from deniable.console.pages import ROUTERS
+from deniable.console.rendering import origin_of, render
+from deniable.console.security import UPLOAD, SignInFirst, most_bytes
+from deniable.errors import DeniableError, elsewhere
+from deniable.programme.secrets.lock import KeyChangedError
+from deniable.storage.store import StoreError
+
+THREADS = 10
+"""With those that check passwords, fewer than the database has connections to give (15): nothing waits for one."""
+
+LONGEST_PAUSE = 30
+"""Seconds between two parts of a request: whoever sends nothing must not keep others waiting."""
+
+LONGEST = {UPLOAD: 300}
+LONGEST_ELSEWHERE = 10
+"""Seconds for the whole body of a request, by its path."""
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
+    "Cache-Control": "no-store",
+}
+_STATIC = "public, max-age=3600"
+_BEFORE_FIRST_RUN = ("/first-run/", "/static/")
+
+
+# By default the framework would tell whoever listens about errors, in their own words, and about addresses.
+_NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
+
+
+@dataclass(frozen=True)
+class ErrorPage:
+    status: int
+    heading: str
+    sentence: str
+
+
+def create_app(console: Console, origin: str | None = None) -> FastAPI:
+    """The whole console. origin: where browsers reach it, as `origins.checked` gives it; without one it answers to the
+    names and addresses of this computer alone.
+    """
+    app = FastAPI(
+        title="deniable",
+        version="1",
+        description="Push counts of reports and read the status of an audit programme.",
+        openapi_url="/api/v1/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=_lifespan,
+        telemetry=_NO_TELEMETRY,
+    )
+    app.state.console = console
+    app.state.origin = origin
+    app.include_router(api.router)
+    for router in ROUTERS:
+        app.include_router(router, include_in_schema=False)
+    app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(SignInFirst, _sign_in_first)
+    app.add_exception_handler(DeniableError, _refused)
+    app.add_middleware(Guard, console=console, origin=origin)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
+    current_default_thread_limiter().total_tokens = THREADS
+    yield
+
+
+class Guard:
+    """Around everything else: headers on every response, bounded bodies, no requests from other sites or under other
+    names, nothing but the first run before there are people, and errors that say nothing.
+    """
+
+    def __init__(self, app: ASGIApp, console: Console, origin: str | None) -> None:
+        self._app = app
+        self._console = console
+        self._origin = origin
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request, has_begun = Request(scope), False
+
+        async def guarded(message: Message) -> None:
+            nonlocal has_begun
+            if message["type"] == "http.response.start":
+                has_begun = True
+                MutableHeaders(scope=message).update(self._headers(scope["path"], message["status"]))
+            await send(message)
+
+        try:
+            refused = await self._refused(request)
+            if refused is not None:
+                await refused(scope, receive, guarded)
+            else:
+                await self._app(scope, _bounded(scope, receive), guarded)
+        except ClientDisconnect:
+            pass  # nobody is left to be answered, and a line in a journal would tell when somebody came
+        except Exception as error:
+            _tell(error)
+            if not has_begun:  # otherwise the server breaks the connection off
+                await PlainTextResponse(_BUG, 500)(scope, receive, guarded)
+
+    def _headers(self, path: str, status: int) -> dict[str, str]:
+        headers = dict(HEADERS)
+        if path.startswith("/static/") and status in {200, 304}:
+            headers["Cache-Control"] = _STATIC
+        if self._console.secure:
+            headers["Strict-Transport-Security"] = "max-age=31536000"
+        return headers
+
+    async def _refused(self, request: Request) -> Response | None:
+        """What is answered without looking further, if anything is."""
+        if not is_ours(request.headers.get("host", ""), self._origin):
+            return _problem(request, 421)
+        if _declared(request.headers) > most_bytes(request.scope):
+            return _problem(request, 413)
+        if request.method not in {"GET", "HEAD", "OPTIONS"} and not _same_site(request):
+            return _problem(request, 403, "The request came from another site.")
+        if not request.scope["path"].startswith(_BEFORE_FIRST_RUN) and not await run_in_threadpool(
+            self._console.has_people
+        ):
+            return _problem(
+                request, 503, "Nobody can sign in yet. Open the link that was printed in the terminal to begin."
+            )
+        return None
+
+
+def _declared(headers: Headers) -> int:
+    length = headers.get("content-length", "0")
+    return int(length) if length.isascii() and length.isdigit() and len(length) < 19 else sys.maxsize
+
+
+def _bounded(scope: Scope, receive: Receive) -> Receive:
+    """Stops a body that is longer than it may be, also where it does not say how long it is, and one that trickles."""
+    received, is_complete, until = 0, False, 0.0
+
+    async def counted() -> Message:
+        nonlocal received, is_complete, until
+        if is_complete:  # whoever waits now waits for the browser to go away
+            return await receive()
+        until = until or current_time() + LONGEST.get(scope["path"], LONGEST_ELSEWHERE)
+        try:
+            with fail_after(min(LONGEST_PAUSE, until - current_time())):
+                message = await receive()
+        except TimeoutError:
+            raise HTTPException(408, "What was sent came too slowly; try again.") from None
+        is_complete = not message.get("more_body", False)
+        if message["type"] == "http.request":
+            received += len(message.get("body", b""))
+            if received > most_bytes(scope):
+                raise HTTPException(413)
+        return message
+
+    return counted
+
+
+def _same_site(request: Request) -> bool:
+    """Whether the browser says that one of our own pages sent this. Programs that are no browsers say nothing.
+
+    Our pages send no referrer, so that a browser gives their origin as "null"; it then tells in Sec-Fetch-Site.
+    """
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site in {"same-origin", "none"}
+    return request.headers.get("origin") in {None, "null", origin_of(request)}
+
+
+# In plain text: whatever renders pages may be what failed.
+_BUG = "This is a bug in deniable. The terminal in which it runs says where; please report it.\n"
+_KEY_CHANGED = "The key was changed. Nothing was written; whoever runs the console must start it again."
+_HEADINGS = {
+    400: "That cannot be read",
+    401: "Sign in first",
+    403: "Not allowed",
+    404: "Nothing here",
+    405: "Not in this way",
+    408: "Too slow",
+    409: "One at a time",
+    413: "Too large",
+    415: "That cannot be read",
+    421: "Another name",
+    422: "That did not work",
+    429: "Too many tries",
+    503: "Not now",
+}
+_SENTENCES = {
+    400: "The request cannot be read.",
+    401: "Sign in first.",
+    404: "There is no such page.",
+    405: "The page cannot be used in this way.",
+    413: "What was sent is larger than it may be.",
+    421: "The console is not to be used under this name. Open it at the address that it was started with.",
+    503: "The database cannot be used at the moment. Nothing was changed; try again.",
+}
+
+
+def _problem(
+    request: Request, status: int, sentence: str | None = None, headers: dict[str, str] | None = None
+) -> Response:
+    heading = _HEADINGS.get(status, HTTPStatus(status).phrase)
+    told = sentence or _SENTENCES.get(status, heading)
+    told = told.encode("utf-8", "replace").decode()  # it may quote what was sent, which need not be text
+    if request.scope["path"].startswith("/api/v1/"):
+        return JSONResponse({"error": told}, status, headers)
+    response = render(request, "error.html", ErrorPage(status, heading, told), status)
+    response.headers.update(headers or {})
+    return response
+
+
+def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    told = None if error.detail == HTTPStatus(error.status_code).phrase else error.detail
+    return _problem(request, error.status_code, told, dict(error.headers or {}))
+
+
+def _invalid(request: Request, _: Exception) -> Response:
+    """The framework's own answer would quote what was sent."""
+    return _problem(request, 400)
+
+
+def _sign_in_first(_: Request, __: Exception) -> Response:
+    return RedirectResponse("/login", 303)
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    """One sentence for people who are signed in, without the names of our files; nobody else reads it."""
+    assert isinstance(error, DeniableError)
+    if isinstance(error, StoreError | KeyChangedError):
+        _tell(error)
+        return _problem(request, 503, _KEY_CHANGED if isinstance(error, KeyChangedError) else None)
+    who = getattr(request.state, "visitor", None)
+    return _problem(request, 422, elsewhere(error) if who is not None and who.person is not None else None)
+
+
+def _tell(error: Exception) -> None:
+    """Where it happened, in the terminal; neither text nor traceback, since either may quote a count."""
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    told = f": {error}" if isinstance(error, StoreError | KeyChangedError) else ""
+    print(f"error: {type(error).__name__} in {Path(at.filename).name}, line {at.lineno}{told}", file=sys.stderr)

@@ -1,0 +1,152 @@
+"""What every page works with: the database, its key, the clock, and the programme once there is one."""
+
+import secrets
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Self
+
+import sqlalchemy as sa
+from starlette.responses import Response
+
+from deniable.console.accounts import activity, people, totp
+from deniable.console.accounts.passwords import Passwords
+from deniable.console.accounts.people import Person
+from deniable.console.pending_imports import Previews
+from deniable.console.throttle import Lanes, Throttle
+from deniable.console.uploads import Uploads
+from deniable.errors import DeniableError
+from deniable.programme.calendar import Clock, system_clock
+from deniable.programme.programme import Programme
+from deniable.programme.secrets.keys import Key
+from deniable.programme.secrets.lock import create_locked, unlock
+from deniable.programme.secrets.vault import Vault
+from deniable.programme.transcript_copies import KeyCopy
+from deniable.storage import tables
+from deniable.storage.store import Store
+
+CONSOLE_KEY = "console key"
+
+A_YEAR = 365 * 24 * 3600
+
+
+@dataclass(frozen=True)
+class DemoPerson:
+    """Somebody invented, whose password everybody may know."""
+
+    person: Person
+    password: str
+    salt: str
+
+    def code(self, key: bytes, now: datetime) -> str:
+        return totp.totp(key, self.person.id, self.salt).at(now)
+
+
+class Console:
+    """One database, unlocked. `secure`: the browser reaches it through TLS. `demo`: nothing in it is real."""
+
+    def __init__(
+        self,
+        store: Store,
+        vault: Vault,
+        copy: KeyCopy | None = None,
+        *,
+        clock: Clock = system_clock,
+        secure: bool = False,
+        passwords: Passwords | None = None,
+    ) -> None:
+        self.store = store
+        self.vault = vault
+        self.copy = copy
+        self.clock = clock
+        self.secure = secure
+        self.passwords = passwords or Passwords()
+        self.throttle = Throttle(clock)
+        self.previews = Previews(clock)
+        self.lanes = Lanes()
+        self.uploads = Uploads()
+        self.demo: Sequence[DemoPerson] = ()
+        self.key = _console_key(store, vault)
+        self._programme: Programme | None = None
+        self._has_people = False
+
+    @classmethod
+    def open(cls, database: str, key: Key, *, clock: Clock = system_clock, secure: bool = False) -> Self:
+        """The console of this database, which is made, locked with the key, where there is none."""
+        if is_new(database):
+            store, vault = create_locked(database, secrets.token_hex(16), key)
+            return cls(store, vault, KeyCopy.beside(key), clock=clock, secure=secure)
+        store = Store.open(database)
+        return cls(store, unlock(store, key), KeyCopy.beside(key), clock=clock, secure=secure)
+
+    def programme(self) -> Programme | None:
+        """The programme, or None before one was planned."""
+        if self._programme is None:
+            with self.store.reading() as connection:
+                found = connection.execute(sa.select(tables.programme.c.id)).scalar()
+            if found is not None:
+                programme = Programme(self.store, self.vault, self.copy, clock=self.clock)
+                with suppress(DeniableError):  # an old database says so itself where that matters
+                    programme.keep_copy()
+                self._programme = programme
+        return self._programme
+
+    def has_people(self) -> bool:
+        """Whether there was a first run; once there was, there are always people."""
+        if not self._has_people:
+            with self.store.reading() as connection:
+                self._has_people = people.anybody(connection)
+        return self._has_people
+
+    def record(self, person: Person, deed: str) -> None:
+        """Put a deed into the activity log: "closed round 3".
+
+        Never that somebody entered or imported reports, not even without their number: when reports come in is itself
+        confidential, and the administrator reads the log.
+        """
+        with self.store.writing() as connection:
+            activity.record(connection, self.clock(), person.name, deed)
+
+    def cookie(self, name: str) -> str:
+        """A cookie's name: browsers accept __Host- from this very host over TLS alone."""
+        return f"__Host-{name}" if self.secure else name
+
+    def keep(self, response: Response, name: str, value: str) -> None:
+        """Give the browser a cookie: until it is closed, or for a year where it says which device this is."""
+        lasts = A_YEAR if name == "device" else None
+        response.set_cookie(
+            self.cookie(name), value, max_age=lasts, secure=self.secure, httponly=True, samesite="strict", path="/"
+        )
+
+    def close(self) -> None:
+        self.store.dispose()
+
+
+def is_new(database: str) -> bool:
+    """Whether there is no database yet."""
+    store = Store(database)
+    try:
+        if store.is_sqlite:
+            return not Path(str(store.url.database)).exists()
+        with store.reading() as connection:
+            return not sa.inspect(connection).has_table("alembic_version")
+    finally:
+        store.dispose()
+
+
+def _console_key(store: Store, vault: Vault) -> bytes:
+    """From which marks, digests, one-time codes, form tokens and device cookies are derived; made at the first start.
+
+    It is sealed like the programme's secrets, and outlives a change of the master key.
+    """
+    with store.writing() as connection:
+        found = sa.select(tables.secrets.c.blob).where(tables.secrets.c.name == CONSOLE_KEY)
+        blob = connection.execute(found).scalar()
+        if blob is not None:
+            return vault.open(CONSOLE_KEY, bytes(blob))
+        key = secrets.token_bytes(32)
+        row = {"name": CONSOLE_KEY, "blob": vault.seal(CONSOLE_KEY, key)}
+        connection.execute(sa.insert(tables.secrets), row)
+    return key

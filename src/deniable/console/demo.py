@@ -1,0 +1,98 @@
+"""A demonstration: an office that does not exist, in the middle of a programme, with a round that is due now."""
+
+import random
+import secrets
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from deniable.console.accounts import activity, hotlines, people, totp
+from deniable.console.accounts.passwords import Passwords
+from deniable.console.accounts.people import ROLES, Person, Role
+from deniable.console.console import Console, DemoPerson
+from deniable.programme.calendar import Calendar, Clock, system_clock
+from deniable.programme.parameters import delta_for
+from deniable.programme.programme import Programme
+from deniable.programme.secrets.keys import KeyFile
+
+NAME = "Site visits (demonstration)"
+TARGETS = (
+    "Ash Mill",
+    "Birch Works",
+    "Cedar Bank",
+    "Dogwood Clinic",
+    "Elm Logistics",
+    "Fir Foundry",
+    "Gorse Energy",
+    "Hazel Foods",
+    "Ivy Chemicals",
+    "Juniper School",
+    "Larch Housing",
+    "Maple Transit",
+)
+ROUNDS = 16
+"""Of a week each; all but the last are closed."""
+BUSY = {"Fir Foundry": 4.0, "Ivy Chemicals": 2.0}
+"""Reports a week, on average; about the others there is one in five weeks."""
+RARE = 0.2
+HOTLINE = "hotline"
+
+PEOPLE = {"administrator": "Ada", "operator": "Otto", "importer": "Imogen", "auditor": "Audrey"}
+
+
+def demonstration(folder: Path, *, clock: Clock = system_clock, passwords: Passwords | None = None) -> Console:
+    """The console of a made-up office, whose database, key and public files are in this folder."""
+    database, key = str(folder / "programme.db"), KeyFile(folder / "programme.key")
+    _programme(database, key, folder / "public", clock())
+    console = Console.open(database, key, clock=clock)
+    if passwords is not None:
+        console.passwords = passwords
+    console.demo = tuple(_person(console, role) for role in ROLES)
+    importer = next(one.person for one in console.demo if one.person.role == "importer")
+    with console.store.writing() as connection:
+        hotlines.assign(connection, console.key, HOTLINE, importer.id)
+    return console
+
+
+def _programme(database: str, key: KeyFile, public: Path, now: datetime) -> None:
+    start = now.astimezone(UTC).date() - timedelta(weeks=ROUNDS)
+    calendar = Calendar(start, "1W", "UTC")
+    then = [calendar.opens(1)]
+    programme = Programme.create(
+        database,
+        key,
+        clock=lambda: then[0],
+        name=NAME,
+        targets=TARGETS,
+        mechanism="race",
+        delta=delta_for(0.05, 1, "race"),
+        calendar=calendar,
+        cooldown=1,
+    )
+    chance = random.Random(4)  # of the made-up reports; the draws are real
+    for round_ in range(1, ROUNDS + 1):
+        if round_ == 6:
+            programme.override(["Larch Housing"], "A fire, reported in the newspapers.", independent=True)
+        reports = {name: _reports(chance, BUSY.get(name, RARE)) for name in TARGETS}
+        programme.report({name: count for name, count in reports.items() if count} or {TARGETS[0]: 1})
+        then[0] = calendar.due(round_)
+        if round_ == 10:
+            programme.skip("The whole office was moving house.", independent=True)
+        elif round_ < ROUNDS:
+            programme.close_round(round_)
+        programme.publish(public)
+    programme.add_source(HOTLINE)
+    programme.close()
+
+
+def _reports(chance: random.Random, rate: float) -> int:
+    """About `rate`, give or take."""
+    return sum(chance.random() < rate / 10 for _ in range(10))
+
+
+def _person(console: Console, role: Role) -> DemoPerson:
+    person, password = Person(secrets.token_hex(8), PEOPLE[role], role), f"{role}-{secrets.token_hex(4)}"
+    salt, stored = totp.new_salt(), console.passwords.hashed(password)
+    with console.store.writing() as connection:
+        people.add(connection, console.key, person, password=stored, codes=salt)
+        activity.record(connection, console.clock(), person.name, f"joined as {role}", "people")
+    return DemoPerson(person, password, salt)

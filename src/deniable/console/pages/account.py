@@ -1,0 +1,93 @@
+"""Your account: everybody's own name, role and password."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated
+
+from anyio import to_thread
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
+
+from deniable.console import sessions
+from deniable.console.accounts import activity, people, totp
+from deniable.console.accounts.people import Person
+from deniable.console.console import Console
+from deniable.console.pages.common import go, refusal, told
+from deniable.console.pages.login import signed_out
+from deniable.console.rendering import render
+from deniable.console.security import Fields, SignInFirst, console_of, require, text
+from deniable.errors import DeniableError
+
+router = APIRouter(prefix="/account")
+Anybody = Annotated[Person, require("account")]
+
+WRONG = "The old password or the code is not right, or the code was used before."
+DONE = {"password": "Your password is changed. You are signed out everywhere else."}
+
+
+@dataclass(frozen=True)
+class AccountPage:
+    name: str
+    role: str
+    done: str | None
+    error: str | None
+
+
+@router.get("")
+def account_page(request: Request, person: Anybody) -> Response:
+    return _page(request, person)
+
+
+@router.post("/password")
+async def change_password(request: Request, person: Anybody, fields: Fields) -> Response:
+    """The old password and a code are asked for: whoever found an open session cannot make it their own."""
+    console = console_of(request)
+    console.lanes.check(stranger=False)
+    if not console.throttle.take(f"account {person.id}", None):
+        raise HTTPException(429, "There were too many tries. Wait a quarter of an hour.")
+    try:
+        session = await console.lanes.run(
+            partial(_changed, console, person, request.state.visitor.cookie, fields), stranger=False
+        )
+    except DeniableError as error:
+        return await to_thread.run_sync(partial(_page, request, person, refusal(error)))
+    console.throttle.forgive(f"account {person.id}", None)
+    response = go("/account", "password")
+    console.keep(response, "session", session)
+    return response
+
+
+@router.post("/sign-out")
+def sign_out(request: Request, person: Anybody, _: Fields) -> Response:
+    """In every browser."""
+    console = console_of(request)
+    with console.store.writing() as connection:
+        people.sign_out(connection, person.id)
+    return signed_out(console)
+
+
+def _changed(console: Console, person: Person, cookie: str, fields: FormData) -> str:
+    """The cookie of a new session; all others of this person have ended, also the one in which this was asked for."""
+    now, key = console.clock(), console.key
+    old, password, again = (str(fields.get(name, "")) for name in ("old", "password", "again"))
+    stored = console.passwords.new(password, again)  # first: what is wrong with it must not tell that the old one fits
+    with console.store.reading() as connection:
+        known = people.known(connection, key, person.id)
+    step = totp.matching_step(totp.totp(key, person.id, known.codes), text(fields, "code"), now)
+    fits = console.passwords.fits(old, known.password)
+    with console.store.writing() as connection:
+        if sessions.find(connection, key, cookie, now) is None:  # it ended while this waited for its turn
+            raise SignInFirst
+        is_same = people.by_id(connection, key, person.id) == known
+        if not (fits and is_same and totp.use(connection, person.id, step)):
+            raise DeniableError(WRONG)
+        people.set_password(connection, key, person.id, stored)
+        activity.record(connection, now, person.name, "changed their password", "people")
+        return sessions.begin(connection, key, person.id, now)
+
+
+def _page(request: Request, person: Person, error: str | None = None) -> Response:
+    page = AccountPage(person.name, person.role, None if error else told(request, DONE), error)
+    return render(request, "account.html", page, 422 if error else 200)

@@ -1,0 +1,59 @@
+"""Activity: who may see counts, and who did what on which day."""
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Annotated
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from deniable.console.accounts import activity, people
+from deniable.console.accounts.people import Person
+from deniable.console.rendering import render
+from deniable.console.security import console_of, require
+from deniable.programme.public.page import Day, day_in_words
+
+router = APIRouter()
+
+MOST = 100
+"""Deeds a page."""
+
+
+@dataclass(frozen=True)
+class Row:
+    day: Day
+    who: str
+    deed: str
+
+
+@dataclass(frozen=True)
+class ActivityPage:
+    auditors: tuple[str, ...]
+    """Everybody who may see counts."""
+    rows: tuple[Row, ...]
+    only_people: bool
+    """Or else everything."""
+    older: str | None
+    """Addresses of the pages beside this one."""
+    newer: str | None
+
+
+@router.get("/activity")
+def activity_page(request: Request, _: Annotated[Person, require("activity")]) -> Response:
+    console, only_people = console_of(request), request.query_params.get("about") == "people"
+    before = _number(request.query_params.get("before", ""))
+    with console.store.reading() as connection:
+        sheet = activity.read(connection, MOST, before, "people" if only_people else None)
+        auditors = tuple(people.auditors(connection, console.key))
+    rows = tuple(Row(day_in_words(date.fromisoformat(deed.day)), deed.who, deed.deed) for deed in sheet.deeds)
+    older, newer = (_address(only_people, number) for number in (sheet.older, sheet.newer))
+    return render(request, "activity.html", ActivityPage(auditors, rows, only_people, older, newer))
+
+
+def _number(given: str) -> int | None:
+    """What is no number of a deed stands for the newest."""
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else None
+
+
+def _address(only_people: bool, before: int | None) -> str | None:
+    return None if before is None else f"/activity?{'about=people&' if only_people else ''}before={before}"

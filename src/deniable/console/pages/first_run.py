@@ -1,0 +1,149 @@
+"""What a one-time link opens: the first administrator, somebody who was invited, and new one-time codes."""
+
+import io
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated
+
+import segno
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import Response
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
+
+from deniable.console import sessions
+from deniable.console.accounts import activity, invitations, people, totp
+from deniable.console.accounts.invitations import Invitation
+from deniable.console.console import Console
+from deniable.console.pages.common import go, refusal
+from deniable.console.rendering import render
+from deniable.console.security import Fields, Visitor, console_of, text, visitor
+from deniable.errors import DeniableError
+
+router = APIRouter()
+AVisitor = Annotated[Visitor, Depends(visitor)]
+
+WRONG = "The password or the code is not right."
+GONE = "This link was used or has expired. Ask for another one."
+GONE_FIRST = (
+    "This link was used, or the console was started again since. If nobody is administrator yet, stop deniable serve "
+    "at the terminal and start it again: it prints another one."
+)
+WRONG_CODE = (
+    "The code is not right. Type the six digits that the app shows now, and check that the telephone's clock is right."
+)
+
+
+@dataclass(frozen=True)
+class InvitationPage:
+    name: str
+    """Empty where it is to be chosen."""
+    role: str
+    is_first: bool
+    joins: bool
+    """Otherwise the person has a password, and only sets up new codes."""
+    qr: str
+    """Address of the picture with the secret of the codes."""
+    uri: str
+    """The same as a link, for the telephone on which the app is."""
+    secret: str
+    """The same for typing, in groups of four; every visit has another."""
+    typed_name: str
+    error: str | None
+
+
+@dataclass(frozen=True, repr=False)
+class Opened:
+    """A link that somebody has opened, and the one-time codes it shows to them and to nobody else."""
+
+    token: str
+    invitation: Invitation
+    salt: str
+
+
+@router.get("/first-run/{token}")
+@router.get("/invitation/{token}")
+def invitation_page(request: Request, token: str, who: AVisitor) -> Response:
+    return _page(request, _opened(request, token, who), 200)
+
+
+@router.get("/first-run/{token}/qr.png")
+@router.get("/invitation/{token}/qr.png")
+def picture(request: Request, token: str, who: AVisitor) -> Response:
+    opened = _opened(request, token, who)
+    drawn = io.BytesIO()
+    segno.make(_uri(request, opened), error="m").save(drawn, kind="png", scale=6)
+    return Response(drawn.getvalue(), media_type="image/png")
+
+
+@router.post("/first-run/{token}")
+@router.post("/invitation/{token}")
+async def accept(request: Request, token: str, who: AVisitor, fields: Fields) -> Response:
+    opened = await to_thread.run_sync(_opened, request, token, who)
+    console, person = console_of(request), opened.invitation.person
+    console.lanes.check(stranger=False)
+    if not console.throttle.take(f"invitation {person.id}", None):
+        raise HTTPException(429, "There were too many tries. Wait a quarter of an hour.")
+    try:
+        await console.lanes.run(partial(_accept, console, opened, fields), stranger=False)
+    except DeniableError as error:
+        return await to_thread.run_sync(partial(_page, request, opened, 422, text(fields, "name"), refusal(error)))
+    response = go("/login", "joined" if opened.invitation.joins else "codes")
+    console.keep(response, "device", sessions.device(console.key, person.id))
+    return response
+
+
+def _uri(request: Request, opened: Opened) -> str:
+    """The secret of the codes as authenticator apps take it."""
+    person = opened.invitation.person
+    codes = totp.totp(console_of(request).key, person.id, opened.salt)
+    return codes.provisioning_uri(person.name or "administrator", issuer_name="deniable")
+
+
+def _opened(request: Request, token: str, who: Visitor) -> Opened:
+    console = console_of(request)
+    with console.store.reading() as connection:
+        invitation = invitations.find(connection, console.key, token, console.clock())
+    is_first_run = request.scope["path"].startswith("/first-run/")
+    if invitation is None or invitation.is_first != is_first_run:
+        raise HTTPException(404, GONE_FIRST if is_first_run else GONE)
+    return Opened(token, invitation, invitations.salt(console.key, token, who.cookie))
+
+
+def _accept(console: Console, opened: Opened, fields: FormData) -> None:
+    now, key, invitation = console.clock(), console.key, opened.invitation
+    step = totp.matching_step(totp.totp(key, invitation.person.id, opened.salt), text(fields, "code"), now)
+    password, again = (str(fields.get(name, "")) for name in ("password", "again"))
+    if invitation.joins:
+        if step is None:
+            raise DeniableError(WRONG_CODE)
+        stored = console.passwords.new(password, again)
+    else:
+        with console.store.reading() as connection:
+            stored = people.known(connection, key, invitation.person.id).password
+        if not console.passwords.fits(password, stored) or step is None:
+            raise DeniableError(WRONG)
+    with console.store.writing() as connection:
+        person = invitations.accept(
+            connection, key, opened.token, now, salt=opened.salt, step=step, name=text(fields, "name"), password=stored
+        )
+        deed = f"joined as {person.role}" if invitation.joins else "set up new one-time codes"
+        activity.record(connection, now, person.name, deed, "people")
+
+
+def _page(request: Request, opened: Opened, status: int, typed_name: str = "", error: str | None = None) -> Response:
+    invitation = opened.invitation
+    secret = totp.totp(console_of(request).key, invitation.person.id, opened.salt).secret
+    page = InvitationPage(
+        name=invitation.person.name,
+        role=invitation.person.role,
+        is_first=invitation.is_first,
+        joins=invitation.joins,
+        qr=f"{request.scope['path']}/qr.png",
+        uri=_uri(request, opened),
+        secret=" ".join(secret[at : at + 4] for at in range(0, len(secret), 4)),
+        typed_name=typed_name,
+        error=error,
+    )
+    return render(request, "invitation.html", page, status)

@@ -1,0 +1,35 @@
+"""Guarantee: one page to print and to give to whoever thinks of reporting; the same text as on the public page."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from deniable.console.accounts.people import Person
+from deniable.console.pages.common import Running
+from deniable.console.rendering import render
+from deniable.console.security import require
+from deniable.programme.public.page import Promise, promise_in
+
+router = APIRouter()
+
+
+@dataclass(frozen=True)
+class GuaranteePage:
+    name: str
+    promise: Promise
+    standing: str
+    lapsed: bool
+
+
+@router.get("/guarantee")
+def guarantee_page(request: Request, _: Annotated[Person, require("guarantee")], programme: Running) -> Response:
+    status = programme.status()
+    page = GuaranteePage(
+        name=status.parameters.name,
+        promise=promise_in(status.parameters.guarantee().in_words()),
+        standing=status.standing.in_words(),
+        lapsed=bool(status.standing.lapses),
+    )
+    return render(request, "guarantee.html", page)

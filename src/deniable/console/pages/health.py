@@ -1,0 +1,190 @@
+"""Health: rounds, publication, key and backup; and a backup to take away."""
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, timedelta
+from pathlib import Path
+from typing import Annotated, Literal
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from deniable.console.accounts.people import Person
+from deniable.console.console import Console
+from deniable.console.pages.common import refusal, sentence
+from deniable.console.pages.transcript import verified
+from deniable.console.rendering import render
+from deniable.console.security import Fields, console_of, may, require
+from deniable.errors import DeniableError
+from deniable.programme import backup
+from deniable.programme.programme import Programme
+from deniable.programme.public.page import day_in_words, due_in_words
+from deniable.programme.secrets.lock import CHECK, KeyChangedError
+from deniable.programme.status import Status
+from deniable.storage import tables
+
+router = APIRouter()
+
+BACKED_UP = "downloaded a backup"
+"""What the activity log says of it, by which this page knows when the last one was made."""
+BACKUP_LASTS = timedelta(days=31)
+
+
+State = Literal["good", "warn", "wrong"]
+
+
+@dataclass(frozen=True)
+class Check:
+    what: str
+    state: State
+    word: str
+    details: str
+
+
+@dataclass(frozen=True)
+class HealthPage:
+    """The same whatever was reported."""
+
+    checks: tuple[Check, ...]
+    wrong: int
+    """How many are not good."""
+    may_back_up: bool
+    error: str | None
+
+
+@router.get("/health")
+def health_page(request: Request, person: Annotated[Person, require("health")]) -> Response:
+    return _page(request, person)
+
+
+@router.post("/health/backup")
+def back_up(request: Request, person: Annotated[Person, require("people")], _: Fields) -> Response:
+    console = console_of(request)
+    name = f"deniable-{console.clock().astimezone(UTC):%Y-%m-%d}.backup"
+    try:
+        programme = console.programme()
+        if programme is not None and not programme.status().ended:
+            programme.renew()  # or else two backups would tell the administrator whether reports came in between
+        with tempfile.TemporaryDirectory() as folder:  # what is secret in it is encrypted
+            path = Path(folder) / name
+            backup.write(console.store, path)
+            content = path.read_bytes()
+    except DeniableError as error:
+        return _page(request, person, refusal(error))
+    console.record(person, BACKED_UP)
+    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(content, headers=disposition, media_type="application/octet-stream")
+
+
+def _page(request: Request, person: Person, error: str | None = None) -> Response:
+    console = console_of(request)
+    programme = console.programme()
+    checks = (*([_NO_PROGRAMME] if programme is None else _programme(request, programme)), *_office(console))
+    wrong = sum(check.state != "good" for check in checks)
+    page = HealthPage(checks, wrong, may(person, "people"), error)
+    return render(request, "health.html", page, 422 if error else 200)
+
+
+_NO_PROGRAMME = Check("Programme", "warn", "none yet", "Somebody who is an auditor begins one under Plan.")
+
+
+def _programme(request: Request, programme: Programme) -> Iterator[Check]:
+    status = programme.status()
+    due = due_in_words(status.parameters.calendar, status.open_round).words
+    if status.ended:
+        yield Check("Rounds", "good", "ended", "The programme has ended.")
+    elif status.overdue > 1:
+        late = f"Rounds {status.open_round} to {status.open_round + status.overdue - 1} are due and not closed."
+        yield Check("Rounds", "wrong", "overdue", late)
+    elif status.overdue:
+        yield Check("Rounds", "warn", "due", f"Round {status.open_round} was due on {due} and is not closed.")
+    else:
+        yield Check("Rounds", "good", "in time", f"Round {status.open_round} closes on {due}.")
+    behind = _behind(programme)
+    if behind is not None:
+        yield Check("Database", "wrong", "cannot go on", behind)
+    elif not status.ended:
+        yield _second_place(console_of(request), status)
+    if status.is_paused and not status.ended:
+        yield Check("Imports", "warn", "paused", _PAUSED)
+    if status.folder is None:
+        yield Check("Publication", "warn", "not published", "Nothing was published yet, not even the rules.")
+        return
+    waiting = status.entries - status.published
+    if behind is None and waiting:
+        yield Check("Publication", "warn", "behind", f"Entries that are not published yet: {waiting}.")
+    elif behind is None:
+        yield Check("Publication", "good", "up to date", f"Everything is published in {status.folder}.")
+    found = verified(status.folder, request)
+    remarks = " ".join(found.remarks)
+    if not found.ok:
+        yield Check("Public files", "wrong", "do not check out", remarks)
+    else:
+        yield Check("Public files", "good", "in order", "Complete, unaltered and signed. " + remarks)
+
+
+_PAUSED = (
+    "Since the database was recovered, reports that hotlines bring and machines push do not count: they may have been "
+    "counted before. Import every hotline's newest export once. Then an auditor lets new reports count again, under "
+    "Import or at the terminal with deniable programme resume-imports."
+)
+
+
+def _behind(programme: Programme) -> str | None:
+    """Why the database must not go on: a copy of the transcript is newer, differs or is away. None if it may."""
+    try:
+        programme.check_current()
+    except KeyChangedError:  # which this page says in its own words
+        return None
+    except DeniableError as error:
+        return sentence(refusal(error))
+    return None
+
+
+def _second_place(console: Console, status: Status) -> Check:
+    """Where the transcript is kept besides the database."""
+    what, copy = "Second copy", console.copy
+    if copy is not None and copy.is_writable():
+        if copy.entries(status.parameters) == status.entries:
+            return Check(what, "good", "up to date", "The transcript is kept beside the key file, too.")
+        return Check(what, "warn", "behind", "The copy of the transcript beside the key file lacks entries. The next "
+            "entry completes it.")  # fmt: skip
+    why = (
+        "The programme is locked with a passphrase, so there is no key file beside which the transcript is kept."
+        if copy is None
+        else "The copy of the transcript beside the key file cannot be written: its folder is away or is read-only."
+    )
+    if status.folder is None:
+        return Check(what, "wrong", "none", f"{why} No round can be closed before the programme is published: what is "
+            "drawn must be kept outside the database, too.")  # fmt: skip
+    state: State = "good" if copy is None else "warn"
+    return Check(what, state, "public folder", f"{why} What is drawn is published at once instead.")
+
+
+def _office(console: Console) -> Iterator[Check]:
+    with console.store.reading() as connection:
+        kdf = connection.execute(sa.select(tables.lock.c.kdf)).scalar_one()
+        sealed = connection.execute(sa.select(tables.secrets.c.blob).where(tables.secrets.c.name == CHECK)).scalar()
+        made = sa.select(sa.func.max(tables.activity.c.day)).where(tables.activity.c.deed == BACKED_UP)
+        last = connection.execute(made).scalar()
+    if sealed is None or not console.vault.matches(bytes(sealed)):
+        yield Check("Key", "wrong", "changed", "The key was changed since the console started; start it again.")
+    else:
+        is_file = kdf is None
+        kind = "its key file" if is_file else "its passphrase"
+        where = " The terminal said where the file is when the programme was set up." if is_file else ""
+        yield Check(
+            "Key", "good", "fits",
+            f"The database is unlocked with {kind}. Keep a copy in a safe place, apart from the database and its "
+            f"backups: without it the programme cannot go on.{where}",
+        )  # fmt: skip
+    elsewhere = "Backups made at the terminal are not listed here."
+    if last is None:
+        yield Check("Backup", "warn", "none", f"No backup was downloaded yet. {elsewhere}")
+        return
+    day = date.fromisoformat(last)
+    words = f"The last one was downloaded on {day_in_words(day).words}. {elsewhere}"
+    fresh = console.clock().astimezone(UTC).date() - day <= BACKUP_LASTS
+    yield Check("Backup", "good", "made", words) if fresh else Check("Backup", "warn", "old", words)

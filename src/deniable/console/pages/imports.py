@@ -1,0 +1,221 @@
+"""Import: a hotline's export is read, looked at, and then counted or forgotten."""
+
+import io
+from collections import Counter
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from starlette.datastructures import FormData
+
+from deniable.console.accounts import hotlines
+from deniable.console.accounts.people import Person
+from deniable.console.accounts.row_authentication import digest
+from deniable.console.pages.common import Bar, Running, bars, go, refusal, told
+from deniable.console.pending_imports import KEPT_FOR
+from deniable.console.rendering import render
+from deniable.console.security import MOST_UPLOADED, Fields, console_of, may, require, text, uploaded
+from deniable.errors import DeniableError
+from deniable.programme.imports import Batch, Mapping, read, read_mapping
+from deniable.programme.status import PAUSED, Status
+
+router = APIRouter()
+
+KINDS = (("plain", "a table of your own (CSV)"), ("globaleaks", "GlobaLeaks"), ("hushline", "Hush Line"))
+
+DONE = {
+    "counted": "The file is imported. What was counted before was not counted again.",
+    "noted": "The file is noted. Nothing in it is counted, now or later.",
+    "paused": "The file is noted. Imports are paused, so nothing in it counts, now or later.",
+    "dropped": "The file was discarded; nothing was counted.",
+    "resumed": "Imports count again from now on. Publish, so that the public sees it, too.",
+}
+GONE = "The file is not kept any more; choose it again."
+NOT_YOURS = "Choose a hotline that you bring; an administrator says who brings which."
+
+
+@dataclass(frozen=True)
+class ImportPage:
+    """The same whatever was reported."""
+
+    kinds: tuple[tuple[str, str], ...]
+    kind: str
+    sources: tuple[tuple[str, str], ...]
+    """The hotlines that this person brings, each twice: as it is and as it is shown."""
+    source: str
+    mapped: str
+    """`names` where channels are called like targets, `file` where a mapping says which is which."""
+    megabytes: int
+    """The most that a file may have."""
+    paused: str | None
+    """That imports are paused, if they are."""
+    may_resume: bool
+    """Whether this person can end that."""
+    reason: str
+    done: str | None
+    error: str | None
+
+
+@dataclass(frozen=True)
+class PreviewPage:
+    """Public facts, and what in the file cannot count yet: for the person who brought it. The same whatever was
+    reported before, and whatever else is in the file.
+    """
+
+    held: str
+    kind: str
+    source: str
+    round: int
+    minutes: int
+    megabytes: int
+    paused: str | None
+    is_large: bool
+    """Whether the file has more than half of the bytes that a file may have."""
+    set_aside: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CountedPreviewPage(PreviewPage):
+    """Confidential: for auditors."""
+
+    new: int
+    others: int
+    """Reports that were known before, or, while imports are paused, all that could count otherwise."""
+    n_set_aside: int
+    left_out: int
+    counts: tuple[Bar, ...]
+    """Of the file."""
+
+
+@router.get("/import")
+def import_page(request: Request, person: Annotated[Person, require("report")], programme: Running) -> Response:
+    return _page(request, person, programme.status())
+
+
+@router.post("/import")
+def preview(
+    request: Request, person: Annotated[Person, require("report")], programme: Running, fields: Fields
+) -> Response:
+    console, status = console_of(request), programme.status()
+    kind, source = text(fields, "kind"), text(fields, "source")
+    file, mapping = uploaded(fields, "file"), uploaded(fields, "mapping")
+    try:
+        _check_brings(request, person, source)
+        batch = _read(kind, file, mapping if text(fields, "mapped") == "file" else None, status)
+        new = programme.import_reports(source, batch, dry_run=True) if may(person, "counts") else 0
+        held = console.previews.hold(person.id, _session(request), source, batch)
+    except DeniableError as error:
+        return _page(request, person, status, fields, error=refusal(error))
+    public = PreviewPage(
+        held=held,
+        kind=dict(KINDS)[kind],
+        source=source,
+        round=status.open_round,
+        minutes=int(KEPT_FOR.total_seconds()) // 60,
+        megabytes=_megabytes(),
+        paused=PAUSED if status.is_paused else None,
+        is_large=len(file) + len(mapping) > MOST_UPLOADED // 2,
+        set_aside=batch.set_aside.in_words(counts=not status.is_paused),
+    )
+    if not may(person, "counts"):
+        return render(request, "import_preview.html", public)
+    page = CountedPreviewPage(
+        **vars(public),
+        new=new,
+        others=batch.with_target - new,
+        n_set_aside=batch.set_aside.reports,
+        left_out=batch.left_out,
+        counts=bars(Counter(target for _, target in batch if target is not None)),
+    )
+    return render(request, "import_preview_counts.html", page)
+
+
+@router.post("/import/confirm")
+def confirm(
+    request: Request, person: Annotated[Person, require("report")], programme: Running, fields: Fields
+) -> Response:
+    held = console_of(request).previews.take(_session(request), text(fields, "held"))
+    if text(fields, "step") != "count":
+        return go("/import", "dropped")
+    status = programme.status()
+    if held is None:
+        return _page(request, person, status, error=GONE)
+    do_not_count = text(fields, "do_not_count") == "yes"
+    try:
+        _check_brings(request, person, held.source)
+        programme.import_reports(held.source, held.batch, count=not do_not_count)
+    except DeniableError as error:
+        return _page(request, person, status, error=refusal(error))
+    if status.is_paused:
+        return go("/import", "paused")
+    return go("/import", "noted" if do_not_count else "counted")
+
+
+@router.post("/import/resume")
+def resume(
+    request: Request, person: Annotated[Person, require("resume")], programme: Running, fields: Fields
+) -> Response:
+    try:
+        entry = programme.resume_imports(text(fields, "reason"))
+    except DeniableError as error:
+        return _page(request, person, programme.status(), fields, error=refusal(error))
+    console_of(request).record(person, f"let imports count again (entry {entry.number})")
+    return go("/import", "resumed")
+
+
+def _read(kind: str, file: bytes, mapping: bytes | None, status: Status) -> Batch:
+    """mapping: None where channels are called like targets."""
+    if status.ended:
+        raise DeniableError("the programme has ended; no more reports are counted")
+    if kind not in dict(KINDS):
+        raise DeniableError("Choose what made the file.")
+    if not file:
+        raise DeniableError("Choose a file that is not empty.")
+    if mapping is None:
+        return read(kind, io.BytesIO(file), Mapping({name: name for name in status.targets}))
+    return read(kind, io.BytesIO(file), read_mapping(io.BytesIO(mapping), status.targets))
+
+
+def _megabytes() -> int:
+    return MOST_UPLOADED // 2**20
+
+
+def _sources(request: Request, person: Person) -> tuple[str, ...]:
+    console = console_of(request)
+    with console.store.reading() as connection:
+        return hotlines.brought_by(connection, console.key, person)
+
+
+def _check_brings(request: Request, person: Person, source: str) -> None:
+    if source not in _sources(request, person):
+        raise DeniableError(NOT_YOURS)
+
+
+def _session(request: Request) -> str:
+    cookie: str = request.state.visitor.cookie
+    return digest(console_of(request).key, "session", cookie)
+
+
+def _page(
+    request: Request,
+    person: Person,
+    status: Status,
+    fields: FormData | None = None,
+    error: str | None = None,
+) -> Response:
+    filled = fields or FormData()
+    page = ImportPage(
+        kinds=KINDS,
+        kind=text(filled, "kind"),
+        sources=tuple((name, name) for name in _sources(request, person)),
+        source=text(filled, "source"),
+        mapped=text(filled, "mapped") or "names",
+        megabytes=_megabytes(),
+        paused=PAUSED if status.is_paused else None,
+        may_resume=status.is_paused and may(person, "resume"),
+        reason=text(filled, "reason"),
+        done=None if error else told(request, DONE),
+        error=error,
+    )
+    return render(request, "import.html", page, 422 if error else 200)

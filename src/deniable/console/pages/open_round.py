@@ -1,0 +1,134 @@
+"""The open round: when it closes, what is waiting (for auditors alone), and closing it."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from starlette.datastructures import FormData
+
+from deniable.console.accounts.people import Person
+from deniable.console.pages.common import Bar, Kept, Running, bars, go, refusal
+from deniable.console.rendering import render
+from deniable.console.security import Fields, console_of, may, require, text
+from deniable.errors import DeniableError
+from deniable.programme.programme import Programme
+from deniable.programme.public.page import Day, due_in_words
+from deniable.programme.status import Closed, Status
+from deniable.programme.transcript_copies import NotKeptError
+
+router = APIRouter()
+
+
+@dataclass(frozen=True)
+class RoundPage:
+    """The same whatever was reported. An operator sees this page."""
+
+    round: int
+    due: Day
+    overdue: int
+    """Rounds that are due and not closed."""
+    ended: bool
+    targets: int
+    may_close: bool
+    may_decide: bool
+    may_report: bool
+
+
+@dataclass(frozen=True)
+class CountedRoundPage(RoundPage):
+    """Confidential: for auditors."""
+
+    counts: tuple[Bar, ...]
+
+
+@dataclass(frozen=True)
+class ClosePage:
+    round: int
+    is_drawn: bool
+    """Whether the round is closed already, and what was drawn cannot be shown yet."""
+    audits: int
+    late: int
+    """In days; a reason is asked for where it is not 0."""
+    reason: str
+    error: str | None
+
+
+@dataclass(frozen=True)
+class ClosedPage:
+    round: int
+    audits: tuple[str, ...]
+    already: bool
+    next_round: int
+    next_due: Day
+    overdue: int
+
+
+@router.get("/round")
+def round_page(request: Request, person: Annotated[Person, require("round")], programme: Kept) -> Response:
+    status = programme.status()
+    public = RoundPage(
+        round=status.open_round,
+        due=due_in_words(status.parameters.calendar, status.open_round),
+        overdue=status.overdue,
+        ended=status.ended,
+        targets=len(status.targets),
+        may_close=may(person, "close"),
+        may_decide=may(person, "decide"),
+        may_report=may(person, "report"),
+    )
+    if status.ended or not may(person, "counts"):
+        return render(request, "round.html", public)
+    counts = bars(programme.active_counts())
+    return render(request, "round_counts.html", CountedRoundPage(**vars(public), counts=counts))
+
+
+@router.get("/round/close")
+def ask(request: Request, _: Annotated[Person, require("close")], programme: Running) -> Response:
+    status = programme.status()
+    return render(request, "close.html", _asked(request, status)) if status.overdue else go("/round")
+
+
+@router.post("/round/close")
+def close(
+    request: Request, person: Annotated[Person, require("close")], programme: Running, fields: Fields
+) -> Response:
+    """Sent twice, by two people or by reloading, it shows what was drawn the first time."""
+    console, reason, wanted = console_of(request), text(fields, "reason"), 0
+    try:
+        wanted = _round(fields)
+        closed = programme.close_round(wanted, reason or None)
+    except DeniableError as error:
+        if isinstance(error, NotKeptError):
+            console.record(person, f"closed round {wanted}")
+        page = _asked(request, programme.status(), reason, refusal(error))
+        if 0 < wanted < page.round:
+            page = replace(page, round=wanted, is_drawn=True)
+        return render(request, "close.html", page, 422)
+    if not closed.already:
+        console.record(person, f"closed round {closed.round}")
+    return render(request, "closed.html", _closed(programme, closed))
+
+
+def _round(fields: FormData) -> int:
+    wanted = text(fields, "round")
+    if not (wanted.isascii() and wanted.isdigit() and len(wanted) <= 9):
+        raise DeniableError("The round must be a whole number.")
+    return int(wanted)
+
+
+def _asked(request: Request, status: Status, reason: str = "", error: str | None = None) -> ClosePage:
+    late = status.parameters.calendar.days_late(status.open_round, console_of(request).clock())
+    return ClosePage(status.open_round, False, status.parameters.audits, late, reason, error)
+
+
+def _closed(programme: Programme, closed: Closed) -> ClosedPage:
+    status = programme.status()
+    return ClosedPage(
+        round=closed.round,
+        audits=closed.audits,
+        already=closed.already,
+        next_round=status.open_round,
+        next_due=due_in_words(status.parameters.calendar, status.open_round),
+        overdue=status.overdue,
+    )

@@ -1,0 +1,162 @@
+"""People: who may use the console, and in which role."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from deniable.console.accounts import activity, invitations, people
+from deniable.console.accounts.people import ROLES, Person
+from deniable.console.console import Console
+from deniable.console.pages.common import refusal
+from deniable.console.rendering import origin_of, render
+from deniable.console.security import Fields, console_of, require, text
+from deniable.errors import DeniableError
+
+router = APIRouter(prefix="/people")
+Administrator = Annotated[Person, require("people")]
+
+
+@dataclass(frozen=True)
+class Row:
+    id: str
+    name: str
+    role: str
+    disabled: bool
+    has_joined: bool
+    waiting: bool
+    """Whether a link was made for them that they did not use yet."""
+    altered: bool
+    """Whether somebody else than the console wrote it, so that it opens nothing."""
+    is_self: bool
+
+
+@dataclass(frozen=True)
+class NewLink:
+    """Shown once: who gets it, and the address."""
+
+    name: str
+    address: str
+    invited: bool
+    """Or new codes."""
+
+
+@dataclass(frozen=True)
+class PeoplePage:
+    people: tuple[Row, ...]
+    lacks_auditor: bool
+    """Whether there is no programme, and nobody who could begin one."""
+    roles: tuple[str, ...]
+    link: NewLink | None
+    typed_name: str
+    typed_role: str
+    error: str | None
+
+
+@router.get("")
+def people_page(request: Request, person: Administrator) -> Response:
+    return _page(request, person)
+
+
+@router.post("/invite")
+def invite(request: Request, person: Administrator, fields: Fields) -> Response:
+    console, name, role = console_of(request), text(fields, "name"), text(fields, "role")
+    try:
+        with console.store.writing() as connection:
+            token = invitations.invite(connection, console.key, name, role, console.clock())
+            _record(console, connection, person, f"invited {' '.join(name.split())} as {role}")
+    except DeniableError as error:
+        return _page(request, person, status=422, typed=(name, role), error=refusal(error))
+    link = NewLink(name, f"{origin_of(request)}/invitation/{token}", invited=True)
+    return _page(request, person, link=link)
+
+
+@router.post("/{id_}/reset")
+def reset(request: Request, person: Administrator, id_: str, _: Fields) -> Response:
+    console = console_of(request)
+    with console.store.writing() as connection:
+        token = invitations.reset_codes(connection, console.key, id_, console.clock())
+        name = people.known(connection, console.key, id_).person.name
+        _record(console, connection, person, f"reset the one-time codes of {name}")
+    link = NewLink(name, f"{origin_of(request)}/invitation/{token}", invited=False)
+    return _page(request, person, link=link)
+
+
+@router.post("/{id_}/disable")
+def disable(request: Request, person: Administrator, id_: str, _: Fields) -> Response:
+    return _set_disabled(request, person, id_, True)
+
+
+@router.post("/{id_}/enable")
+def enable(request: Request, person: Administrator, id_: str, _: Fields) -> Response:
+    return _set_disabled(request, person, id_, False)
+
+
+@router.post("/{id_}/withdraw")
+def withdraw(request: Request, person: Administrator, id_: str, _: Fields) -> Response:
+    """A link that was sent to the wrong place leads nowhere any more."""
+    console = console_of(request)
+    with console.store.writing() as connection:
+        name = invitations.withdraw(connection, id_)
+        _record(console, connection, person, f"withdrew the link of {name}")
+    return RedirectResponse("/people", 303)
+
+
+@router.post("/{id_}/remove")
+def remove(request: Request, person: Administrator, id_: str, _: Fields) -> Response:
+    """Somebody who is disabled is forgotten, and the name is free; the log keeps what they did."""
+    console = console_of(request)
+    try:
+        with console.store.writing() as connection:
+            name = people.remove(connection, console.key, id_)
+            _record(console, connection, person, f"removed {name}")
+    except DeniableError as error:
+        return _page(request, person, status=422, error=refusal(error))
+    return RedirectResponse("/people", 303)
+
+
+def _set_disabled(request: Request, person: Person, id_: str, disabled: bool) -> Response:
+    console = console_of(request)
+    try:
+        with console.store.writing() as connection:
+            people.set_disabled(connection, console.key, id_, disabled)
+            name = people.known(connection, console.key, id_).person.name
+            _record(console, connection, person, f"{'disabled' if disabled else 'enabled'} {name}")
+    except DeniableError as error:
+        return _page(request, person, status=422, error=refusal(error))
+    return RedirectResponse("/people", 303)
+
+
+def _record(console: Console, connection: sa.Connection, person: Person, deed: str) -> None:
+    activity.record(connection, console.clock(), person.name, deed, "people")
+
+
+def _page(
+    request: Request,
+    person: Person,
+    *,
+    status: int = 200,
+    link: NewLink | None = None,
+    typed: tuple[str, str] = ("", "importer"),
+    error: str | None = None,
+) -> Response:
+    console = console_of(request)
+    with console.store.reading() as connection:
+        everybody = people.listed(connection, console.key)
+    rows = tuple(
+        Row(
+            id=one.person.id,
+            name=one.person.name,
+            role=one.person.role,
+            disabled=one.disabled,
+            has_joined=one.has_joined,
+            waiting=one.waiting,
+            altered=one.altered,
+            is_self=one.person.id == person.id,
+        )
+        for one in everybody
+    )
+    lacks_auditor = console.programme() is None and not any(row.role == "auditor" for row in rows)
+    return render(request, "people.html", PeoplePage(rows, lacks_auditor, ROLES, link, *typed, error), status)

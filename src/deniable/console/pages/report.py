@@ -1,0 +1,123 @@
+"""Reports: entering them by hand, and taking back what was entered by mistake.
+
+A form that is sent twice, because its answer got lost or was reloaded, counts once. Its receipt is a keyed hash of the
+person, of this very form and of what was entered: no person can make the receipt of another, and a form that the
+browser's Back button brings back counts again if something else is entered into it.
+"""
+
+import hmac
+import json
+import re
+import secrets
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from starlette.datastructures import FormData
+
+from deniable.console.accounts.people import Person
+from deniable.console.pages.common import Running, go, refusal, told
+from deniable.console.rendering import render
+from deniable.console.security import Fields, console_of, may, require, text
+from deniable.errors import DeniableError
+from deniable.programme.programme import Programme
+from deniable.programme.public.page import Day, due_in_words
+from deniable.programme.receipt import receipt_from
+
+router = APIRouter()
+
+MOST = 10_000
+"""At once: far above what anybody counts by hand."""
+
+DONE = {"withdrawn": "Taken back."}
+
+
+@dataclass(frozen=True)
+class ReportPage:
+    """The same whatever was reported. An importer sees this page."""
+
+    round: int
+    due: Day
+    ended: bool
+    targets: tuple[str, ...]
+    most: int
+    may_correct: bool
+    form_id: str
+    """Of the form that enters reports; every page has another."""
+    receipt: str | None
+    """Of what was counted just now."""
+    done: str | None
+    error: str | None
+    error_at: str
+    """The form that did not work: `report` or `withdraw`."""
+
+
+@router.get("/report")
+def report_page(request: Request, person: Annotated[Person, require("report")], programme: Running) -> Response:
+    return render(request, "report.html", replace(_page(person, programme), done=told(request, DONE)))
+
+
+@router.post("/report")
+def enter(
+    request: Request, person: Annotated[Person, require("report")], programme: Running, fields: Fields
+) -> Response:
+    """Answered at once, with the receipt: no address may hold it, and reloading counts nothing."""
+    try:
+        target, number = _entered(programme, fields)
+        receipt = _receipt(console_of(request).key, person, text(fields, "form_id"), target, number)
+        programme.report({target: number}, receipt)
+    except DeniableError as error:
+        return _refused(request, person, programme, error, "report")
+    return render(request, "report.html", replace(_page(person, programme), receipt=receipt))
+
+
+@router.post("/report/withdraw")
+def withdraw(
+    request: Request, person: Annotated[Person, require("correct")], programme: Running, fields: Fields
+) -> Response:
+    try:
+        target, number = _entered(programme, fields)
+        programme.withdraw({target: number}, text(fields, "receipt"))
+    except DeniableError as error:
+        return _refused(request, person, programme, error, "withdraw")
+    return go("/report", "withdrawn")
+
+
+def _receipt(key: bytes, person: Person, form_id: str, target: str, number: int) -> str:
+    if not re.fullmatch(r"[\w-]{22}", form_id, re.ASCII):
+        raise DeniableError("The form cannot be read. Reload the page and enter the reports again.")
+    entered = json.dumps([person.id, form_id, target, number])
+    return receipt_from(hmac.digest(key, f"receipt:{entered}".encode(), "sha256")[:10])
+
+
+def _entered(programme: Programme, fields: FormData) -> tuple[str, int]:
+    target, number = text(fields, "target"), text(fields, "number")
+    if target not in programme.status().targets:
+        raise DeniableError("Choose one of the targets in the list.")
+    # The number is not shown again: it is confidential.
+    if not (number.isascii() and number.isdigit() and len(number) <= 9 and 1 <= int(number) <= MOST):
+        raise DeniableError(f"The number of reports must be a whole number from 1 to {MOST:,}.")
+    return target, int(number)
+
+
+def _refused(request: Request, person: Person, programme: Programme, error: DeniableError, at: str) -> Response:
+    page = replace(_page(person, programme), error=refusal(error), error_at=at)
+    return render(request, "report.html", page, 422)
+
+
+def _page(person: Person, programme: Programme) -> ReportPage:
+    status = programme.status()
+    return ReportPage(
+        round=status.open_round,
+        due=due_in_words(status.parameters.calendar, status.open_round),
+        ended=status.ended,
+        targets=status.targets,
+        most=MOST,
+        may_correct=may(person, "correct"),
+        form_id=secrets.token_urlsafe(16),
+        receipt=None,
+        done=None,
+        error=None,
+        error_at="",
+    )

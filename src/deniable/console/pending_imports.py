@@ -1,0 +1,77 @@
+"""Exports between their preview and the confirmation: in memory, a few, for a few minutes."""
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from threading import Lock, Timer
+
+from deniable.errors import DeniableError
+from deniable.programme.calendar import Clock
+from deniable.programme.imports import Batch
+
+KEPT_FOR = timedelta(minutes=10)
+MOST_KEPT = 50
+"""One a person, as many as a console serves. A batch is smaller than its file unless the ids are very short, and never
+twice as large. Not by their size together: a refusal would then tell how much others have brought.
+"""
+
+
+@dataclass(frozen=True, repr=False)
+class Held:
+    """A file that was read and not counted yet."""
+
+    person: str
+    session: str
+    source: str
+    batch: Batch
+    until: datetime
+
+
+class Previews:
+    """One a person; a new one replaces the one before. A session gets back its own and no other."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = Lock()
+        self._held: dict[str, Held] = {}
+        self._timer: Timer | None = None
+
+    def hold(self, person: str, session: str, source: str, batch: Batch) -> str:
+        """Keep it for now; returns the name by which it is confirmed."""
+        name = secrets.token_urlsafe(16)
+        with self._lock:
+            self._sweep()
+            for other in [key for key, held in self._held.items() if held.person == person]:
+                del self._held[other]
+            if len(self._held) >= MOST_KEPT:
+                raise DeniableError("others are importing at the moment; try again in a few minutes")
+            self._held[name] = Held(person, session, source, batch, self._clock() + KEPT_FOR)
+            self._remember_to_forget()
+        return name
+
+    def take(self, session: str, name: str) -> Held | None:
+        """Hand it over and forget it; None where it is not there any more."""
+        with self._lock:
+            self._sweep()
+            held = self._held.get(name)
+            return self._held.pop(name) if held is not None and held.session == session else None
+
+    def sweep(self) -> None:
+        """Forget what was kept for too long."""
+        with self._lock:
+            self._timer = None
+            self._sweep()
+            if self._held:
+                self._remember_to_forget()
+
+    def _remember_to_forget(self) -> None:
+        """Also where nobody comes back. One timer serves all."""
+        if self._timer is None:
+            self._timer = Timer(60, self.sweep)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _sweep(self) -> None:
+        now = self._clock()
+        for name in [name for name, held in self._held.items() if held.until <= now]:
+            del self._held[name]

@@ -1,0 +1,97 @@
+"""Pages: a template, exactly one dataclass of what it shows, and the frame around it."""
+
+from dataclasses import dataclass, is_dataclass
+from functools import cache
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from deniable.console import sessions
+from deniable.console.accounts.people import Role
+from deniable.console.security import Permission, Visitor, console_of, may
+
+NAVIGATION: tuple[tuple[Permission, str, str], ...] = (
+    ("round", "/round", "Round"),
+    ("report", "/report", "Reports"),
+    ("report", "/import", "Import"),
+    ("plan", "/plan", "Plan"),
+    ("transcript", "/transcript", "Transcript"),
+    ("guarantee", "/guarantee", "Guarantee"),
+    ("health", "/health", "Health"),
+    ("people", "/people", "People"),
+    ("people", "/hotlines", "Hotlines"),
+    ("people", "/tokens", "Tokens"),
+    ("activity", "/activity", "Activity"),
+)
+"""What the pages are called, in the order in which they are listed; everybody sees those of their role."""
+
+
+@dataclass(frozen=True)
+class Link:
+    href: str
+    label: str
+    current: bool
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What is around every page."""
+
+    who: str | None
+    role: Role | None
+    navigation: tuple[Link, ...]
+    """Empty where nobody is signed in."""
+    programme: str | None
+    """Its public name, if there is one."""
+    csrf: str
+    """Every form that is posted carries it in a hidden field of that name."""
+    demo: bool
+
+
+def render(request: Request, template_name: str, page: Any, status: int = 200) -> HTMLResponse:
+    """The page as HTML. The template sees two names: `page`, a frozen dataclass, and `frame`."""
+    if not is_dataclass(page):
+        raise TypeError("a template is given a dataclass, so that it cannot show what was not declared")
+    console = console_of(request)
+    who: Visitor = getattr(request.state, "visitor", None) or Visitor(None, "", is_new=False)
+    person = who.person
+    programme = console.programme() if person else None
+    path: str = request.scope["path"]
+    links = tuple(
+        Link(href, label, current=path == href or path.startswith(f"{href}/"))
+        for permission, href, label in NAVIGATION
+        if may(person, permission)
+    )
+    frame = Frame(
+        who=person.name if person else None,
+        role=person.role if person else None,
+        navigation=links,
+        programme=programme.parameters.name if programme else None,
+        csrf=sessions.form_token(console.key, who.cookie) if who.cookie else "",
+        demo=bool(console.demo),
+    )
+    response = HTMLResponse(_templates().get_template(template_name).render(page=page, frame=frame), status)
+    if who.is_new:
+        response.set_cookie(
+            console.cookie("visit"), who.cookie, secure=console.secure, httponly=True, samesite="strict", path="/"
+        )
+    return response
+
+
+def origin_of(request: Request) -> str:
+    """Where browsers reach this console; without a name of its own, on this computer, as the one that asks knows it."""
+    fixed: str | None = request.app.state.origin
+    return fixed or f"{'https' if console_of(request).secure else 'http'}://{request.headers.get('host', '')}"
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=PackageLoader("deniable.console"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

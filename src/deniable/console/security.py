@@ -1,0 +1,213 @@
+"""Who may do what, and what every request must show for it."""
+
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from fastapi import Depends, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, Headers, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
+
+from deniable.console import sessions
+from deniable.console.accounts.people import ROLES, Person, Role
+from deniable.console.console import Console
+from deniable.console.sessions import Session
+
+Permission = Literal[
+    "account",
+    "people",
+    "activity",
+    "health",
+    "plan",
+    "report",
+    "correct",
+    "counts",
+    "round",
+    "close",
+    "decide",
+    "transcript",
+    "publish",
+    "guarantee",
+    "resume",
+]
+
+ALLOWED: Mapping[Permission, tuple[Role, ...]] = {
+    "account": ROLES,  # one's own
+    "people": ("administrator",),  # invite, disable, remove, reset codes; tokens
+    "activity": ("administrator", "auditor"),
+    "health": ("administrator", "operator", "auditor"),
+    "plan": ("auditor",),
+    "report": ("importer", "auditor"),  # enter and import reports
+    "correct": ("auditor",),  # take back what was entered, with its receipt
+    "counts": ("auditor",),
+    "round": ("operator", "auditor"),
+    "close": ("operator", "auditor"),
+    "decide": ("operator", "auditor"),  # skip, override, targets, not carried out
+    "transcript": ("operator", "auditor"),
+    "publish": ("operator", "auditor"),
+    "guarantee": ("administrator", "operator", "auditor"),
+    "resume": ("auditor",),  # let imports count again after a recovery
+}
+
+
+UPLOAD = "/import"
+MOST_UPLOADED = 64 * 1024 * 1024
+"""Bytes of an export. It is assumed that a hotline's exports stay below; the terminal has no such limit."""
+SMALL = 64 * 1024
+LARGE = {UPLOAD: MOST_UPLOADED, "/plan": 1024 * 1024, "/api/v1/reports": 1024 * 1024}
+_MULTIPART, _URLENCODED = "multipart/form-data", "application/x-www-form-urlencoded"
+
+
+def most_bytes(scope: Mapping[str, Any]) -> int:
+    """What a request may bring, by its path; only a form with a file in it is an upload."""
+    if scope["path"] == UPLOAD and _kind(Headers(raw=scope["headers"])) != _MULTIPART:
+        return SMALL
+    return LARGE.get(scope["path"], SMALL)
+
+
+def _kind(headers: Headers) -> str:
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+class SignInFirst(Exception):  # noqa: N818
+    """The page is for people who are signed in."""
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Whoever made the request."""
+
+    person: Person | None
+    cookie: str = field(repr=False)
+    """Of the session, or of the visit where nobody is signed in."""
+    is_new: bool
+    """Whether the browser does not have the cookie of the visit yet."""
+
+
+def console_of(request: Request) -> Console:
+    console: Console = request.app.state.console
+    return console
+
+
+def may(person: Person | None, permission: Permission) -> bool:
+    return person is not None and person.role in ALLOWED[permission]
+
+
+def visitor(request: Request) -> Visitor:
+    """Whoever made the request; notes that their session is in use."""
+    console, now = console_of(request), console_of(request).clock()
+    cookie = request.cookies.get(console.cookie("session"), "")
+    found = _session(console, cookie) if cookie else None
+    if found is not None:
+        if not found.is_fresh:
+            with console.store.writing() as connection:
+                sessions.touch(connection, console.key, cookie, now)
+        result = Visitor(found.person, cookie, is_new=False)
+    else:
+        visit = request.cookies.get(console.cookie("visit"), "")
+        result = Visitor(None, visit or secrets.token_urlsafe(16), is_new=not visit)
+    request.state.visitor = result
+    return result
+
+
+def _session(console: Console, cookie: str) -> Session | None:
+    with console.store.reading() as connection:
+        return sessions.find(connection, console.key, cookie, console.clock())
+
+
+def require(permission: Permission) -> Any:
+    """A dependency: the person who is signed in, if their role has this permission.
+
+    Name it first in a route's signature, so that nothing of the request's body is read for anybody else:
+
+        def page(request: Request, person: Annotated[Person, require("counts")], fields: Fields) -> Response
+    """
+
+    def check(who: Annotated[Visitor, Depends(visitor)]) -> Person:
+        if who.person is None:
+            raise SignInFirst
+        if not may(who.person, permission):
+            raise HTTPException(403, "Your role does not include this page.")
+        return who.person
+
+    return Depends(check)
+
+
+class _InMemory(MultiPartParser):
+    """Uploads are confidential and never touch the disk. The body's size is bounded before it comes here."""
+
+    spool_max_size = 2**40
+
+
+async def form(request: Request, who: Annotated[Visitor, Depends(visitor)]) -> AsyncIterator[FormData]:
+    """The fields of a form that this very console gave to this very session or visit.
+
+    A body may be minutes on its way, so the session is looked up again when it has come: whoever was disabled, removed
+    or signed out in the meantime does nothing any more.
+    """
+    console = console_of(request)
+    if request.scope["path"] in LARGE and who.person is None:
+        raise SignInFirst
+    is_upload = request.scope["path"] == UPLOAD
+    async with console.uploads.place(who.person.id) if is_upload and who.person else nullcontext():
+        fields = await _parsed(request)
+        try:
+            if who.person is not None:
+                still = await run_in_threadpool(_session, console, who.cookie)
+                if still is None or still.person != who.person:
+                    raise SignInFirst
+            given = fields.get("csrf")
+            if not isinstance(given, str) or not sessions.is_form_token(console.key, who.cookie, given):
+                raise HTTPException(
+                    403, "This form is too old or came from elsewhere. Go back, reload the page and try again."
+                )
+            yield fields
+        finally:
+            await fields.close()
+
+
+async def _parsed(request: Request) -> FormData:
+    kind = _kind(request.headers)
+    if kind not in {_MULTIPART, _URLENCODED, ""}:
+        raise HTTPException(415, "The form cannot be read; send it as a browser does.")
+    try:
+        if kind == _MULTIPART:
+            parser = _InMemory(request.headers, request.stream(), max_files=4, max_fields=2000, max_part_size=2**20)
+            fields = await parser.parse()
+        else:
+            fields = await FormParser(request.headers, request.stream()).parse()
+    except (MultiPartException, ValueError, LookupError):  # the last for a character set that there is not
+        raise HTTPException(400, "The form cannot be read.") from None
+    if not all(_is_text(value) for _, value in fields.multi_items() if isinstance(value, str)):
+        raise HTTPException(400, "The form has something in it that is not text.")
+    return fields
+
+
+def _is_text(value: str) -> bool:
+    """Databases refuse the character 0, and what is half of another character cannot be written anywhere."""
+    return "\0" not in value and value.encode("utf-8", "replace").decode() == value
+
+
+Fields = Annotated[FormData, Depends(form)]
+"""What a route that changes something declares, so that the form's origin is checked."""
+
+
+def text(fields: FormData, name: str) -> str:
+    """One field of a form, without spaces around it; empty where it is missing."""
+    value = fields.get(name)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def texts(fields: FormData, name: str) -> list[str]:
+    """All fields of that name, such as ticked boxes."""
+    return [value.strip() for value in fields.getlist(name) if isinstance(value, str)]
+
+
+def uploaded(fields: FormData, name: str) -> bytes:
+    """The content of a file; empty where none was chosen."""
+    value = fields.get(name)
+    return value.file.read() if isinstance(value, UploadFile) else b""

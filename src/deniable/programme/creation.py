@@ -1,0 +1,51 @@
+"""What a new programme starts with: fresh keys and the first seed, its parameters, and the secrets of round 1."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from deniable.programme.imports.imported_reports import ENTERED
+from deniable.programme.parameters import Parameters
+from deniable.programme.secrets.sealed_inputs import check_recipient
+from deniable.programme.secrets.vault import Vault
+from deniable.programme.transaction import Book
+from deniable.programme.transcript.chain import commitment, signed_head
+from deniable.programme.transcript.signatures import new_key, public_key
+from deniable.programme.transcript.state import PublicState
+from deniable.run import AuditRun
+from deniable.storage import tables
+
+Entropy = Callable[[int], bytes]
+
+
+class Beginning:
+    """Drawn when it is made; `write` puts it into the database."""
+
+    def __init__(self, programme: str, settings: Mapping[str, Any], entropy: Entropy) -> None:
+        self._signing_key, self._seed, self._hashing_key = new_key(), entropy(32), entropy(32)
+        self.parameters = Parameters(
+            programme=programme,
+            public_key=public_key(self._signing_key).hex(),
+            commitment=commitment(programme, 1, self._seed),
+            **settings,
+        )
+        if self.parameters.oversight is not None:
+            check_recipient(self.parameters.oversight)
+
+    def write(self, connection: sa.Connection, vault: Vault) -> None:
+        parameters, mechanism = self.parameters, self.parameters.built()
+        state = PublicState.start(parameters)
+        row = {
+            "id": 1,
+            "parameters": parameters.to_bytes().decode("ascii"),
+            "state": state.to_json(),
+            "head": signed_head(self._signing_key, parameters.digest, 0, parameters.digest),
+        }
+        connection.execute(sa.insert(tables.programme), row)
+        book = Book(connection, parameters, mechanism, state, vault, is_new=True)
+        book.write_keys(self._signing_key, self._hashing_key)
+        book.write_round(AuditRun(mechanism), [0] * len(parameters.targets), self._seed)
+        book.write_sources([])
+        book.add_source(ENTERED)
+        book.finish()

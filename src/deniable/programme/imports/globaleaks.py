@@ -1,0 +1,103 @@
+"""Reports from GlobaLeaks: the JSON of `/api/admin/auditlog/tips`, or the `reports.csv` of its audit log page.
+
+The formats are those of GlobaLeaks's public sources, looked up in `backend/globaleaks/handlers/admin/auditlog.py`
+(the fields), `backend/globaleaks/utils/json.py` (dates), `backend/globaleaks/models` (types) and, for the CSV, of the
+client's `audit-log-tab3.component.ts` and `generateCSV` in `utils.service.ts`. Both have the fields id, progressive,
+creation_date, last_update, expiration_date, context_id, status, substatus, tor, comments, files, receiver_count,
+last_access; older releases lack receiver_count, and some have messages. Only `id` (a UUID) and `context_id` (the
+channel, a UUID) are kept.
+
+Older clients join the cells with commas and quote nothing, newer ones quote a cell that needs it. No field can hold a
+comma, a quote or a line end (identifiers, numbers, dates, true or false), so both read alike, and a row whose number of
+cells is not the header's is set aside, never repaired.
+
+Of the JSON it is assumed that GlobaLeaks's serializer (Python's json) writes each report as one JSON value: its quotes
+and brackets are in pairs. Reports are cut apart by these and by commas alone, and read afterwards one by one, so a
+report that is too long, nested too deeply, not UTF-8 or without its fields is set aside by itself. Were brackets not in
+pairs, it could not be said where the next report begins, and the file would be refused.
+"""
+
+import codecs
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import chain
+
+from deniable.errors import DeniableError
+from deniable.programme.imports.reading import (
+    MAX_ROW,
+    File,
+    Record,
+    Row,
+    Table,
+    in_place,
+    opened,
+    pieces,
+    record,
+)
+
+WHAT = "the GlobaLeaks export"
+
+_FIELDS = ("id", "context_id")
+_SIGNS = re.compile(rb'[\\"\[\]{},]')
+_DEEPER = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
+
+
+def records(file: File) -> Iterator[Row]:
+    """The reports of an export, lazily, in the file's order. JSON or CSV is told by the first character."""
+    with opened(file, WHAT) as binary:
+        source = pieces(binary.read, WHAT)
+        first = next(source, b"")
+        begins = first.removeprefix(codecs.BOM_UTF8).lstrip()
+        if begins.startswith(b"["):
+            for number, element in enumerate(_elements(chain((begins[1:],), source)), start=1):
+                yield in_place(f"report {number}", _record(element))
+        elif begins.startswith(b"{"):
+            raise DeniableError(f"{WHAT} must be a JSON list of reports, or CSV")
+        else:
+            yield from Table(chain((first,), source), WHAT).records(*_FIELDS)
+
+
+def _record(element: bytes) -> Record | str:
+    if len(element) > MAX_ROW:
+        return f"a report must have at most {MAX_ROW:,} bytes"
+    fields: object = None
+    with suppress(ValueError, RecursionError):
+        fields = json.loads(element.decode())
+    if not isinstance(fields, dict) or not fields.keys() >= {*_FIELDS}:
+        return f"expected a JSON object with the fields {' and '.join(_FIELDS)}"
+    return record(_FIELDS, *(fields[name] for name in _FIELDS))
+
+
+def _elements(source: Iterable[bytes]) -> Iterator[bytes]:
+    """The elements of a JSON list as they stand in the file, of one that is too long only as much as shows that it is.
+    The source begins after the bracket that opens the list.
+    """
+    element, number, depth, in_string, escaped = b"", 0, 1, False, -1
+    left = iter(source)
+    for piece in left:
+        start = 0
+        for found in _SIGNS.finditer(piece):
+            at, sign = found.start(), found[0]
+            if at == escaped:
+                continue
+            if in_string:
+                escaped = at + 1 if sign == b"\\" else escaped
+                in_string = sign != b'"'
+                continue
+            in_string = sign == b'"'
+            depth += _DEEPER.get(sign, 0)
+            if depth and not (depth == 1 and sign == b","):
+                continue
+            element += piece[start:at]
+            if depth or number or element.strip():  # an empty list has no elements
+                yield element
+            element, number, start = b"", number + 1, at + 1
+            if not depth:
+                if any(more.strip() for more in chain((piece[start:],), left)):
+                    raise DeniableError(f"{WHAT} must be one JSON list, but goes on after it")
+                return
+        escaped = 0 if escaped == len(piece) else -1
+        element = (element + piece[start:]).lstrip()[: MAX_ROW + 1]
+    raise DeniableError(f"{WHAT} must be a whole JSON list, but is cut off")

@@ -1,0 +1,147 @@
+"""Reports from Hush Line: the ZIP of an account's data export, decrypted if it was encrypted with PGP.
+
+The format is that of Hush Line's public sources, looked up in `hushline/settings/data_export.py` (the ZIP and its CSV
+files, which Python's csv.DictWriter writes) and in `hushline/model/message.py` and `username.py` (the columns). Of the
+ZIP, only `db/messages.csv` (id, public_id, created_at, username_id, reply_slug, status, status_changed_at) and
+`db/usernames.csv` (id, user_id, username, display_name, …) are opened, and of these only the columns `id` and
+`username_id`, `id` and `username` are kept: never the messages themselves, which are in other members.
+
+A channel is one of the account's usernames (its own or an alias), so a username is what the mapping names. A message's
+`id` is its outside id, which no other message on the same Hush Line server has.
+
+No cell of messages.csv holds a line end (numbers, identifiers, words, dates), so a row there is one line. A profile in
+usernames.csv may have several; that file is about the account and not about reports, and is refused as a whole.
+"""
+
+import csv
+import io
+import stat
+import struct
+import zipfile
+from collections.abc import Iterator
+from contextlib import suppress
+from os import SEEK_END
+from typing import BinaryIO
+
+from deniable.errors import DeniableError
+from deniable.programme.imports.reading import File, Record, Row, Table, in_place, is_name, opened, pieces, record
+
+WHAT = "the Hush Line export"
+
+MESSAGES = "db/messages.csv"
+USERNAMES = "db/usernames.csv"
+
+MAX_RATIO = 200
+"""The most that one of them may be packed. With some 20 random bytes in every row, real ones stay below 10."""
+
+MAX_USERNAMES = 1 << 26
+"""The most bytes of usernames.csv, unpacked; it grows with the account's names and not with its messages."""
+
+MAX_DIRECTORY = 1 << 23
+"""The most bytes of the ZIP's list of members, or else a quarter of the file: each encrypted message is a member of
+some thousand bytes, and takes a hundred in the list.
+"""
+
+_END = struct.Struct("<4s4H2LH")
+_END_64 = struct.Struct("<40xQ8x4s16x")
+"""Of a large ZIP, before the usual end: how long the list of members is, and the mark of the part that follows."""
+_ENCRYPTED = 0x1 | 0x20 | 0x40
+
+
+def records(file: File) -> Iterator[Row]:
+    """The reports of an export, lazily, in the file's order. The file must be seekable."""
+    with opened(file, WHAT) as binary:
+        _check_end(binary)
+        archive = None
+        with suppress(Exception):  # zipfile raises many kinds, and quotes the names of members
+            archive = zipfile.ZipFile(binary)
+        if archive is None:
+            raise DeniableError(f"{WHAT} is not a ZIP that can be read: it is damaged or cut off")
+        with archive:
+            usernames = _usernames(archive)
+            table = Table(_member(archive, MESSAGES), f"{MESSAGES} of {WHAT}")
+            for number, cells in table.columns("id", "username_id"):
+                if isinstance(cells, str):
+                    made: Record | str = cells
+                elif cells[1] in usernames:
+                    made = record(("id", "username"), cells[0], usernames[cells[1]])
+                else:
+                    made = f"username_id must be an id of {USERNAMES}"
+                yield in_place(f"line {number}", made)
+
+
+def _usernames(archive: zipfile.ZipFile) -> dict[str, str]:
+    """By their ids."""
+    what = f"{USERNAMES} of {WHAT}"
+    content = bytearray()
+    for piece in _member(archive, USERNAMES):
+        content += piece
+        if len(content) > MAX_USERNAMES:
+            raise DeniableError(f"{what} must have at most {MAX_USERNAMES:,} bytes")
+    rows = None
+    with suppress(ValueError, csv.Error):  # strict: otherwise a quote left open would quietly swallow what follows
+        rows = list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True))
+    if not rows or not {"id", "username"} <= {*rows[0]}:
+        raise DeniableError(f"{what} must be a CSV file in UTF-8, with the columns id and username in its first line")
+    at, width = [rows[0].index(name) for name in ("id", "username")], len(rows[0])
+    usernames: dict[str, str] = {}
+    for row in rows[1:]:
+        number, username = (row[i] for i in at) if len(row) == width else ("", "")
+        if not is_name(number) or not is_name(username) or number in usernames:
+            raise DeniableError(f"{what} must have an id and a username in every row, no id twice")
+        usernames[number] = username
+    return usernames
+
+
+def _check_end(binary: BinaryIO) -> None:
+    """Refuse what Hush Line does not write before zipfile reads the whole list of members into memory."""
+    start, tail, size = b"", b"", 0
+    with suppress(Exception):  # not seekable, closed, opened as text, …
+        binary.seek(0)
+        start = binary.read(32)
+        size = binary.seek(0, SEEK_END)
+        binary.seek(max(0, size - _END.size - _END_64.size))
+        tail = binary.read()
+    if not isinstance(start, bytes) or not isinstance(tail, bytes) or not start:
+        raise DeniableError(f"{WHAT} must be a ZIP in a file that can be read from any place, and not empty")
+    if start.startswith(b"-----BEGIN PGP MESSAGE"):
+        raise DeniableError(f"{WHAT} is encrypted with PGP: decrypt it first, and give the ZIP")
+    end = tail[-_END.size :]
+    if len(end) < _END.size or not end.startswith(b"PK\5\6"):
+        raise DeniableError(f"{WHAT} is not a ZIP as Hush Line writes it, or is cut off")
+    *_, directory, _offset, comment = _END.unpack(end)
+    if len(tail) == _END.size + _END_64.size:
+        large, mark = _END_64.unpack_from(tail)
+        is_large = mark == b"PK\6\7"
+        directory = max(large if is_large else 0, 0 if is_large and directory == 2**32 - 1 else directory)
+    if directory > max(MAX_DIRECTORY, size // 4) or comment:
+        raise DeniableError(f"{WHAT} must be a ZIP without comment, whose list of members is a small part of it")
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
+    what = f"{name} of {WHAT}"
+    found = [info for info in archive.infolist() if info.filename == name]
+    if len(found) != 1:
+        raise DeniableError(f"{WHAT} must have the member {name} exactly once, got it {len(found)} times")
+    (info,) = found
+    # zipfile ends a name at a NUL byte; orig_filename is all of it
+    if info.orig_filename != name or stat.S_ISLNK(info.external_attr >> 16):
+        raise DeniableError(f"{what} must be a plain file")
+    if info.flag_bits & _ENCRYPTED:
+        raise DeniableError(f"{what} must not be encrypted")
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise DeniableError(f"{what} must be stored or deflated")
+    if info.file_size > MAX_RATIO * max(info.compress_size, 4096):
+        raise DeniableError(f"{what} must be packed at most {MAX_RATIO} times")
+    member = None
+    with suppress(Exception):
+        member = archive.open(info)
+    if member is None:
+        raise DeniableError(f"{what} cannot be opened: the ZIP is damaged")
+    left = info.file_size
+    with member:
+        for piece in pieces(member.read, what):  # zipfile stops at the declared size, and then checks the sum
+            left -= len(piece)
+            yield piece
+    if left:
+        raise DeniableError(f"{what} is shorter than the ZIP says: it is damaged")

@@ -1,0 +1,1 @@
+"""What an office publishes, and how a reader checks it."""

@@ -1,0 +1,131 @@
+"""The files of a public folder. Others may have put them there: each must be an ordinary file of bounded size."""
+
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from deniable.errors import DeniableError, PlaceError
+from deniable.programme.parameters import Parameters
+from deniable.programme.secrets.vault import KEY_FILE_BEGINS
+from deniable.programme.transcript.chain import Head, check_head, from_file, parse_head
+
+TRANSCRIPT = "transcript.jsonl"
+PROGRAMME = "programme.json"
+PUBLIC_KEY = "public_key.pem"
+INSTRUCTIONS = "VERIFY.md"
+PAGE = "index.html"
+
+MOST_BYTES = 2**28
+"""Far more than a transcript of a century of daily rounds."""
+
+# More than the line of the signed head takes.
+_HEAD_ROOM = 1024
+
+
+def folder_error(sentence: str, folder: Path | str) -> PlaceError:
+    """A refusal that names a public folder, of which the path is nobody's business but the office's."""
+    return PlaceError(sentence, str(folder), "the public folder")
+
+
+def read_public(path: Path, last: int | None = None) -> bytes:
+    """The file's bytes, or its `last` ones."""
+    descriptor = None
+    try:
+        # Neither a link to another file nor a pipe, which would make us wait, is followed.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise folder_error(f"{path} must be an ordinary file", path.parent)
+        if status.st_size > MOST_BYTES:
+            raise folder_error(f"{path} must have at most {MOST_BYTES} bytes, got {status.st_size}", path.parent)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            if last is not None:
+                file.seek(max(0, status.st_size - last))
+            return file.read(status.st_size)  # a larger number would take as much memory
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def read_head(transcript: Path) -> Head:
+    """The signed head in a transcript's file, its signature unchecked; however long the file is."""
+    try:
+        end = read_public(transcript, last=_HEAD_ROOM)
+    except OSError as error:
+        raise _unreadable(transcript.parent, error) from None
+    return parse_head(from_file(end)[1])  # the first of these lines may be cut off, the last is not
+
+
+def entries_in(transcript: Path, parameters: Parameters) -> int:
+    """How many entries a transcript's file has; none where it cannot be read, or is not the programme's."""
+    try:
+        head = read_head(transcript)
+        check_head(bytes.fromhex(parameters.public_key), parameters.digest, head)
+    except DeniableError:
+        return 0
+    return head.entries
+
+
+def _unreadable(folder: Path, error: OSError) -> DeniableError:
+    return folder_error(
+        f"cannot read what was published in {folder}: {error.strerror}; put it back, from a copy if need be, or, if it "
+        "is gone for good, see: deniable programme publish --help",
+        folder,
+    )
+
+
+def replace_file(path: Path, content: bytes, *, mode: int = 0o644, modified: float | None = None) -> None:
+    """Put this content in the file's place, all at once: a reader sees the old one or the new one.
+
+    The caller sees to it that one process does this at a time.
+    """
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.unlink(missing_ok=True)  # of a process that was killed
+    try:
+        with temporary.open("xb") as file:
+            os.fchmod(file.fileno(), mode)
+            file.write(content)
+            file.flush()
+            if modified is not None:
+                os.utime(file.fileno(), (modified, modified))
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def check_apart(folder: Path, database: Path | None, keys: Iterable[Path] = ()) -> None:
+    """Refuse a folder that holds, or is above, the database or one of these keys, or that holds any key file.
+
+    A key file that nobody named is known by how it begins, but only looked for in the folder itself: what lies below a
+    web server's folder may be very much.
+    """
+    if database is not None and _holds(folder, database):
+        what = "the database is"
+    elif any(_holds(folder, key) for key in keys) or any(map(_is_key, _files(folder))):
+        what = "the key is"
+    else:
+        return
+    raise folder_error(
+        f"{what} in the folder {folder}, and what is published there is for everybody; publish into a folder of its "
+        "own, such as public",
+        folder,
+    )
+
+
+def _holds(folder: Path, file: Path) -> bool:
+    return file.resolve().is_relative_to(folder.resolve())
+
+
+def _files(folder: Path) -> list[Path]:
+    """Links among them, which a web server would follow."""
+    return [path for path in folder.iterdir() if path.is_file()] if folder.is_dir() else []
+
+
+def _is_key(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(KEY_FILE_BEGINS)) == KEY_FILE_BEGINS
+    except OSError:  # a web server may read what we may not, but our keys are ours to read
+        return False

@@ -1,0 +1,253 @@
+"""The public page: the transcript, the guarantee and how to check both, for a reader who knows no statistics.
+
+One file without scripts or outside resources. Its text is a function of what is published beside it, and of nothing
+else: no clock, no locale.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from deniable.programme.calendar import Calendar, Day, day_in_words, due_in_words
+from deniable.programme.parameters import Parameters
+from deniable.programme.public.guarantee_wording import NO_CAP, at_most, coin, given_away, level
+from deniable.programme.public.timeline import timeline
+from deniable.programme.transcript.chain import Entry, parse_head
+from deniable.programme.transcript.coverage import effect
+from deniable.programme.transcript.state import replay
+
+__all__ = ["Day", "Event", "Promise", "day_in_words", "due_in_words", "events_of", "every_period", "facts_of",
+           "promise_in", "render", "verify_text"]  # fmt: skip
+"""What publishing and the console's pages use; they write days as this page does."""
+
+NEWEST = 20
+"""Entries that are shown at once; the reader unfolds the others."""
+MOST_TARGETS = 2000
+"""In the table of targets."""
+
+
+@dataclass(frozen=True)
+class Audited:
+    name: str
+    carried_out: bool
+
+
+@dataclass(frozen=True)
+class Event:
+    """One row of the transcript's table."""
+
+    number: int
+    kind: str
+    round: int
+    due: Day | None
+    """Of the round that the entry closes; None where it closes none."""
+    audited: tuple[Audited, ...]
+    heading: str
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    reason: str | None
+    effect: str
+    """What the entry means for the guarantee; empty where that goes without saying."""
+    lapse: bool
+
+
+@dataclass(frozen=True)
+class Target:
+    name: str
+    audits: int
+    last: int
+    """The round of its last audit that was carried out, or 0."""
+    joined: int
+    """The round during which it joined, or 0: it was there from the start."""
+    left: int
+    """The round during which it left, or 0."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """The guarantee in words, laid out for reading: the main thing, the details, and what it leaves out."""
+
+    first: str
+    details: tuple[str, ...]
+    exclusions: str
+
+
+def render(parameters: Parameters, entries: Sequence[Entry], head_line: str) -> str:
+    """The text of index.html after these entries, which `head_line` signs."""
+    state = replay(parameters, entries)
+    calendar, guarantee = parameters.calendar, parameters.guarantee()
+    events = events_of(calendar, entries)
+    targets = _shown(_targets(state.targets, events))
+    template = _templates().get_template("index.html.j2")
+    return template.render(
+        parameters=parameters,
+        every=every_period(calendar.period),
+        closed=state.closed,
+        ended=state.ended,
+        latest=next((event for event in events if event.audited), None),
+        next_round=state.open_round,
+        next_due=None if state.ended else due_in_words(calendar, state.open_round),
+        standing=state.standing,
+        holds_from=day_in_words(calendar.day(state.standing.holds_from - 1)) if state.standing.lapses else None,
+        promise=promise_in(guarantee.in_words()),
+        given_away=given_away(guarantee.delta),
+        at_most=at_most(guarantee),
+        coin=coin(guarantee),
+        no_cap=NO_CAP if math.isinf(guarantee.likelihood_cap) else "",
+        timeline=timeline(parameters, entries, state.standing.holds_from),
+        newest=events[:NEWEST],
+        earlier=events[NEWEST:],
+        targets=targets,
+        left_out=len(state.targets) - len(targets),
+        facts=facts_of(parameters),
+        commitment=state.commitment,
+        head=parse_head(head_line),
+    )
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=PackageLoader("deniable.programme.public"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def verify_text(parameters: Parameters) -> str:
+    """The text of VERIFY.md."""
+    return _templates().get_template("VERIFY.md.j2").render(parameters=parameters)
+
+
+def promise_in(words: str) -> Promise:
+    first, *others = re.split(r"(?<=\.) (?=[A-Z])", words)
+    return Promise(first, tuple(others[:-1]), others[-1] if others else "")
+
+
+def events_of(calendar: Calendar, entries: Sequence[Entry]) -> tuple[Event, ...]:
+    """Newest first."""
+    missed = _missed(entries)
+    return tuple(
+        Event(
+            number=entry.number,
+            kind=entry.kind,
+            round=entry.round,
+            due=day_in_words(calendar.day(entry.round)) if entry.kind in ("round", "skip") else None,
+            audited=tuple(Audited(name, (entry.number, name) not in missed) for name in entry.fields.get("audits", ())),
+            heading=_heading(entry),
+            added=entry.fields.get("added", ()),
+            removed=entry.fields.get("removed", ()),
+            reason=entry.fields["reason"],
+            effect="" if entry.kind == "round" and not entry.fields["late"] else effect(entry, calendar),
+            lapse=entry.lapse,
+        )
+        for entry in reversed(entries)
+    )
+
+
+def _missed(entries: Sequence[Entry]) -> set[tuple[int, str]]:
+    """The audits, by entry and target, that a later entry says were not carried out."""
+    latest: dict[str, int] = {}
+    missed = set()
+    for entry in entries:
+        if entry.kind == "not-carried-out":
+            missed.add((latest[entry.fields["target"]], entry.fields["target"]))
+        latest |= dict.fromkeys(entry.fields.get("audits", ()), entry.number)
+    return missed
+
+
+def _heading(entry: Entry) -> str:
+    if entry.kind == "not-carried-out":
+        return f"The audit of {entry.fields['target']} in round {entry.fields['of']} was not carried out"
+    late = f", {_count(entry.fields['late'], 'day')} late" if entry.kind == "skip" and entry.fields["late"] else ""
+    return _HEADINGS[entry.kind] + late
+
+
+_HEADINGS = {
+    "round": "",
+    "skip": "The round was skipped",
+    "override": "Ordered by hand, outside the draw",
+    "targets": "The list of targets changed",
+    "recovery": "The office restored its records from a backup",
+    "resumption": "Reports from hotlines count again",
+    "end": "The programme ended",
+}
+
+
+def _targets(names: Sequence[str], events: Sequence[Event]) -> tuple[Target, ...]:
+    """All targets there ever were, with the audits that were carried out."""
+    joined: dict[str, int] = {}
+    left: dict[str, int] = {}
+    rounds: dict[str, list[int]] = {name: [] for name in names}
+    for event in events:
+        joined |= dict.fromkeys(event.added, event.round)
+        left |= dict.fromkeys(event.removed, event.round)
+        for audited in event.audited:
+            if audited.carried_out:
+                rounds[audited.name].append(event.round)
+    return tuple(
+        Target(name, len(audits), max(audits, default=0), joined.get(name, 0), left.get(name, 0))
+        for name, audits in rounds.items()
+    )
+
+
+def _shown(targets: tuple[Target, ...]) -> tuple[Target, ...]:
+    """All of them, or where a browser could not cope those that something is told of, as many as it can take."""
+    if len(targets) <= MOST_TARGETS:
+        return targets
+    told = [target for target in targets if target.audits or target.joined or target.left]
+    return tuple(sorted(told, key=lambda target: -target.last)[:MOST_TARGETS])
+
+
+def facts_of(parameters: Parameters) -> tuple[tuple[str, str], ...]:
+    """The public parameters, each with what it means."""
+    return tuple((name, text) for name, text in _all_facts(parameters) if text)
+
+
+def _all_facts(parameters: Parameters) -> list[tuple[str, str]]:
+    calendar, weights = parameters.calendar, parameters.weights
+    return [
+        ("Rounds", f"{every_period(calendar.period)}, closed at {calendar.time:%H:%M} ({calendar.zone} time), counted "
+                   f"from {day_in_words(calendar.start).words}; each is closed at its time whatever reports came in"),
+        ("Audits a round", f"{parameters.audits}"),
+        ("How targets are chosen", _MECHANISMS[parameters.mechanism]),
+        ("Privacy level of one report", f"delta = {level(parameters)}"),
+        ("Reports by one person", f"the promise above is about {_count(parameters.reports_per_person, 'report')}"),
+        ("Horizon", f"{parameters.horizon:,} rounds" if parameters.horizon else ""),
+        ("Least coverage", f"every target is audited at least once in {_count(parameters.max_gap, 'round')}; "
+                           "rounds that are skipped are not counted"
+                           if parameters.max_gap else "none: a target may go without an audit for long"),
+        ("Rest after an audit", f"{_count(parameters.cooldown, 'round')}, where that is possible"
+                                if parameters.cooldown else "none: a target may be audited twice in a row"),
+        ("Weights", "" if weights is None else "a forecast from past audits, which are public" if weights == "forecast"
+                    else "fixed by the office at the start: " + "; ".join(
+                        f"{name} {weight:g}" for name, weight in zip(parameters.targets, weights, strict=True))),
+        ("Oversight", f"an oversight body can replay every draw; its key is {parameters.oversight}"
+                      if parameters.oversight else "no oversight body can replay the draws"),
+        ("Programme", parameters.programme),
+        ("Public key (Ed25519)", parameters.public_key),
+    ]  # fmt: skip
+
+
+_MECHANISMS = {
+    "race": "race: chance decides, and every report that waits makes its target somewhat more likely to be audited",
+    "tca": "counter auditing (tca): chance is added to every target’s number of waiting reports, and the largest "
+    "result is audited",
+}
+_UNITS = {"D": "day", "W": "week", "M": "month"}
+
+
+def every_period(period: str) -> str:
+    number, unit = int(period[:-1]), _UNITS[period[-1]]
+    return f"every {unit}" if number == 1 else f"every {number} {unit}s"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"

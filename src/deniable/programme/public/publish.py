@@ -1,0 +1,128 @@
+"""The public folder: the transcript, the rules, a page to read and how to check them.
+
+Its files are a function of the programme's parameters, its entries and the signed head; the database is not read
+here, nor the clock. A static web server can serve it as it is.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from deniable.errors import DeniableError
+from deniable.programme.parameters import Parameters
+from deniable.programme.public.folder import (
+    INSTRUCTIONS,
+    PAGE,
+    PROGRAMME,
+    PUBLIC_KEY,
+    TRANSCRIPT,
+    folder_error,
+    read_public,
+    replace_file,
+)
+from deniable.programme.public.page import render, verify_text
+from deniable.programme.secrets.vault import sync_folder
+from deniable.programme.transcript.chain import Entry, check_head, digest, from_file, parse, parse_head, to_file
+from deniable.programme.transcript.signatures import pem
+
+
+def publish(parameters: Parameters, lines: Sequence[str], head_line: str, folder: Path) -> None:
+    """Write the public folder, or bring it up to date.
+
+    Each file is replaced as a whole, the transcript first: interrupted at any point, the folder never claims more
+    than the transcript holds, and publishing again completes it. A folder that belongs to another programme, or has
+    entries other than these, is left as it is. The caller sees to it that there is one publication at a time.
+    """
+    files = contents(parameters, lines, head_line)
+    modified = _modified(parameters, lines)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _check_folder(parameters, lines, folder, files)
+        for name, content in files.items():
+            replace_file(folder / name, content, modified=modified)
+        sync_folder(folder)
+    except OSError as error:
+        raise folder_error(f"cannot publish into {folder}: {error.strerror}", folder) from error
+
+
+def contents(parameters: Parameters, lines: Sequence[str], head_line: str) -> Mapping[str, bytes]:
+    """The files of the public folder by name, in the order in which they are written."""
+    entries = _checked(parameters, lines, head_line)
+    return {
+        TRANSCRIPT: to_file(lines, head_line),
+        PROGRAMME: parameters.to_bytes(),
+        PUBLIC_KEY: pem(bytes.fromhex(parameters.public_key)).encode("ascii"),
+        INSTRUCTIONS: verify_text(parameters).encode("utf-8"),
+        PAGE: render(parameters, entries, head_line).encode("utf-8"),
+    }
+
+
+def _checked(parameters: Parameters, lines: Sequence[str], head_line: str) -> list[Entry]:
+    """The entries, where the head is theirs; that they fit one another the page finds out."""
+    head = parse_head(head_line)
+    check_head(bytes.fromhex(parameters.public_key), parameters.digest, head)
+    last = digest(lines[-1]) if lines else parameters.digest
+    if (head.entries, head.head) != (len(lines), last):
+        raise DeniableError(f"the signed head is not that of these {len(lines)} entries")
+    return [parse(line, number) for number, line in enumerate(lines, start=1)]
+
+
+def _modified(parameters: Parameters, lines: Sequence[str]) -> float:
+    """When the last closed round was due, in seconds since 1970, and a second more for every entry since then.
+
+    Files do not tell when they were written, and still a cache sees that they changed.
+    """
+    calendar = parameters.calendar
+    closed = next((entry for entry in map(parse, reversed(lines)) if entry.kind in ("round", "skip")), None)
+    if closed is None:
+        return calendar.opens(1).timestamp() + len(lines)
+    return calendar.due(closed.round).timestamp() + len(lines) - closed.number
+
+
+def _check_folder(parameters: Parameters, lines: Sequence[str], folder: Path, names: Mapping[str, bytes]) -> None:
+    rules, transcript = _content(folder / PROGRAMME), _content(folder / TRANSCRIPT)
+    if rules is not None and rules != parameters.to_bytes():
+        raise folder_error(
+            f"the folder {folder} belongs to another programme; publish into a folder of its own", folder
+        )
+    if transcript is not None:
+        _check_published(parameters, lines, folder, transcript)
+    elif rules is None:
+        # The transcript is written first, so whatever else is there is not ours.
+        foreign = [name for name in names if os.path.lexists(folder / name)]
+        if foreign:
+            raise folder_error(
+                f"the folder {folder} has a file {foreign[0]} that no programme published; publish into a folder of "
+                "its own",
+                folder,
+            )
+
+
+def _check_published(parameters: Parameters, lines: Sequence[str], folder: Path, transcript: bytes) -> None:
+    try:
+        published, head_line = from_file(transcript)
+        check_head(bytes.fromhex(parameters.public_key), parameters.digest, parse_head(head_line))
+    except DeniableError as error:
+        raise folder_error(
+            f"the transcript in the folder {folder} is not one that this programme published: {error}", folder
+        ) from None
+    for number, (there, here) in enumerate(zip(published, lines, strict=False), start=1):
+        if there != here:
+            raise folder_error(
+                f"entry {number} in the folder {folder} differs from the database's; keep the folder as evidence, "
+                "find out which of the two was changed, and publish into another folder",
+                folder,
+            )
+    if len(published) > len(lines):
+        raise folder_error(
+            f"the folder {folder} has entries the database does not know: {len(published)} against {len(lines)}; "
+            "the database is older than what was published and must be recovered first",
+            folder,
+        )
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return read_public(path)
+    except FileNotFoundError:
+        return None

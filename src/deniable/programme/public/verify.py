@@ -1,0 +1,246 @@
+"""An offline check of what a programme published: complete, unaltered, signed, and by its own rules.
+
+It needs the public folder and nothing else. What it cannot tell from one copy alone is whether the office keeps two
+stories, one for each reader; an earlier copy, or an earlier fingerprint (the hash of the last entry), tells. Nor does a
+copy tell when its entries were made: only copies taken soon after each due date do.
+"""
+
+import datetime
+import errno
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from deniable.errors import DeniableError
+from deniable.programme.parameters import Parameters
+from deniable.programme.public.folder import (
+    INSTRUCTIONS,
+    PAGE,
+    PROGRAMME,
+    PUBLIC_KEY,
+    TRANSCRIPT,
+    folder_error,
+    read_public,
+)
+from deniable.programme.transcript.chain import Entry, check_head, digest, from_file, parse, parse_head
+from deniable.programme.transcript.coverage import Standing, described
+from deniable.programme.transcript.signatures import pem
+from deniable.programme.transcript.state import replay
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was verified, and what a reader should look at all the same."""
+
+    name: str
+    programme: str
+    """SHA-256 of programme.json."""
+    public_key: str
+    entries: int
+    rounds: int
+    """Closed so far, with a draw or without."""
+    head: str
+    standing: Standing
+    remarkable: tuple[Entry, ...]
+    """All entries but rounds closed in time: skips, overrides, changes of targets and the like, and late rounds."""
+    overdue: tuple[int, ...]
+    """Rounds that are due but not closed."""
+    early: tuple[int, ...]
+    """Rounds that are closed but not due yet."""
+    page: str
+    """index.html is what the transcript says (`matches`), is not (`differs`) or was not compared (`missing`, or
+    `unchecked` where jinja2 is not installed).
+    """
+    instructions: str
+    """VERIFY.md, in the same way."""
+    missing: tuple[str, ...]
+    """Files of the folder without which the check can do, and which are not there."""
+    ended: bool
+    parameters: Parameters = field(repr=False)
+    lines: tuple[str, ...] = field(repr=False)
+    """The entries that were checked, byte for byte: whoever goes on with them must not read the folder again."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What does not make the transcript wrong, but is not as it should be."""
+        found = []
+        if self.overdue:
+            found.append(f"{_rounds(self.overdue)} due but not in the transcript")
+        if self.early:
+            found.append(f"{_rounds(self.early)} in the transcript but not due yet")
+        if self.page == "differs":
+            found.append(
+                f"{PAGE} is not the page that this version of deniable writes for this transcript: "
+                "it was changed, or written by another version"
+            )
+        if self.instructions == "differs":
+            found.append(
+                f"{INSTRUCTIONS} is not what this version of deniable writes for this programme: "
+                "it was changed, or written by another version"
+            )
+        return tuple(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "name": self.name,
+            "programme": self.programme,
+            "public_key": self.public_key,
+            "entries": self.entries,
+            "rounds": self.rounds,
+            "head": self.head,
+            "holds_from": self.standing.holds_from,
+            "lapses": [lapse._asdict() for lapse in self.standing.lapses],
+            "remarkable": [described(entry, self.parameters.calendar) for entry in self.remarkable],
+            "overdue": list(self.overdue),
+            "early": list(self.early),
+            "page": self.page,
+            "instructions": self.instructions,
+            "missing": list(self.missing),
+            "ended": self.ended,
+            "warnings": list(self.warnings),
+        }
+
+
+def verify(folder: Path, against: Path | str | None = None, now: datetime.datetime | None = None) -> Report:
+    """Check the public folder; refuses with the reason where anything does not fit.
+
+    `against` is an earlier copy of the folder or of its transcript.jsonl, or an earlier fingerprint. `now`, by default
+    the present, is the time by which rounds are due.
+    """
+    folder = Path(folder)
+    raw = _read(folder / PROGRAMME)
+    parameters = Parameters.from_bytes(raw)
+    public_key = bytes.fromhex(parameters.public_key)
+    lines, head_line = from_file(_read(folder / TRANSCRIPT))
+    head = parse_head(head_line)
+    if head.entries != len(lines):
+        raise DeniableError(
+            f"{TRANSCRIPT} must have the {head.entries} entries that its signed head speaks of, got {len(lines)}: "
+            "lines were taken out or added"
+        )
+    entries = [parse(text, number) for number, text in enumerate(lines, start=1)]
+    state = replay(parameters, entries)
+    if head.head != state.head:
+        last = f"entry {len(lines)}" if lines else PROGRAMME
+        raise DeniableError(f"{last} is not the one that the signed head speaks of: one of the two was changed")
+    check_head(public_key, parameters.digest, head)
+    if (folder / PUBLIC_KEY).exists() and _read(folder / PUBLIC_KEY) != pem(public_key).encode("ascii"):
+        raise DeniableError(f"{PUBLIC_KEY} is not the public key that {PROGRAMME} names")
+    if against is not None:
+        _check_not_mistaken(against, parameters, entries)
+        _check_against(against, raw, lines, [parameters.digest, *map(digest, lines)])
+    due = parameters.calendar.rounds_due(datetime.datetime.now(datetime.UTC) if now is None else now)
+    return Report(
+        name=parameters.name,
+        programme=parameters.digest,
+        public_key=parameters.public_key,
+        entries=state.entries,
+        rounds=state.closed,
+        head=state.head,
+        standing=state.standing,
+        remarkable=tuple(entry for entry in entries if entry.kind != "round" or entry.fields["late"]),
+        overdue=() if state.ended else tuple(range(state.closed + 1, due + 1)),
+        early=tuple(range(due + 1, state.closed + 1)),
+        page=_compared(folder / PAGE, lambda page: page.render(parameters, entries, head_line)),
+        instructions=_compared(folder / INSTRUCTIONS, lambda page: page.verify_text(parameters)),
+        missing=tuple(name for name in (PAGE, INSTRUCTIONS, PUBLIC_KEY) if not (folder / name).exists()),
+        ended=state.ended,
+        parameters=parameters,
+        lines=tuple(lines),
+    )
+
+
+def _check_not_mistaken(against: Path | str, parameters: Parameters, entries: Sequence[Entry]) -> None:
+    """Refuse what looks like a fingerprint and is none, and what is neither that nor a place."""
+    text = str(against)
+    if _exists(text):
+        return
+    hexadecimal = re.fullmatch("([0-9a-fA-F]{4,})(?:…|[.]{3})?", text)
+    if hexadecimal is None:
+        raise DeniableError(
+            f"an earlier copy must be a folder, its transcript.jsonl or a fingerprint of 64 characters, got {text}, "
+            "which is none of them"
+        )
+    if len(hexadecimal[1]) != 64:
+        raise DeniableError(f"a fingerprint must have 64 characters, got {len(hexadecimal[1])}: give it in full")
+    if text.lower() == parameters.public_key:
+        raise DeniableError(
+            f"{text} is the office's public key: give the fingerprint, the last line that verify prints"
+        )
+    commitments = [parameters.commitment, *(entry.fields.get("commitment") for entry in entries)]
+    if text.lower() in commitments:
+        raise DeniableError(
+            f"{text} is the commitment to the random number of a round: give the fingerprint of the record, the last "
+            "line that verify prints"
+        )
+
+
+def _check_against(against: Path | str, raw: bytes, lines: Sequence[str], heads: Sequence[str]) -> None:
+    """Refuse a transcript that does not continue the earlier one; `heads` are all that this one ever had."""
+    earlier = Path(against)
+    if not _exists(earlier):
+        if str(against).lower() not in heads:
+            raise DeniableError(
+                f"the transcript never had the fingerprint {against}: it was rewritten, or it is older than the "
+                "fingerprint, or that was copied wrong"
+            )
+        return
+    if earlier.is_dir():
+        if _read(earlier / PROGRAMME) != raw:
+            raise DeniableError(f"{PROGRAMME} is not the same as in the earlier copy")
+        earlier = earlier / TRANSCRIPT
+    before, before_line = from_file(_read(earlier))
+    before_head = parse_head(before_line)
+    if before_head.entries != len(before):
+        raise DeniableError("the earlier copy is damaged: its signed head speaks of another number of entries")
+    for number, (old, new) in enumerate(zip(before, lines, strict=False), start=1):
+        if old != new:
+            raise DeniableError(f"entry {number} is not the same as in the earlier copy: the transcript was rewritten")
+    if len(before) > len(lines):
+        raise DeniableError(
+            f"the earlier copy has {len(before)} entries and this one {len(lines)}: "
+            "entries were taken back, or the copies are in the wrong order"
+        )
+    if before_head.head != heads[len(before)]:
+        raise DeniableError("the signed head of the earlier copy is not one that this transcript ever had")
+
+
+def _exists(path: Path | str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # no name of a file, such as one that is too long
+        return False
+
+
+def _compared(path: Path, text: Callable[[Any], str]) -> str:
+    """How the file compares with the text that the module `page` gives."""
+    if not path.exists():
+        return "missing"
+    try:
+        from deniable.programme.public import page  # noqa: PLC0415, it needs jinja2, and the check does not
+    except ModuleNotFoundError as error:
+        if error.name != "jinja2":
+            raise
+        return "unchecked"
+    return "matches" if _read(path) == text(page).encode() else "differs"
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return read_public(path)
+    except OSError as error:
+        if error.errno == errno.ENOENT and not path.parent.is_dir():
+            raise folder_error(
+                f"the folder {path.parent} does not exist: give the one that holds {PROGRAMME} and {TRANSCRIPT}",
+                path.parent,
+            ) from None
+        raise folder_error(f"{path} cannot be read: {error.strerror}", path.parent) from None
+
+
+def _rounds(numbers: Sequence[int]) -> str:
+    if len(numbers) == 1:
+        return f"round {numbers[0]} is"
+    return f"rounds {numbers[0]} to {numbers[-1]} are"

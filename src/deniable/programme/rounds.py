@@ -1,0 +1,63 @@
+"""How the open round is closed: with a draw, or without one."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from deniable.errors import DeniableError
+from deniable.programme.secrets.sealed_inputs import Inputs
+from deniable.programme.status import Closed
+from deniable.programme.transaction import Book
+
+NewSeed = Callable[[int], tuple[bytes, str]]
+"""A round's seed, drawn afresh, and the commitment to it."""
+
+_NO_REASON = "no reason was given"
+
+
+def draw(book: Book, new_seed: NewSeed, late: int, reason: str | None) -> Closed:
+    """Count, draw, record, forget and open the next round. `reason` tells the public why it is late, if it is."""
+    run, tally, seed = book.read_round()
+    drawn = run.select(tally, audits=book.state.parameters.audits)
+    seal, sealed = book.seal(Inputs(book.state.open_round, tuple(tally), seed))
+    next_seed, commitment = new_seed(book.state.open_round + 1)
+    entry = book.state.round_entry(
+        audits=[book.state.targets[number] for number in drawn],
+        commitment=commitment,
+        late=late,
+        reason=(reason or _NO_REASON) if late else None,
+        sealed=sealed,
+    )
+    book.append(entry, seal)
+    book.write_round(run, [0] * len(tally), next_seed)
+    return Closed(entry.round, entry.fields["audits"], already=False)
+
+
+def skip(book: Book, new_seed: NewSeed, reason: str, *, independent: bool, late: int, during: int) -> Closed:
+    """Record that nothing is drawn, and open the next round, into which the reports go on."""
+    run, tally = book.read_counts()
+    next_seed, commitment = new_seed(book.state.open_round + 1)
+    entry = book.state.skip_entry(reason, independent, commitment, late, during)
+    book.append(entry)
+    book.write_round(run, tally, next_seed)
+    return Closed(entry.round, (), already=False)
+
+
+def calendar_round(book: Book, now: datetime) -> int:
+    """The calendar's round now, by which reporters count: a later one than the open one while it is overdue."""
+    return max(book.state.open_round, book.state.parameters.calendar.rounds_due(now) + 1)
+
+
+def days_late(book: Book, round_: int, now: datetime) -> int:
+    """Refuses a round that may not be closed now; public facts alone decide."""
+    if round_ > book.state.open_round:
+        raise DeniableError(f"round {book.state.open_round} must be closed before round {round_}")
+    calendar = book.state.parameters.calendar
+    if now < (due := calendar.due(round_)):
+        raise DeniableError(f"round {round_} is due at {due:%Y-%m-%d %H:%M} UTC and must not be closed before")
+    return calendar.days_late(round_, now)
+
+
+def recorded(book: Book, round_: int) -> Closed:
+    """A round that was closed before."""
+    closing = next(entry for entry in book.entries(round_) if entry.round == round_ and entry.kind in {"round", "skip"})
+    return Closed(round_, closing.fields.get("audits", ()), already=True)

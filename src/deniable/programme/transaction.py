@@ -1,0 +1,305 @@
+"""One transaction on a programme: its public state, and its secrets opened for as long as the transaction lasts.
+
+Every secret is sealed under a name that says what it is and, where it changes from round to round, of which round. A
+row put back from an earlier round, or in another row's place, does not open. A sealed manifest holds the hash of each
+of these rows, of the parameters, of the public state and of where it is published: an attacker who can write to the
+database but has no key can put back all of it together, and nothing less; the copies of the transcript outside the
+database show that.
+"""
+
+import hashlib
+import json
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import sqlalchemy as sa
+
+from deniable.errors import MAX_REPORTS, DeniableError
+from deniable.mechanisms import Mechanism
+from deniable.noise import ReplayNoise
+from deniable.programme.imports.imported_reports import LONGEST_NAME, MOST_SOURCES, Hashes, KnownReports, keyed_hashes
+from deniable.programme.parameters import Parameters
+from deniable.programme.secrets.lock import CHECK, check_key
+from deniable.programme.secrets.sealed_inputs import Inputs, noise_of_round
+from deniable.programme.secrets.vault import Vault
+from deniable.programme.transcript.chain import Entry, commitment, digest, line, parse, parse_head, signed_head
+from deniable.programme.transcript.state import PublicState
+from deniable.programme.transcript_copies import KeyCopy, check_not_behind
+from deniable.run import AuditRun
+from deniable.state import pack
+from deniable.storage import tables
+
+SIGNING_KEY, HASHING_KEY, MANIFEST, SEED = "signing key", "hashing key", "manifest", "seed"
+_OF_THE_ROUND = ("tally", "run", SEED)
+_SOURCES = "sources"
+_PUBLIC = "public"
+_MISFIT = "the stored {} does not fit the transcript; restore the last backup"
+
+
+class Book:
+    """What a transaction reads and writes. Nothing is kept after it."""
+
+    def __init__(
+        self,
+        connection: sa.Connection,
+        parameters: Parameters,
+        mechanism: Mechanism[Any],
+        state: PublicState,
+        vault: Vault,
+        *,
+        is_new: bool = False,
+    ) -> None:
+        self._connection = connection
+        self._parameters = parameters
+        self._mechanism = mechanism
+        self._vault = vault
+        self.state = state
+        self._folder = connection.execute(sa.select(tables.programme.c.folder)).scalar()
+        self._has_changed = False
+        self._manifest: dict[str, str] = {} if is_new else self._read_manifest()
+
+    @classmethod
+    def read(cls, connection: sa.Connection, vault: Vault) -> Self:
+        """A transaction on the programme in this database."""
+        row = connection.execute(sa.select(tables.programme)).one()
+        parameters = Parameters.from_bytes(row.parameters.encode("ascii"))
+        return cls(connection, parameters, parameters.built(), PublicState.from_json(parameters, row.state), vault)
+
+    def finish(self) -> None:
+        """Seal what the manifest must say from now on; last in every transaction."""
+        if not self._has_changed:
+            return
+        self._manifest[_PUBLIC] = self._public()
+        stored = json.dumps(self._manifest, sort_keys=True).encode()
+        self._store(MANIFEST, self._vault.seal(MANIFEST, stored))
+
+    def tally(self) -> list[int]:
+        """The open round's reports, for every target there ever was."""
+        counts = [count for (count,) in struct.iter_unpack(">Q", self._read("tally"))]
+        if len(counts) != self.state.n_targets:
+            raise DeniableError(_MISFIT.format("tally"))
+        return counts
+
+    def add(self, reports: Mapping[int, int]) -> None:
+        """Count these reports, by target number, in the open round; negative ones take back."""
+        counts = self.tally()
+        for target, number in reports.items():
+            # Held there without a word: one report more must change no other count, nor what is refused.
+            counts[target] = max(0, min(counts[target] + number, MAX_REPORTS))
+        self.write_tally(counts)
+
+    def write_tally(self, counts: Sequence[int]) -> None:
+        self._write("tally", struct.pack(f">{len(counts)}Q", *counts))
+
+    def sources(self) -> list[str]:
+        """The names of all hotlines that were ever imported, after the source of what is entered."""
+        names: list[str] = json.loads(self._read(_SOURCES))
+        return names
+
+    def write_sources(self, names: Sequence[str]) -> None:
+        """In a length that depends on their number alone."""
+        if len(names) > MOST_SOURCES + 1:  # what is entered has a source of its own
+            raise DeniableError(f"a programme can have at most {MOST_SOURCES} hotlines; use one of those it has")
+        letter = 12  # of a name in JSON: at most two escapes of six
+        self._write(_SOURCES, json.dumps(names).encode().ljust(len(names) * (letter * LONGEST_NAME + 4)))
+
+    def add_source(self, name: str) -> None:
+        """Make room for a source that is not known yet."""
+        names = self.sources()
+        if name not in names:
+            self.write_sources([*names, name])
+            self._write_known(name, KnownReports.none(), 0)
+
+    def hashes(self, ids: Iterable[Sequence[object]]) -> Hashes:
+        """What reports with these ids are known by."""
+        return keyed_hashes(self._read(HASHING_KEY), ids)
+
+    def known(self, source: str) -> KnownReports:
+        """The reports of a source that were there before."""
+        return KnownReports.unpack([self._read(name) for name in self._blocks(source)])
+
+    def learn(self, source: str, known: KnownReports, new: Hashes) -> None:
+        """These reports of the source are known from now on, besides those that are."""
+        self._write_known(source, known.with_reports(new), known.blocks - 1)
+
+    def begin_blocks(self) -> None:
+        """Let the next reports of every source go into a block of their own: how much room the last one had may have
+        been seen, before a backup was restored.
+        """
+        for source in self.sources():
+            known = self.known(source)
+            self._write_known(source, known.with_new_block(), known.blocks)
+
+    def _write_known(self, source: str, known: KnownReports, first: int) -> None:
+        """From its first block that changed on."""
+        place = self.sources().index(source)
+        for block in range(first, known.blocks):
+            self._write(f"known/{place}/{block}", known.pack(block))
+
+    def _blocks(self, source: str) -> list[str]:
+        """The names under which a source's blocks are kept, in their order."""
+        begins = f"known/{self.sources().index(source)}/"
+        numbers = sorted(int(name.removeprefix(begins)) for name in self._manifest if name.startswith(begins))
+        return [f"{begins}{number}" for number in numbers]
+
+    def read_round(self) -> tuple[AuditRun, list[int], bytes]:
+        """The run, ready to draw the open round with the seed that was committed to; the tally; that seed."""
+        seed = self._read(SEED)
+        if commitment(self._parameters.programme, self.state.open_round, seed) != self.state.commitment:
+            raise DeniableError("the stored seed is not the one that was committed to; restore the last backup")
+        blob, tally = self._read("run"), self.tally()
+        noise = noise_of_round(self._parameters.programme, self.state.open_round, seed, blob, tally)
+        return self._run(blob, noise), tally, seed
+
+    def read_counts(self) -> tuple[AuditRun, list[int]]:
+        """The run and the tally, where nothing is drawn."""
+        return self._run(self._read("run"), None), self.tally()
+
+    def _run(self, blob: bytes, noise: ReplayNoise | None) -> AuditRun:
+        run = AuditRun.restore(self._mechanism, blob, noise, rounds=self.state.history.rounds)
+        self._check_fits(run)
+        return run
+
+    def write_round(self, run: AuditRun, tally: Sequence[int], seed: bytes) -> None:
+        """All secrets of the open round, in place of those of the round before."""
+        self.write_counts(run, tally)
+        self._write(SEED, seed)
+
+    def write_counts(self, run: AuditRun, tally: Sequence[int]) -> None:
+        self._check_fits(run)
+        self._write("run", run.save())
+        self.write_tally(tally)
+
+    def write_keys(self, signing_key: bytes, hashing_key: bytes) -> None:
+        """The second hashes the ids of reports; it outlives a change of the master key, as the hashes do."""
+        self._write(SIGNING_KEY, signing_key)
+        self._write(HASHING_KEY, hashing_key)
+
+    def renew(self) -> None:
+        """Seal anew everything that a report can change."""
+        self.write_counts(*self.read_counts())
+        for source in self.sources():
+            known = self.known(source)
+            self._write_known(source, known, known.blocks - 1)
+
+    def change_vault(self, vault: Vault, kdf: str | None) -> None:
+        """Seal every secret anew."""
+        names = self._connection.execute(sa.select(tables.secrets.c.name)).scalars().all()
+        opened = {name: self._read(name) for name in names if name not in {CHECK, MANIFEST}}
+        self._vault = vault
+        self._store(CHECK, vault.check())
+        for name, secret in opened.items():
+            if name in self._manifest:
+                self._write(name, secret)
+            else:  # not the programme's, and there after its end
+                self._store(name, vault.seal(name, secret))
+        self._connection.execute(sa.update(tables.lock), {"kdf": kdf})
+
+    def destroy(self) -> None:
+        """Delete every secret of the programme; the lock of the database stays."""
+        gone = (*self._manifest, MANIFEST)
+        self._has_changed = False  # nothing is left that a manifest could speak of
+        self._connection.execute(sa.delete(tables.secrets).where(tables.secrets.c.name.in_(gone)))
+
+    def append(self, entry: Entry, seal: bytes | None = None) -> None:
+        """Add an entry and sign the new head. Where it closes a round, the secrets of the new one must follow."""
+        signing_key = self._read(SIGNING_KEY)
+        text = line(entry)
+        self.state = self.state.after(entry)
+        self._has_changed = True
+        added = {"number": entry.number, "round": entry.round, "line": text, "digest": digest(text)}
+        self._connection.execute(sa.insert(tables.entries), added)
+        if seal is not None:
+            self._connection.execute(sa.insert(tables.seals), {"entry": entry.number, "blob": seal})
+        head = signed_head(signing_key, self._parameters.digest, entry.number, digest(text))
+        self._connection.execute(sa.update(tables.programme), {"state": self.state.to_json(), "head": head})
+
+    def seal(self, inputs: Inputs) -> tuple[bytes | None, str | None]:
+        """The round's inputs for the oversight body, and their public hash; nothing where there is no such body."""
+        if self._parameters.oversight is None:
+            return None, None
+        sealed = inputs.sealed(self._parameters.oversight)
+        return sealed, hashlib.sha256(sealed).hexdigest()
+
+    def entries(self, round_: int) -> list[Entry]:
+        """Those of this round and of all later ones, if they lead to the state's head."""
+        rounds = sa.select(tables.entries.c.line).where(tables.entries.c.round >= round_)
+        lines = self._connection.execute(rounds.order_by(tables.entries.c.number)).scalars().all()
+        entries = [parse(text) for text in lines]
+        heads = [*(entry.previous for entry in entries[1:]), self.state.head]
+        if [digest(text) for text in lines] != heads[: len(lines)]:
+            raise DeniableError("the stored entries were changed; restore the last backup")
+        return entries
+
+    def check_can_go_on(self, copy: KeyCopy | None, must_read: bool = True) -> None:
+        """Refuse where a copy of the transcript is newer, and after a restore, until the office has recovered."""
+        check_not_behind(self._connection, self.state, copy, must_read)
+        if not self.has_seed:
+            raise DeniableError(
+                "this database was restored from a backup, which has no random numbers to go on with; go on in public: "
+                "deniable programme recover"
+            )
+
+    @property
+    def has_seed(self) -> bool:
+        """Whether the open round can be drawn."""
+        found = sa.select(tables.secrets.c.name).where(tables.secrets.c.name == SEED)
+        return self._connection.execute(found).scalar() is not None
+
+    def write_folder(self, folder: str) -> None:
+        """Where the programme is published from now on."""
+        self._folder, self._has_changed = folder, True
+        self._connection.execute(sa.update(tables.programme), {"folder": folder})
+
+    def _check_fits(self, run: AuditRun) -> None:
+        """Both follow the transcript, each in its own way."""
+        if pack(run.history) != pack(self.state.history):
+            raise DeniableError(_MISFIT.format("run"))
+
+    def _read(self, name: str) -> bytes:
+        blob = self._blob(name)
+        secret = self._vault.open(self._bound(name), blob)
+        if name in self._manifest and self._manifest[name] != hashlib.sha256(blob).hexdigest():
+            raise DeniableError(f"the stored {name} is an older one that was put back; restore the last backup")
+        return secret
+
+    def _write(self, name: str, secret: bytes) -> None:
+        blob = self._vault.seal(self._bound(name), secret)
+        self._manifest[name] = hashlib.sha256(blob).hexdigest()
+        self._store(name, blob)
+
+    def _read_manifest(self) -> dict[str, str]:
+        check_key(self._connection, self._vault)
+        manifest: dict[str, str] = json.loads(self._vault.open(MANIFEST, self._blob(MANIFEST)))
+        head = parse_head(self._connection.execute(sa.select(tables.programme.c.head)).scalar_one())
+        if manifest[_PUBLIC] != self._public() or (head.entries, head.head) != (self.state.entries, self.state.head):
+            raise DeniableError(
+                "the stored parameters, public state or place of publication were changed; restore the last backup"
+            )
+        return manifest
+
+    def _public(self) -> str:
+        read = [self._parameters.digest, self.state.to_json(), self._folder]
+        return hashlib.sha256(json.dumps(read).encode()).hexdigest()
+
+    def _blob(self, name: str) -> bytes:
+        found = sa.select(tables.secrets.c.blob).where(tables.secrets.c.name == name)
+        blob = self._connection.execute(found).scalar()
+        if blob is None:
+            raise DeniableError(f"the stored {name} is missing; restore the last backup")
+        return bytes(blob)
+
+    def _store(self, name: str, blob: bytes) -> None:
+        self._has_changed = True
+        row = sa.update(tables.secrets).where(tables.secrets.c.name == name)
+        if not self._connection.execute(row, {"blob": blob}).rowcount:
+            self._connection.execute(sa.insert(tables.secrets), {"name": name, "blob": blob})
+
+    def _bound(self, name: str) -> str:
+        return f"{name}/round {self.state.open_round}" if name in _OF_THE_ROUND else name
+
+
+def all_lines(connection: sa.Connection) -> Sequence[str]:
+    """Every entry as it is published, in order."""
+    return connection.execute(sa.select(tables.entries.c.line).order_by(tables.entries.c.number)).scalars().all()

@@ -1,0 +1,352 @@
+"""`deniable programme`: what loads it, how a programme is set up and opened, and where it stands."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.programmes import INDEPENDENT, NAMES, SETTINGS, Desk
+from tests.cli.running import SECRET, Result, Run, assert_refused
+
+from deniable.cli.programme import MODULES
+
+PASSPHRASE = "correct horse battery"
+
+
+# Loading
+
+
+def in_python(source: str) -> Result:
+    done = subprocess.run([sys.executable, "-c", source], check=False, capture_output=True, encoding="utf-8")
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+def without(*modules: str, args: str) -> Result:
+    """The command where these modules are not installed."""
+    hidden = "; ".join(f"sys.modules[{name!r}] = None" for name in modules)
+    main = f"from deniable.cli.main import main; raise SystemExit(main({args.split()!r}))"
+    return in_python(f"import sys; {hidden}; {main}")
+
+
+def test_the_commands_of_a_programme_are_only_imported_when_called() -> None:
+    names = "{'sqlalchemy', 'alembic', 'cryptography', 'argon2', 'jinja2', 'pyrage'}"
+    result = in_python(
+        "import sys; from deniable.cli.main import main; main(['--help']); "
+        f"print(sorted({names} & sys.modules.keys()), file=sys.stderr)"
+    )
+    assert "programme" in result.out
+    assert result.err == "[]\n"
+
+
+@pytest.mark.parametrize("args", ["programme --help", "programme status"])
+def test_without_the_extra_the_command_says_how_to_get_it(args: str) -> None:
+    assert_refused(without("sqlalchemy", "cryptography", args=args), "pip install 'deniable[programme]'")
+
+
+def test_verifying_needs_neither_the_database_layer_nor_the_page(office: Desk) -> None:
+    office.done("publish", "--out", "public")
+    result = without("sqlalchemy", "argon2", "jinja2", "pyrage", args="programme verify public")
+    assert (result.code, result.err) == (0, "")
+    assert "index.html was not compared" in result.out
+
+
+def test_help_lists_every_command_in_a_line_each(run: Run) -> None:
+    out = run("programme").out
+    assert out == run("programme", "--help").out
+    listed = re.findall(r"^  ([a-z-]+) +[A-Z].*\.$", out.split("Commands:")[1], re.MULTILINE)
+    assert listed == list(MODULES)
+
+
+@pytest.mark.parametrize("command", [*MODULES, "targets add", "targets remove", "targets list"])
+def test_every_command_has_help(run: Run, command: str) -> None:
+    code, out, err = run("programme", *command.split(), "--help")
+    assert (code, err) == (0, "")
+    assert out.startswith(f"Usage: deniable programme {command} [OPTIONS]")
+    assert "{" not in out
+    if "COMMAND [ARGS]" not in out:  # not a group of commands
+        assert "--json" in out
+        assert ("--database DB" in out) == (command != "verify")
+
+
+@pytest.mark.parametrize("command", ["backup", "upgrade", "targets list", "verify"])
+def test_what_is_public_asks_for_no_key(run: Run, command: str) -> None:
+    assert "--key" not in run("programme", *command.split(), "--help").out
+
+
+def test_a_slip_of_the_finger_is_put_right(run: Run) -> None:
+    err = run("programme", "pubish").err
+    assert err == "error: no such command 'pubish' (did you mean 'publish'?); see deniable programme --help\n"
+
+
+# Setting up
+
+
+def test_init_says_what_was_promised_when_it_is_due_and_where_the_key_is(desk: Desk) -> None:
+    out = " ".join(desk.init("--zone", "Europe/Berlin", "--time", "09:00").split())
+    for words in (
+        "The programme Site visits is set up, with 4 targets.",
+        "by at most 5 points in 100",
+        "Round 1 is due at 2026-01-06 09:00 (Europe/Berlin).",
+        "Copy it now to a safe place apart from the database",
+        str(desk.folder / "programme.key"),
+        "deniable programme publish --out FOLDER",
+    ):
+        assert words in out
+    assert Path("programme.key").stat().st_mode & 0o777 == 0o600
+
+
+def test_init_says_what_a_start_in_the_past_means(desk: Desk) -> None:
+    assert "Until then reports are counted" in desk.init()
+    for path in ("programme.db", "programme.key", "programme.key.transcript"):
+        Path(path).unlink()
+    out = " ".join(desk.init("--start", "2025-12-31").split())
+    assert "Round 1 was due at 2026-01-01 00:00 (UTC): 5 rounds are overdue already" in out
+    assert "published as late" in out
+    assert "delete programme.db and programme.key and begin again with another --start" in out
+    assert "Until then" not in out
+    assert desk.json("init", "targets.txt", *SETTINGS, "--start", "2026-01-04", "--database", "b.db")["overdue"] == 1
+
+
+@pytest.mark.parametrize("delta", ["0.3", "0.31"])
+def test_init_warns_of_a_promise_that_hides_little(desk: Desk, delta: str) -> None:
+    Path("targets.txt").write_text("\n".join(NAMES), encoding="utf-8")
+    said = " ".join(desk.done("init", "targets.txt", "--name", "x", "--delta", delta).split())
+    assert ("WARNING: with a delta above 0.3 the audits hide little." in said) == (delta == "0.31")
+    again = desk.json("init", "targets.txt", "--name", "x", "--delta", delta, "--database", "again.db")
+    assert bool(again["warnings"]) == (delta == "0.31")
+
+
+def test_init_finds_delta_for_what_a_person_may_be_promised(desk: Desk) -> None:
+    Path("targets.txt").write_text("\n".join(NAMES), encoding="utf-8")
+    document = desk.json("init", "targets.txt", "--name", "Site visits", "--advantage", 0.05, "--reports-per-person", 3)
+    assert document["guarantee"]["reports"] == 3
+    assert document["guarantee"]["advantage"] <= 0.05
+    assert document["delta"] == pytest.approx(0.0334, abs=1e-4)
+    assert document["due"] == "2026-01-12T09:00:00+00:00"  # from today on, weekly, at nine
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "--mechanism tca --horizon 50",
+        "--mechanism tca --max-gap 9",
+        "--forecast",
+        "--audits 2 --cooldown 1",
+        "--period 1m",
+    ],
+)
+def test_init_takes_every_setting(desk: Desk, settings: str) -> None:
+    desk.init(*settings.split())
+    assert desk.json("status")["name"] == "Site visits"
+
+
+def test_an_advantage_counts_the_rounds_that_tca_covers(desk: Desk) -> None:
+    Path("targets.txt").write_text("\n".join(NAMES), encoding="utf-8")
+    common = ["init", "targets.txt", "--name", "x", "--mechanism", "tca", "--advantage", 0.05]
+    assert desk.json(*common, "--max-gap", 9)["guarantee"]["advantage"] <= 0.05
+    assert_refused(desk(*common, "--database", "other.db"), "horizon")
+    assert not Path("other.key").exists()
+
+
+def test_weights_come_from_a_file(desk: Desk) -> None:
+    lines = [f"{name},{weight}" for name, weight in zip(reversed(NAMES), (1, 2, 3, 4.5), strict=True)]
+    Path("weights.csv").write_text("\n".join(["target,weight", *lines]), encoding="utf-8")
+    desk.init("--weights", "weights.csv")
+    desk.done("publish", "--out", "public")
+    programme = re.sub(r"\s", "", Path("public/programme.json").read_text(encoding="utf-8"))
+    assert '"weights":[4.5,3.0,2.0,1.0]' in programme
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "must have the columns target,weight"),
+        ("target,weight\nAsh Mill\n", "one line for each target"),
+        ("target,weight\nElm Yard,2\n", "one line for each target"),
+        ("target,weight\nAsh Mill,heavy\n", "the weight of Ash Mill must be a number"),
+        ("target,weight\nAsh Mill,1\n", "has none for Birch Works"),
+        ("target,weight\n" + "".join(f"{name},-1\n" for name in NAMES), "weights"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(desk: Desk, content: str, words: str) -> None:
+    Path("targets.txt").write_text("\n".join(NAMES), encoding="utf-8")
+    Path("weights.csv").write_text(content, encoding="utf-8")
+    assert_refused(desk("init", "targets.txt", *SETTINGS, "--weights", "weights.csv"), words)
+    assert not Path("programme.db").exists()
+
+
+def test_weights_that_cannot_be_read(desk: Desk) -> None:
+    Path("targets.txt").write_text("\n".join(NAMES), encoding="utf-8")
+    Path("weights.csv").write_bytes(b"target,weight\nBr\xfchl,1\n")
+    assert_refused(desk("init", "targets.txt", *SETTINGS, "--weights", "weights.csv"), "must be text in UTF-8")
+    assert_refused(desk("init", "targets.txt", *SETTINGS, "--weights", "none.csv"), "cannot read none.csv")
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--advantage", "0.1"], "either --delta"),
+        (["--weights", "w.csv", "--forecast"], "either --weights or --forecast"),
+        (["--max-gap", "1"], "--max-gap must be at least"),
+        (["--zone", "Berlin"], "zone must be"),
+        (["--period", "1Y"], "period must be"),
+        (["--period", "weekly"], "got weekly"),
+        (["--start", "5 January"], "--start must be"),
+        (["--time", "nine"], "--time must be"),
+        (["--time", "09:00:30"], "hours and minutes"),
+        (["--mechanism", "greedy"], "mechanism must be race or tca"),
+        (["--oversight", "age1nobody"], "age recipient"),
+        (["--key", "k", "--passphrase"], "either --key or --passphrase"),
+        (["--audits", "two"], "--audits must be a whole number"),
+    ],
+)
+def test_settings_that_do_not_fit_leave_nothing_behind(desk: Desk, args: list[str], words: str) -> None:
+    Path("targets.txt").write_text("\n".join(NAMES), encoding="utf-8")
+    assert_refused(desk("init", "targets.txt", *SETTINGS, *args), words)
+    assert [path.name for path in desk.folder.iterdir()] == ["targets.txt"]
+
+
+def test_a_second_programme_needs_a_database_of_its_own(office: Desk) -> None:
+    before = Path("programme.key").read_bytes()
+    assert_refused(office("init", "targets.txt", *SETTINGS), "exists already", "to begin again after a mistake, delete")
+    assert_refused(office("init", "targets.txt", *SETTINGS, "--key", "other.key"), "exists already")
+    assert Path("programme.key").read_bytes() == before
+    assert not Path("other.key").exists()
+
+
+# The key
+
+
+def test_where_the_database_and_its_key_are_found(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.init("--database", "sqlite:///visits.db")
+    assert Path("visits.key").exists()
+    desk.done("report", "Ash Mill", "--database", "visits.db")
+    monkeypatch.setenv("DENIABLE_DATABASE", "visits.db")
+    desk.done("report", "Ash Mill")
+    Path("visits.key").rename("moved.key")
+    assert_refused(desk("report", "Ash Mill"), "there is no key file", "visits.key")
+    monkeypatch.setenv("DENIABLE_KEY", "moved.key")
+    assert_refused(desk("report", "Ash Mill"), "moved.key.transcript, is missing")
+    Path("visits.key.transcript").rename("moved.key.transcript")
+    desk.done("report", "Ash Mill")
+    Path("moved.key").chmod(0o644)
+    assert_refused(desk("report", "Ash Mill"), "chmod 600")
+
+
+def test_a_database_server_has_no_file_to_put_the_key_beside(desk: Desk) -> None:
+    Path("targets.txt").write_text("\n".join(NAMES), encoding="utf-8")
+    result = desk("init", "targets.txt", *SETTINGS, "--database", "postgresql://office:hush@127.0.0.1:1/visits")
+    assert_refused(result, "--key FILE", "--passphrase")
+    assert "hush" not in result.err
+
+
+def test_a_passphrase_is_asked_for_and_not_shown(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    typed: list[str] = []
+    monkeypatch.setattr("deniable.cli.programme.options.getpass", lambda _: typed.pop(0))
+    typed[:] = [PASSPHRASE, "something else"]
+    Path("targets.txt").write_text("\n".join(NAMES), encoding="utf-8")
+    assert_refused(desk("init", "targets.txt", *SETTINGS, "--passphrase"), "must be the same")
+    typed[:] = [PASSPHRASE, PASSPHRASE]
+    assert "Its key is your passphrase." in desk.init("--passphrase")
+    assert not Path("programme.key").exists()
+    typed[:] = [PASSPHRASE]
+    desk.done("report", "Ash Mill", "--passphrase")
+    typed[:] = ["not the passphrase"]
+    assert_refused(desk("report", "Ash Mill", "--passphrase"), "this is not the key")
+    assert_refused(desk("report", "Ash Mill"), "use --passphrase")
+    monkeypatch.setenv("DENIABLE_PASSPHRASE", PASSPHRASE)
+    desk.done("report", "Ash Mill", "--passphrase")
+    desk.done("report", "Ash Mill")
+
+
+def test_without_a_terminal_nothing_is_asked(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "deniable", "programme", "close-round", "--passphrase"],
+        check=False, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", cwd=tmp_path,
+        start_new_session=True,
+    )  # fmt: skip
+    assert_refused(Result(done.returncode, done.stdout, done.stderr), "set DENIABLE_PASSPHRASE")
+
+
+# Where it stands
+
+
+def test_status_tells_the_round_and_the_standing(office: Desk) -> None:
+    assert "Round 1 is open, and due at 2026-01-06 00:00 (UTC)." in office.done("status")
+    assert "nothing was ever published" in office.done("status")
+    for _ in range(3):
+        office.clock.tomorrow()
+    out = " ".join(office.done("status").split())
+    assert "Round 1 was due at 2026-01-06 00:00 (UTC), and 2 rounds after it" in out
+    office.done("close-round")
+    office.done("publish", "--out", "public")
+    assert "1 entry; all is published in" in " ".join(office.done("status").split())
+    office.done("override", "Ash Mill", "--reason", "an accident", "--because-of-reports")
+    out = " ".join(office.done("status").split())
+    assert "2 entries; 1 not yet published" in out
+    assert "The guarantee holds for reports filed from round 5 on, that is, from Friday 9 January 2026, 00:00" in out
+    document = office.json("status")
+    assert (document["open_round"], document["overdue"], document["unpublished"]) == (2, 2, 1)
+    assert document["due"] == "2026-01-07T00:00:00+00:00"
+
+
+def test_status_tells_that_the_public_folder_is_away(office: Desk) -> None:
+    office.done("publish", "--out", "public")
+    Path("public").rename("away")
+    assert "is away: put it back" in " ".join(office.done("status").split())
+    Path("away").rename("public")
+    assert "all is published" in " ".join(office.done("status").split())
+
+
+def test_only_where_asked_status_shows_counts(office: Desk) -> None:
+    office.done("report", "Ash Mill", SECRET)
+    assert "confidential" not in office.json("status")
+    assert office.json("status", "--counts")["confidential"]["active_counts"]["Ash Mill"] == int(SECRET)
+    out = office.done("status", "--counts")
+    assert "confidential: do not publish" in out
+    assert re.search(r"Ash Mill +987,654\n", out)
+    Path("programme.key").unlink()
+    office.done("status")
+    assert_refused(office("status", "--counts"), "there is no key file")
+
+
+def test_nothing_printed_depends_on_reports(office: Desk, tmp_path: Path) -> None:
+    """Every command but the draw itself prints the same whatever was counted; and no error shows a count."""
+    (tmp_path / "mapping.csv").write_text("channel,target\nnorth,Ash Mill\n", encoding="utf-8")
+    (tmp_path / "export.csv").write_text("id,channel\n", encoding="utf-8")
+    importing = ["import", "export.csv", "--from", "csv", "--source", "hotline", "--mapping", "mapping.csv"]
+    office.done(*importing)  # a source is known from its first import on, whatever was in it
+    (tmp_path / "export.csv").write_text("id,channel\n1,north\n2,north\n", encoding="utf-8")
+    receipt = ["--receipt", "ABCD-EFGH-2345-WXYZ"]
+    calls = [
+        ["publish", "--out", "public"], ["status"], ["report", "Ash Mill", "1"], ["withdraw", "Ash Mill", *receipt],
+        [*importing, "--dry-run"], importing, importing, ["verify", "public"], ["targets", "list"], ["close-round"],
+        ["close-round", "--round", "1"], ["report", "Nobody"], ["report", "Ash Mill", "none"], ["upgrade"],
+        ["skip", "--reason", "a holiday", INDEPENDENT], ["report", "Ash Mill", SECRET + "0" * 12],
+    ]  # fmt: skip
+
+    def said(call: list[str]) -> Result:
+        code, out, err = office(*call)
+        return Result(code, re.sub("[A-Z2-7]{4}(-[A-Z2-7]{4}){3}", "a receipt", out), err)
+
+    before = [said(call) for call in calls]
+    office.done("report", "Ash Mill", SECRET)
+    office.done("report", "Birch Works", "3")
+    assert [said(call) for call in calls] == before
+    for result in [*before, office("withdraw", "Ash Mill", "2" + SECRET, *receipt)]:
+        assert SECRET not in result.out + result.err
+
+
+def test_a_path_of_many_letters_is_not_broken(office: Desk) -> None:
+    folder = office.folder / ("a long name " * 12).strip()
+    assert f"  {folder}\n" in office.done("publish", "--out", folder)
+
+
+def test_the_real_process_refuses_in_one_line(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "deniable", "programme", "status"],
+        check=False, capture_output=True, encoding="utf-8", cwd=tmp_path, env=os.environ | {"COLUMNS": "80"},
+    )  # fmt: skip
+    assert_refused(Result(done.returncode, done.stdout, done.stderr), "deniable programme init")

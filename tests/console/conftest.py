@@ -1,0 +1,14 @@
+"""An office for every test of the console; see tests/console/offices.py."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.console.offices import Office, new_office
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Iterator[Office]:
+    office = new_office(tmp_path)
+    yield office
+    office.console.close()

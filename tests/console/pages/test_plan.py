@@ -1,0 +1,222 @@
+import dataclasses
+import html
+import re
+from typing import Any
+
+import pytest
+from tests.console.offices import Browser, Office
+
+from deniable.cli.main import main
+from deniable.console.pages.plan import PlanForm, settings_of
+from deniable.errors import DeniableError
+
+FORM = PlanForm(
+    name="Site visits",
+    targets="Ash Mill\r\nBirch Works\r\n\r\n Cedar Bank \r\n",
+    start="2026-02-02",
+    zone="Europe/Berlin",
+)
+
+
+def typed(**changes: str) -> dict[str, str]:
+    return dataclasses.asdict(dataclasses.replace(FORM, **changes))
+
+
+def show(browser: Browser, **changes: str) -> Any:
+    return browser.post("/plan", {**typed(**changes), "step": "show"})
+
+
+def shown(page: Any) -> str:
+    found = re.search(r'name="shown" value="([^"]*)"', page.text)
+    assert found is not None
+    return found[1]
+
+
+def test_a_plan_is_looked_at_and_begun(office: Office) -> None:
+    browser = office.browser("Anna")
+    assert browser.get("/plan").status_code == 200
+    page = show(browser)
+    assert page.status_code == 200
+    assert "at most 5 points in 100" in page.text
+    assert page.text.count('<svg class="chart"') == 3
+    assert "Monday 9 February 2026, 09:00 (Europe/Berlin time)" in page.text
+    assert office.console.programme() is None
+    answer = browser.post("/plan", {**typed(), "step": "begin", "shown": shown(page)})
+    assert answer.headers["location"] == "/plan?done=begun"
+    programme = office.console.programme()
+    assert programme is not None
+    assert programme.parameters.targets == ("Ash Mill", "Birch Works", "Cedar Bank")
+    assert programme.parameters.reports_per_person == 3
+    assert programme.parameters.guarantee().advantage <= 0.05
+    begun = browser.get("/plan?done=begun").text
+    assert "The programme has begun." in begun
+    assert "The programme has begun." not in browser.get("/plan").text
+    assert "began the programme" in office.browser("Ada").get("/activity").text
+
+
+def test_a_first_day_in_the_past_is_told_before_it_begins(office: Office) -> None:
+    browser = office.browser("Anna")
+    assert "overdue" not in show(browser).text
+    page = show(browser, start="2025-12-31", length="1", unit="D", zone="UTC")
+    assert "5 rounds are overdue already" in page.text
+    assert "published as late" in page.text
+    begun = browser.post("/plan", {**typed(start="2025-12-31", zone="UTC"), "step": "begin", "shown": shown(page)})
+    assert begun.status_code == 422  # the plan that was shown had another period
+    changed = show(browser, start="2025-12-28", zone="UTC")
+    assert "1 round is overdue already" in changed.text
+    browser.post("/plan", {**typed(start="2025-12-28", zone="UTC"), "step": "begin", "shown": shown(changed)})
+    assert "Round 1 was due on" in browser.get("/plan?done=begun").text
+
+
+def test_what_is_begun_is_what_was_looked_at(office: Office) -> None:
+    browser = office.browser("Anna")
+    page = show(browser)
+    for given in (shown(page), "", "0" * 64):
+        answer = browser.post("/plan", {**typed(points="9"), "step": "begin", "shown": given})
+        assert answer.status_code == 422
+        assert "look again" in answer.text
+        assert 'value="9"' in answer.text
+    assert office.console.programme() is None
+
+
+def test_there_is_one_programme(office: Office) -> None:
+    office.begin()
+    answer = show(office.browser("Anna"))
+    assert answer.headers["location"] == "/plan"
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"name": ""}, "give the programme a name"),
+        ({"name": "A" * 201}, "at most 200 characters"),
+        ({"targets": "Ash Mill"}, "at least two targets"),
+        ({"targets": f"Ash Mill\n{'B' * 201}"}, "at most 200 characters"),
+        ({"targets": "Ash Mill\nAsh Mill"}, "got Ash Mill twice"),
+        ({"points": "50"}, "above 0 and below 50"),
+        ({"points": "0"}, "above 0 and below 50"),
+        ({"points": "nan"}, "above 0 and below 50"),
+        ({"reports_per_person": "0"}, "Reports by one person must be a whole number of at least 1"),
+        ({"audits": "4"}, "Audits a round must be at most the number of targets"),
+        ({"audits": ""}, "Audits a round must be a whole number"),
+        ({"max_gap": "2"}, "longest gap must be at least 3 rounds"),
+        ({"max_gap": "99999999"}, "Longest gap must be at most 1,000,000 rounds"),
+        ({"mechanism": "tca"}, "needs a horizon or a longest gap"),
+        ({"mechanism": "greedy"}, "race or counter auditing"),
+        ({"mechanism": "tca", "horizon": "9", "max_gap": "20"}, "either a horizon or a longest gap, not both"),
+        ({"horizon": "100"}, "leave the horizon empty"),
+        ({"points": "0.000001", "reports_per_person": "999999999"}, "too strict"),
+        ({"cooldown": ""}, "Rest after an audit must be a whole number of at least 0"),
+        ({"cooldown": "x"}, "Rest after an audit must be a whole number of at least 0"),
+        ({"zone": "Atlantis"}, "Time zone must be the name of a time zone"),
+        ({"start": "soon"}, "first day"),
+        ({"unit": "Y"}, "days, weeks or months"),
+        ({"length": "0"}, "How long a round lasts"),
+        ({"oversight": "age1"}, "Key of an oversight body must be an age recipient"),
+        ({"weights": "forecast", "mechanism": "tca", "horizon": "9"}, "Weights are for race"),
+    ],
+)
+def test_a_mistake_is_told_next_to_the_form_in_its_words(office: Office, changes: dict[str, str], told: str) -> None:
+    answer = show(office.browser("Anna"), **changes)
+    assert answer.status_code == 422
+    alert = answer.text.split('role="alert"')[1].split("</div>")[0]
+    assert told.lower() in alert.lower()
+    assert not re.search(r"max_gap|cooldown|tca|reports_per_person", alert)
+    assert alert.index("<bdi>") > 0
+    assert "Site visits" in answer.text or "name" in changes
+
+
+def test_names_are_shown_as_they_are_and_never_as_markup(office: Office) -> None:
+    hostile = '"><script>alert(1)</script>'
+    answer = show(office.browser("Anna"), name=hostile, targets=f"</textarea>{hostile}\nB")
+    assert answer.status_code == 200
+    assert "<script" not in answer.text
+    assert "&lt;/textarea&gt;" in answer.text
+
+
+@pytest.mark.parametrize("mechanism", ["race", "tca"])
+@pytest.mark.parametrize("reports", ["1", "4"])
+def test_points_are_what_watching_adds_about_a_person(mechanism: str, reports: str) -> None:
+    form = dataclasses.replace(FORM, mechanism=mechanism, reports_per_person=reports, points="2,5")
+    settings = settings_of(dataclasses.replace(form, horizon="100" if mechanism == "tca" else ""))
+    assert settings["delta"] == pytest.approx(0.05 if reports == "1" else 0.05 / 4, rel=0.02)
+
+
+def test_a_plan_of_many_targets(office: Office) -> None:
+    answer = show(office.browser("Anna"), targets="\n".join(f"Target number {number}" for number in range(5000)))
+    assert answer.status_code == 200
+
+
+def test_the_longest_gap_may_do_without_a_horizon() -> None:
+    settings = settings_of(dataclasses.replace(FORM, mechanism="tca", max_gap="26"))
+    assert (settings["max_gap"], settings["horizon"]) == (26, None)
+    with pytest.raises(DeniableError):
+        settings_of(dataclasses.replace(FORM, mechanism="tca"))
+
+
+TWENTY = "\n".join(f"Target {number}" for number in range(20))
+
+
+def table(page: str, title: str) -> tuple[list[str], dict[str, list[str]]]:
+    """The columns of a chart's table, and its rows by their first cell."""
+    found = re.search(rf'<caption class="for-readers">{title}</caption>(.*?)</table>', page, re.DOTALL)
+    assert found is not None, title
+    columns = [html.unescape(cell) for cell in re.findall(r"<th scope=\"col\"[^>]*>(.*?)</th>", found[1])]
+    rows = re.findall(r"<tr><th scope=\"row\"[^>]*>(.*?)</th>(.*?)</tr>", found[1])
+    cells = {name: re.findall("<td[^>]*>(.*?)</td>", row) for name, row in rows}
+    return columns, {name: [html.unescape(cell) for cell in row] for name, row in cells.items()}
+
+
+@pytest.mark.parametrize("rules", [("", "0"), ("26", "0"), ("", "4"), ("26", "4")])
+@pytest.mark.parametrize("audits", ["1", "3"])
+@pytest.mark.parametrize("mechanism", ["race", "tca"])
+def test_the_page_and_the_command_have_the_same_figures(
+    office: Office, capsys: pytest.CaptureFixture[str], mechanism: str, audits: str, rules: tuple[str, str]
+) -> None:
+    gap, rest = rules
+    horizon = "100" if mechanism == "tca" and not gap else ""
+    plan = {"mechanism": mechanism, "audits": audits, "max_gap": gap, "cooldown": rest, "horizon": horizon}
+    page = show(office.browser("Anna"), targets=TWENTY, **plan).text
+    options = ["--audits", audits, "--cooldown", rest, *(["--max-gap", gap] if gap else [])]
+    options += ["--horizon", horizon] if horizon else []
+    assert main(["plan", "--targets", "20", "--advantage", "0.05", "--runs", "2", *options]) == 0
+    out = capsys.readouterr().out
+    row = [line for line in out.splitlines() if line.startswith(f"{mechanism} ")][1]
+    cells = re.findall(r"(?:[≤~] )?[\d.,]+|-|never", row.replace("a report", "|").replace("counts ±", "|"))
+    lead, waits = cells[-6], cells[-5:]
+    at_once = re.search(r"a lead of (at most )?([\d,]+) report", page)
+    assert at_once is not None
+    assert lead == f"{'≤ ' if at_once[1] else ''}{at_once[2]}"
+    if mechanism == "tca" and not gap:
+        assert waits == ["-"] * 5
+        assert "How long a target waits</h3>" not in page
+        assert "deniable plan --targets 20 --delta" in page
+        return
+    columns, rows = table(page, "How long a target waits")
+    assert [rows[n][0] for n in ("1", "3", "5", "10", "30")] == waits
+    lots = [line for line in out.splitlines() if line.startswith("uniform ")][1].split()[-1]
+    assert rows["1"][columns.index("drawing lots") - 1].split()[-1] == lots
+    assert ("≤" in waits[0]) == (mechanism == "tca")
+    if gap:
+        decided = re.search(r"up to (\d+) audits of 100", " ".join(out.split()))
+        assert decided is not None
+        assert f"up to {decided[1]} audits of 100" in page
+
+
+def test_rules_change_what_the_page_shows(office: Office) -> None:
+    """Negative control of the comparison: what ignores a rule shows the same with it and without."""
+    browser = office.browser("Anna")
+    waits = "How long a target waits"
+    shown = [
+        table(show(browser, targets=TWENTY, **plan).text, waits)[1]["10"][0]
+        for plan in ({}, {"max_gap": "22"}, {"cooldown": "8"}, {"audits": "3"})
+    ]
+    assert len(set(shown)) == len(shown)
+
+
+def test_what_the_charts_leave_out_is_said(office: Office) -> None:
+    browser = office.browser("Anna")
+    assert "too long for 3 targets" in show(browser, cooldown="9").text
+    assert "equally likely" in show(browser, weights="forecast").text
+    assert "<dt>Longest wait</dt><dd>9 rounds" in show(browser, max_gap="9").text
+    assert "Longest wait" not in show(browser).text

@@ -1,0 +1,185 @@
+"""Every route, for every role: with a session, without one, with one that has ended, and with a form from elsewhere.
+
+The table below is what each route needs. A route that is not in it fails the test, so that none is forgotten.
+"""
+
+import hashlib
+import re
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from tests.console.offices import Browser, Office, routes
+from tests.console.test_api import token
+from tests.programme.offices import TARGETS
+
+from deniable.console import sessions
+from deniable.console.accounts.tokens import Scope
+from deniable.console.security import ALLOWED, Permission
+from deniable.storage import tables
+
+NEEDS: dict[tuple[str, str], Permission] = {
+    ("GET", "/account"): "account",
+    ("POST", "/account/password"): "account",
+    ("POST", "/account/sign-out"): "account",
+    ("GET", "/activity"): "activity",
+    ("GET", "/api"): "people",
+    ("GET", "/guarantee"): "guarantee",
+    ("GET", "/health"): "health",
+    ("POST", "/health/backup"): "people",
+    ("GET", "/hotlines"): "people",
+    ("POST", "/hotlines"): "people",
+    ("GET", "/import"): "report",
+    ("POST", "/import"): "report",
+    ("POST", "/import/confirm"): "report",
+    ("POST", "/import/resume"): "resume",
+    ("GET", "/people"): "people",
+    ("POST", "/people/invite"): "people",
+    ("POST", "/people/{id_}/disable"): "people",
+    ("POST", "/people/{id_}/enable"): "people",
+    ("POST", "/people/{id_}/remove"): "people",
+    ("POST", "/people/{id_}/reset"): "people",
+    ("POST", "/people/{id_}/withdraw"): "people",
+    ("GET", "/plan"): "plan",
+    ("POST", "/plan"): "plan",
+    ("GET", "/report"): "report",
+    ("POST", "/report"): "report",
+    ("POST", "/report/withdraw"): "correct",
+    ("GET", "/round"): "round",
+    ("GET", "/round/close"): "close",
+    ("POST", "/round/close"): "close",
+    ("GET", "/round/decisions/{kind}"): "decide",
+    ("POST", "/round/decisions/{kind}"): "decide",
+    ("GET", "/tokens"): "people",
+    ("POST", "/tokens/new"): "people",
+    ("POST", "/tokens/{id_}/revoke"): "people",
+    ("GET", "/transcript"): "transcript",
+    ("POST", "/transcript/publish"): "publish",
+    ("GET", "/transcript/{name}"): "transcript",
+}
+
+FOR_EVERYBODY = {
+    ("GET", "/"),
+    ("GET", "/login"),
+    ("POST", "/login"),
+    ("POST", "/logout"),
+    *((method, path) for method in ("GET", "POST") for path in ("/first-run/{token}", "/invitation/{token}")),
+    *(("GET", f"/{kind}/{{token}}/qr.png") for kind in ("first-run", "invitation")),
+}
+
+FOR_MACHINES: dict[tuple[str, str], Scope] = {
+    ("GET", "/api/v1/status"): "status",
+    ("POST", "/api/v1/reports"): "reports",
+}
+
+VALUES = {"id_": "id-Otto", "kind": "override", "name": "programme.json", "token": "guess"}
+
+FORM = {
+    "name": "Berta", "role": "auditor", "scope": "status", "target": TARGETS[0], "number": "1", "round": "1",
+    "reason": "A fire.", "independent": "yes", "kind": "plain", "source": "hotline", "mapped": "names", "step": "count",
+    "form_id": "x" * 22,
+}  # fmt: skip
+"""Filled in so that every form would do something."""
+
+
+def test_every_route_is_in_the_table(office: Office) -> None:
+    found = {(method, route.path) for route in routes(office.app) for method in route.methods or ()}
+    assert found == NEEDS.keys() | FOR_EVERYBODY | FOR_MACHINES.keys()
+    others = {getattr(route, "path", "") for route in office.app.routes} - {path for _, path in found} - {""}
+    assert others == {"/api/v1/openapi.json", "/static"}
+
+
+def request(browser: Browser, method: str, path: str, csrf: str | None = None) -> Any:
+    """With a form where it is a POST, from this browser's own page unless told otherwise."""
+    filled = re.sub(r"{(\w+)}", lambda found: VALUES[found[1]], path)
+    if method == "GET":
+        return browser.get(filled)
+    return browser.client.post(filled, data={**FORM, "csrf": browser.csrf() if csrf is None else csrf})
+
+
+def everything(office: Office) -> str:
+    """A fingerprint of all that the database holds, sessions apart."""
+    kept = [table for table in tables.metadata.sorted_tables if table is not tables.sessions]
+    with office.console.store.reading() as connection:
+        rows = [sorted(map(repr, connection.execute(sa.select(table)))) for table in kept]
+    return hashlib.sha256(repr(rows).encode()).hexdigest()
+
+
+def is_sent_to_sign_in(answer: Any) -> bool:
+    return bool(answer.status_code == 303 and answer.headers["location"] == "/login")
+
+
+@pytest.mark.parametrize("name", ["Ada", "Otto", "Ida", "Anna"])
+def test_a_role_reaches_what_is_its_own_and_nothing_else(office: Office, name: str) -> None:
+    """And whatever is refused changes nothing."""
+    office.begin()
+    office.clock.tomorrow()
+    browser, role = office.browser(name), office.people[name].role
+    stranger, late = office.browser(), office.browser(name)
+    late.csrf()
+    office.clock.now += sessions.IDLE  # `late` is over; `browser` signs in anew
+    browser.sign_in(name)
+    foreign, before = stranger.csrf(), everything(office)
+    mine = [route for route, needs in NEEDS.items() if role in ALLOWED[needs]]
+    assert 0 < len(mine) < len(NEEDS)
+    for method, path in NEEDS:
+        assert is_sent_to_sign_in(request(stranger, method, path)), path
+        assert is_sent_to_sign_in(request(late, method, path)), path
+        if (method, path) not in mine:
+            assert request(browser, method, path).status_code == 403, path
+        if method == "POST":
+            for wrong in ("", "x", foreign, late.csrf()):
+                assert request(browser, method, path, wrong).status_code == 403, path
+    assert everything(office) == before
+    for method, path in sorted(mine, reverse=True):  # forms, then pages
+        answer = request(browser, method, path)
+        assert answer.status_code in {200, 303, 422}, path
+        assert is_sent_to_sign_in(answer) == (path == "/account/sign-out"), path
+        if path == "/account/sign-out":
+            browser.sign_in(name)
+    assert (everything(office) != before) == any(method == "POST" for method, _ in mine)
+
+
+@pytest.mark.parametrize("name", ["Ada", "Otto", "Ida", "Anna"])
+def test_a_session_is_no_token_and_a_token_no_session(office: Office, name: str) -> None:
+    office.begin()
+    browser = office.browser(name)
+    both = token(office, "reports", "status")
+    for method, path in FOR_MACHINES:
+        assert request(browser, method, path).status_code == 401
+    for method, path in NEEDS:
+        stranger = office.browser()
+        filled = re.sub(r"{(\w+)}", lambda found: VALUES[found[1]], path)
+        assert is_sent_to_sign_in(stranger.client.request(method, filled, headers=both)), path
+
+
+@pytest.mark.parametrize("route", FOR_MACHINES)
+def test_what_a_token_reaches(office: Office, route: tuple[str, str]) -> None:
+    """Right, none, wrong, revoked, and for something else."""
+    programme = office.begin()
+    (method, path), scope = route, FOR_MACHINES[route]
+    other = next(one for one in FOR_MACHINES.values() if one != scope)
+    body = {"json": {"id": "7", "reports": {"Ash Mill": 1}}} if method == "POST" else {}
+
+    def answered(headers: dict[str, str]) -> int:
+        status: int = office.browser().client.request(method, path, headers=headers, **body).status_code
+        return status
+
+    right, wrong = token(office, scope), token(office, other)
+    assert answered({}) == 401
+    assert answered({"Authorization": "Bearer deniable-guess"}) == 401
+    assert answered(wrong) == 403
+    assert sum(programme.active_counts().values()) == 0
+    assert answered(right) == 200
+    with office.console.store.writing() as connection:
+        connection.execute(sa.delete(tables.tokens))
+    assert answered(right) == 401
+
+
+def test_the_document_of_the_api_names_nobody(office: Office) -> None:
+    """It is open to everybody, once there are people, and the same whatever the programme is."""
+    before = office.browser().get("/api/v1/openapi.json")
+    programme = office.begin()
+    programme.report({"Ash Mill": 5})
+    assert before.status_code == 200
+    assert office.browser().get("/api/v1/openapi.json").content == before.content

@@ -1,0 +1,175 @@
+"""Two worlds that differ in one report: whatever people and machines are answered is the same, byte for byte.
+
+The same office goes twice through everything that can be asked of the console, from the same database; the second time
+there was one report more. Left out are the two pages that show counts to auditors. The draw is replaced by one that
+always gives the same audit: where the audits differ, so may everything else, by as much as the guarantee says.
+"""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import pytest
+from tests.console.offices import Browser, Office, form_on, receipt_on
+from tests.console.pages.test_uniform import PAGES, RANDOM, statements
+from tests.console.test_api import PUSH, STATUS, token
+
+from deniable.console.pages import health
+from deniable.console.pages.health import Check
+from deniable.errors import DeniableError
+from deniable.programme import counting
+from deniable.programme.entry_effects import by_number
+from deniable.programme.programme import Programme
+from deniable.programme.transaction import Book
+from deniable.run import AuditRun
+
+AUDITOR = ("/report", "/import", "/plan", "/transcript", "/guarantee", "/health", "/activity", "/account")
+DECISION = {"reason": "A fire in the news.", "independent": "yes"}
+FILE = {"file": ("export.csv", b"id,channel\n57,Ash Mill\n58,Cedar Bank\n")}
+
+
+@dataclass
+class Twins:
+    """An office that can go back to where it was."""
+
+    office: Office
+    programme: Programme
+    browsers: dict[str, Browser]
+    headers: dict[str, str]
+    database: bytes
+    beside: bytes
+    now: datetime
+    last: str = ""
+
+    @classmethod
+    def of(cls, office: Office) -> "Twins":
+        programme = office.begin()
+        programme.add_source("hotline")
+        office.clock.tomorrow()
+        headers = token(office, "reports", "status")
+        browsers = {name: office.browser(name) for name in office.people}
+        copy = office.console.copy
+        assert copy is not None
+        assert office.console.programme() is not None  # from now on it is known, and kept beside the key
+        return cls(office, programme, browsers, headers, office.saved(), copy.path.read_bytes(), office.clock.now)
+
+    def answers(self, extra: Callable[[Programme], object] | None = None) -> list[Any]:
+        """Everything that is answered, where this was done first."""
+        office, copy = self.office, self.office.console.copy
+        assert copy is not None
+        office.put_back(self.database)
+        copy.path.write_bytes(self.beside)
+        shutil.rmtree(office.database.with_name("console-public"), ignore_errors=True)
+        office.clock.now = self.now
+        if extra is not None:
+            extra(self.programme)
+        return [self._received(*step) for step in self._steps()]
+
+    def _received(self, name: str, method: str, path: str, data: Any = None, files: Any = None) -> tuple[Any, ...]:
+        browser = self.browsers[name]
+        with statements(self.office) as seen:
+            if path in (PUSH, STATUS):
+                answer = browser.client.request(method, path, json=data, headers=self.headers)
+            elif method == "GET":
+                answer = browser.get(path)
+            else:
+                answer = browser.post(path, data, files=files)
+        self.last = answer.text
+        assert answer.status_code in {200, 303, 422}, path
+        headers = sorted(answer.headers.multi_items())
+        return name, path, answer.status_code, headers, len(answer.content), RANDOM.sub(b"", answer.content), seen
+
+    def _steps(self) -> Iterator[tuple[Any, ...]]:
+        yield from self._pages()
+        yield from self._reports()
+        yield from self._pages()
+        yield "Otto", "POST", "/round/decisions/override", {"target": "Ash Mill", **DECISION}
+        yield from self._reports()
+        yield "Otto", "POST", "/round/close", {"round": "1"}
+        yield "Otto", "POST", "/round/close", {"round": "1"}
+        yield "Otto", "POST", "/transcript/publish"
+        yield from self._reports()
+        yield "Otto", "POST", "/round/decisions/targets", {"added": "Elm Quarry", "target": "Birch Works", **DECISION}
+        yield "Otto", "POST", "/round/decisions/skip", {"round": "2", **DECISION}  # which is not due
+        yield from self._pages()
+
+    def _pages(self) -> Iterator[tuple[Any, ...]]:
+        for name, paths in {**PAGES, "Anna": AUDITOR}.items():
+            yield from ((name, "GET", path) for path in paths)
+        yield "Ada", "GET", STATUS
+
+    def _reports(self) -> Iterator[tuple[Any, ...]]:
+        """Everything that counts a report or takes one back, also twice, and also in vain."""
+        for name in ("Ida", "Anna"):
+            yield name, "GET", "/report"
+            entered = {"target": "Ash Mill", "number": "1", "form_id": form_on(self.last)}
+            yield name, "POST", "/report", entered | {"target": "Cedar Bank"}
+            yield name, "POST", "/report", entered | {"number": "0"}
+            yield name, "POST", "/report", entered
+            yield name, "POST", "/report", entered
+        receipt = receipt_on(self.last)
+        for number, given in (("1", "AAAA-BBBB-CCCC-DDDD"), ("2", receipt), ("1", "?"), ("1", receipt), ("1", receipt)):
+            data = {"target": "Ash Mill", "number": number, "receipt": given}
+            yield "Anna", "POST", "/report/withdraw", data
+        for _ in range(2):
+            yield "Ada", "POST", PUSH, {"id": "7", "reports": {"Ash Mill": 1, "Nowhere": 1}}
+            yield "Ida", "POST", "/import", {"kind": "plain", "source": "hotline", "mapped": "names"}, FILE
+            held = re.search(r'name="held" value="([^"]+)"', self.last)
+            assert held is not None
+            yield "Ida", "POST", "/import/confirm", {"held": held[1], "step": "count"}
+
+
+@pytest.fixture(autouse=True)
+def _same_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cedar_bank(run: AuditRun, *_: Any, **__: Any) -> tuple[int, ...]:
+        run.adopt([2])
+        return (2,)
+
+    monkeypatch.setattr(AuditRun, "select", cedar_bank)
+    monkeypatch.setattr(Programme, "_next_seed", lambda *_: (bytes(32), "00" * 32))
+
+
+MORE: dict[str, Callable[[Programme], object]] = {
+    "entered": lambda programme: programme.report({"Ash Mill": 1}),
+    "entered about the target that is drawn": lambda programme: programme.report({"Cedar Bank": 1}),
+    "pushed": lambda programme: programme.push("another", "7", {"Ash Mill": 1}),
+    "imported": lambda programme: programme.import_reports("hotline", [("57", "Ash Mill")]),
+    "known": lambda programme: programme.import_reports("hotline", [("58", "Cedar Bank")], count=False),
+}
+
+
+@pytest.mark.parametrize("more", MORE)
+def test_one_report_changes_no_answer(office: Office, more: str) -> None:
+    twins = Twins.of(office)
+    for one, other in zip(twins.answers(), twins.answers(MORE[more]), strict=True):
+        assert one == other
+
+
+def test_the_check_sees_a_page_that_tells(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: Health says how many reports there are."""
+    original = health._programme
+
+    def telling(request: Any, programme: Programme) -> Iterator[Check]:
+        yield from original(request, programme)
+        yield Check("Reports", "good", "counted", str(sum(programme.active_counts().values())))
+
+    monkeypatch.setattr(health, "_programme", telling)
+    twins = Twins.of(office)
+    assert twins.answers() != twins.answers(MORE["entered"])
+
+
+def test_the_check_sees_a_refusal_that_tells(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: without a receipt, as many reports can be taken back as there are."""
+
+    def withdraw(book: Book, reports: Any, _: str) -> None:
+        counts, tally = by_number(book.state, reports), book.tally()
+        if any(tally[target] < count for target, count in counts.items()):
+            raise DeniableError("no more than were entered can be taken back")
+        book.add({target: -count for target, count in counts.items()})
+
+    monkeypatch.setattr(counting, "withdraw", withdraw)
+    twins = Twins.of(office)
+    assert twins.answers() != twins.answers(MORE["entered"])

@@ -1,0 +1,438 @@
+"""Everybody's way through the console in a real browser: from the first run to a published transcript that checks out.
+
+Pictures of all pages are left in artifacts/console.
+"""
+
+import shutil
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from argon2 import PasswordHasher
+from playwright.sync_api import Browser, Page
+from tests.console.browsers import PICTURES, Walk, chromium, link_on, served, violations
+from tests.console.offices import PASSWORD
+from tests.programme.imports import exports
+from tests.programme.offices import TARGETS, Clock
+
+from deniable.console.accounts import activity, invitations
+from deniable.console.accounts.passwords import Passwords
+from deniable.console.console import Console
+from deniable.console.pages.activity import MOST
+from deniable.programme.public.verify import verify
+from deniable.programme.secrets.keys import KeyFile
+from deniable.storage import tables
+
+CHEAP = Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+NOT_FOR_BROWSERS = {("GET", "/api/v1/status"), ("POST", "/api/v1/reports")}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def console(tmp_path: Path) -> Iterator[Console]:
+    clock = Clock()
+    console = Console.open(str(tmp_path / "programme.db"), KeyFile(tmp_path / "programme.key"), clock=clock)
+    console.passwords = CHEAP
+    yield console
+    console.close()
+
+
+@contextmanager
+def walk(console: Console, browser: Browser, name: str, **options: Any) -> Iterator[Walk]:
+    pictures = PICTURES / name
+    shutil.rmtree(pictures, ignore_errors=True)
+    pictures.mkdir(parents=True)
+    clock = console.clock
+    assert isinstance(clock, Clock)
+    with served(console) as address:
+        yield Walk(console, clock, address, browser, options, pictures)
+        for context in browser.contexts:
+            context.close()
+
+
+def test_everybodys_way_without_scripts(console: Console, browser: Browser, tmp_path: Path) -> None:
+    """On a telephone, in the everyday run."""
+    options = {"viewport": {"width": 390, "height": 844}, "java_script_enabled": False}
+    with walk(console, browser, "390-light-without-scripts", **options) as walking:
+        everybodys_way(walking, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybodys_way_and_no_violation_on_it(
+    console: Console, browser: Browser, tmp_path: Path, width: int, scheme: str
+) -> None:
+    """With scripts on, which axe-core needs: it looks at every page."""
+    options = {"viewport": {"width": width, "height": 844}, "color_scheme": scheme, "bypass_csp": True}
+    found: list[Any] = []
+    with walk(console, browser, f"{width}-{scheme}", **options) as walking:
+        walking.inspect = lambda page: found.extend(violations(page))
+        everybodys_way(walking, tmp_path)
+    assert found == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybodys_way_at_a_desk_without_scripts(
+    console: Console, browser: Browser, tmp_path: Path, scheme: str
+) -> None:
+    options = {"viewport": {"width": 1280, "height": 844}, "color_scheme": scheme, "java_script_enabled": False}
+    with walk(console, browser, f"1280-{scheme}-without-scripts", **options) as walking:
+        everybodys_way(walking, tmp_path)
+
+
+def test_the_check_of_what_was_visited_can_fail(console: Console, tmp_path: Path) -> None:
+    nobody: Any = None
+    walking = Walk(console, Clock(), "", nobody, {}, tmp_path)
+    assert ("GET", "/round/decisions/{kind}") in walking.not_visited()
+    walking.sent.add(("GET", "/round/decisions/skip"))
+    assert ("GET", "/round/decisions/{kind}") not in walking.not_visited()
+    assert ("POST", "/round/decisions/{kind}") in walking.not_visited()
+
+
+def everybodys_way(walk: Walk, folder: Path) -> None:
+    """Every page and every form of the console, each by somebody whose role has it."""
+    ada = first_run(walk)
+    people = {name: invited(walk, ada, name, role) for name, role in ROLES.items()}
+    ida, otto, anna = people["Ida"], people["Otto"], people["Anna"]
+    before_a_programme(walk, otto)
+    plan(walk, anna)
+    publish(walk, otto, "rules")
+    receipt = enter(walk, ida)
+    name_hotline(walk, ada, ida)
+    import_globaleaks(walk, ida, folder)
+    counts(walk, anna, folder, receipt)
+    close(walk, otto)
+    decide(walk, otto)
+    publish(walk, otto, "round")
+    verify_offline(walk, otto, folder)
+    print_guarantee(walk, anna)
+    resume_imports(walk, anna, folder)
+    administrate(walk, ada, folder)
+    refusals(walk, ida)
+    account(walk, anna)
+    for page in people.values():
+        leave(walk, page)
+    assert walk.not_visited() == NOT_FOR_BROWSERS
+    assert [text for text in walk.told if "responded with a status of" not in text] == []
+
+
+ROLES = {"Otto": "Operator", "Ida": "Importer", "Anna": "Auditor"}
+
+
+def first_run(walk: Walk) -> Page:
+    with walk.console.store.writing() as connection:
+        token = invitations.invite_first(connection, walk.console.key, walk.clock.now)
+    page = walk.window()
+    assert "link that was printed in the terminal" in walk.visit(page, "/", "before-the-first-run")
+    walk.join(page, f"{walk.address}/first-run/{token}", "first-run", name="Ada")
+    walk.look(page, "sign-in")
+    page.get_by_label("Name", exact=True).fill("Ada")
+    page.get_by_label("Password").fill("not her password")
+    page.get_by_label("One-time code").fill("000000")
+    page.get_by_role("button", name="Sign in").click()
+    assert "not right" in walk.look(page, "sign-in-wrong")
+    walk.sign_in(page, "Ada")
+    assert "Who may use this console" in walk.look(page, "people-alone")
+    return page
+
+
+def invited(walk: Walk, ada: Page, name: str, role: str) -> Page:
+    ada.goto(f"{walk.address}/people")
+    ada.get_by_label("Name", exact=True).fill(name)
+    ada.get_by_role("radio", name=role).check()
+    ada.get_by_role("button", name="Make a link").click()
+    walk.look(ada, f"invited-{name}")
+    page = walk.window()
+    walk.join(page, link_on(ada), f"invitation-{name}")
+    walk.sign_in(page, name)
+    return page
+
+
+def before_a_programme(walk: Walk, page: Page) -> None:
+    assert "no programme yet" in walk.visit(page, "/round", "no-programme")
+
+
+def plan(walk: Walk, page: Page) -> None:
+    walk.visit(page, "/", "plan")
+    page.get_by_label("Name of the programme").fill("Site visits")
+    page.get_by_label("Targets", exact=True).fill("\n".join(TARGETS))
+    page.get_by_label("A round lasts").fill("1")
+    page.get_by_label("Days, weeks or months").select_option("D")
+    page.get_by_label("Time zone").fill("Nowhere/At-all")
+    page.get_by_role("button", name="Show what this means").click()
+    assert "This did not work" in walk.look(page, "plan-refused")
+    page.get_by_label("Time zone").fill("Europe/Berlin")
+    page.get_by_role("button", name="Show what this means").click()
+    assert "at most 5 " in walk.look(page, "plan-shown")
+    assert page.locator("svg.chart").count() == 3
+    page.get_by_role("button", name="Begin this programme").click()
+    assert "The programme has begun" in walk.look(page, "plan-begun")
+
+
+def publish(walk: Walk, page: Page, what: str) -> None:
+    walk.visit(page, "/transcript", f"transcript-before-{what}")
+    page.get_by_role("button", name="Publish").click()
+    shown = walk.look(page, f"transcript-{what}")
+    assert "up to date" in shown
+    assert "in order" in shown
+
+
+def enter(walk: Walk, page: Page) -> str:
+    """Returns the receipt. Reloading the answer counts nothing again, which the auditor sees."""
+    walk.visit(page, "/", "reports")
+    page.locator("#report-target").select_option("Cedar Bank")
+    page.locator("#report-number").fill("3")
+    page.get_by_role("button", name="Count").click()
+    assert "Counted." in walk.look(page, "reports-counted")
+    assert "Take back" not in page.inner_text("main")
+    receipt = page.locator("pre.secret").inner_text()
+    page.reload()
+    assert page.locator("pre.secret").inner_text() == receipt
+    return receipt
+
+
+def name_hotline(walk: Walk, ada: Page, ida: Page) -> None:
+    assert "no hotline that you bring yet" in walk.visit(ida, "/import", "import-without-hotline")
+    assert "There are none yet" in walk.visit(ada, "/hotlines", "hotlines-none")
+    ada.get_by_label("Hotline", exact=True).fill("hotline")
+    ada.get_by_label("Brought by").select_option("Ida, importer")
+    ada.get_by_role("button", name="Let them bring it").click()
+    assert "Nobody else can bring" in walk.look(ada, "hotlines")
+
+
+def choose_file(page: Page, folder: Path) -> None:
+    channels = {exports.NORTH: "Ash Mill", exports.SOUTH: "Birch Works", exports.TEST: ""}
+    mapping = "\n".join(["channel,target", *(f"{channel},{target}" for channel, target in channels.items())])
+    (folder / "mapping.csv").write_text(mapping)
+    (folder / "tips.json").write_bytes(exports.globaleaks_json())
+    page.get_by_role("link", name="Import", exact=True).click()
+    page.get_by_label("Made by").select_option("globaleaks")
+    page.get_by_label("Hotline", exact=True).select_option("hotline")
+    page.get_by_label("File", exact=True).set_input_files(folder / "tips.json")
+    page.get_by_role("radio", name="This file says so").check()
+    page.get_by_label("Mapping file").set_input_files(folder / "mapping.csv")
+    page.get_by_role("button", name="Preview").click()
+
+
+def import_globaleaks(walk: Walk, page: Page, folder: Path) -> None:
+    walk.visit(page, "/import", "import")
+    choose_file(page, folder)
+    shown = walk.look(page, "import-preview")
+    assert "Counted now" not in shown
+    page.get_by_role("button", name="Count these reports").click()
+    assert "imported" in walk.look(page, "import-done")
+
+
+def counts(walk: Walk, page: Page, folder: Path, receipt: str) -> None:
+    """The auditor sees what the importer brought in, and corrects a mistake."""
+    shown = walk.visit(page, "/round", "round-auditor")
+    assert "CONFIDENTIAL" in shown.upper()
+    rows = [(row.locator("th"), row.locator("td").first) for row in page.locator(".bars tbody tr").all()]
+    assert {name.inner_text(): number.inner_text() for name, number in rows} == {
+        "Cedar Bank": "3",
+        "Ash Mill": "2",
+        "Birch Works": "1",
+        "Dogwood Clinic": "0",
+    }
+    page.get_by_role("link", name="Reports", exact=True).click()
+    for said, picture in (("Taken back.", "reports-corrected"), ("This did not work", "reports-refused")):
+        page.get_by_label("Receipt").fill(receipt.lower())
+        page.locator("#withdraw-target").select_option("Cedar Bank")
+        page.locator("#withdraw-number").fill("3")
+        page.get_by_role("button", name="Take back").click()
+        assert said in walk.look(page, picture)
+    choose_file(page, folder)
+    assert "Known already" in walk.look(page, "import-preview-auditor")
+    page.get_by_role("button", name="Discard the file").click()
+    assert "discarded" in walk.look(page, "import-dropped")
+
+
+def close(walk: Walk, page: Page) -> None:
+    assert "not before" in walk.visit(page, "/round", "round-operator")
+    walk.clock.now += timedelta(days=1)
+    walk.sign_in(page, "Otto")  # his session is over
+    assert "due now" in walk.visit(page, "/round", "round-due")
+    page.get_by_role("link", name="Close round").click()
+    assert "once and for all" in walk.look(page, "close")
+    page.get_by_role("button", name="and draw").click()
+    assert "Round 1 is closed" in walk.look(page, "closed")
+    drawn = page.locator(".drawn-one").inner_text()
+    assert drawn in TARGETS
+    page.get_by_role("link", name="Publish it").click()
+    assert drawn in page.inner_text("main")
+
+
+def decide(walk: Walk, page: Page) -> None:
+    def declare(path: str, picture: str, button: str, *, independent: bool = True) -> None:
+        page.get_by_label("Reason").fill("The newspapers wrote about a fire.")
+        page.get_by_role("radio", name="No, it had nothing" if independent else "Yes, or it may").check()
+        page.get_by_role("button", name=button).click()
+        assert "The decision is recorded" in walk.look(page, picture), path
+
+    walk.visit(page, "/round/decisions/override", "override")
+    page.get_by_label("Reason").fill("The newspapers wrote about a fire.")
+    page.get_by_role("radio", name="No, it had nothing").check()
+    page.get_by_role("button", name="Order the audit").click()
+    assert "Choose at least one target" in walk.look(page, "override-refused")
+    page.get_by_label("Ash Mill").check()
+    declare("override", "overridden", "Order the audit")
+    walk.visit(page, "/round/decisions/targets", "targets")
+    page.get_by_label("New targets").fill("Elm Logistics")
+    declare("targets", "targets-changed", "Change the list")
+    walk.visit(page, "/round/decisions/not-carried-out", "not-carried-out")
+    page.get_by_role("radio", name="round").first.check()
+    declare("not-carried-out", "not-carried-out-recorded", "Record it", independent=False)
+    walk.clock.now += timedelta(days=3)
+    walk.sign_in(page, "Otto")
+    walk.visit(page, "/round/decisions/skip", "skip")
+    declare("skip", "skipped", "Skip the round")
+    walk.visit(page, "/round/close", "close-late")
+    page.get_by_label("Why it is closed late").fill("Everybody was ill.")
+    page.get_by_role("button", name="and draw").click()
+    assert "Round 3 is closed" in walk.look(page, "closed-late")
+
+
+def verify_offline(walk: Walk, page: Page, folder: Path) -> None:
+    """What is published, and what is downloaded, both check out without the console."""
+    with page.expect_download() as download:
+        page.get_by_role("link", name="All public files").click()
+    download.value.save_as(folder / "public.zip")
+    walk.sent.add(("GET", "/transcript/public.zip"))  # a download has no response of its own
+    with zipfile.ZipFile(folder / "public.zip") as archive:
+        archive.extractall(folder / "downloaded")
+    published = verify(folder / "programme-public", now=walk.clock.now)
+    downloaded = verify(folder / "downloaded" / "public", now=walk.clock.now)
+    assert published.head == downloaded.head
+    assert published.rounds == 3
+    public = walk.window()
+    public.goto((folder / "programme-public" / "index.html").as_uri())
+    walk.look(public, "public-page")
+
+
+def resume_imports(walk: Walk, page: Page, folder: Path) -> None:
+    """The office goes on from an old database, and an auditor lets imports count again."""
+    programme, database = walk.console.programme(), folder / "programme.db"
+    assert programme is not None
+    walk.console.store.dispose()
+    old = database.read_bytes()
+    programme.override(["Birch Works"], "The newspapers wrote about a fire.", independent=True)
+    programme.publish()
+    walk.console.store.dispose()
+    database.write_bytes(old)
+    programme.recover(folder / "programme-public", "The disk broke.")
+    assert "Imports are paused" in walk.visit(page, "/import", "import-paused")
+    choose_file(page, folder)
+    assert "Nothing in this file will count." in walk.look(page, "import-preview-paused")
+    page.get_by_role("button", name="Note these reports").click()
+    assert "nothing in it counts" in walk.look(page, "import-paused-done")
+    page.get_by_label("Reason").fill("The newest export of every hotline was imported.")
+    page.get_by_role("button", name="Let imports count again").click()
+    assert "Imports count again from now on" in walk.look(page, "import-resumed")
+
+
+def print_guarantee(walk: Walk, page: Page) -> None:
+    walk.sign_in(page, "Anna")
+    shown = walk.visit(page, "/guarantee", "guarantee")
+    assert "does not protect you" in shown
+    page.emulate_media(media="print")
+    page.screenshot(path=walk.pictures / "guarantee-printed.png", full_page=True)
+    assert not page.get_by_role("navigation").is_visible()
+    assert page.get_by_role("heading", name="What the audits give away about you").is_visible()
+    printed = page.pdf(path=walk.pictures / "guarantee.pdf", format="A4")
+    assert printed.count(b"/Type /Page\n") == 1, "more than one sheet"
+    page.emulate_media(media="screen")
+    assert walk.visit(page, "/round", "round-later").count("Elm Logistics") == 1
+    walk.visit(page, "/plan", "planned")
+    walk.visit(page, "/health", "health-auditor")
+    assert "closed round 3" in walk.visit(page, "/activity", "activity")
+
+
+def administrate(walk: Walk, page: Page, folder: Path) -> None:
+    walk.sign_in(page, "Ada")
+    walk.visit(page, "/tokens", "tokens")
+    page.get_by_label("Name", exact=True).fill("hotline")
+    page.get_by_label("Push counts of reports").check()
+    page.get_by_role("button", name="Make the token").click()
+    assert "deniable-" in walk.look(page, "token-made")
+    page.get_by_role("button", name="Revoke").click()
+    assert "There are none" in page.inner_text("main")
+    walk.visit(page, "/api", "api")
+    walk.visit(page, "/people", "people")
+    row = page.get_by_role("row").filter(has_text="Otto")
+    row.get_by_role("button", name="Disable").click()
+    assert "disabled" in walk.look(page, "person-disabled")
+    row.get_by_role("button", name="Let in again").click()
+    row.get_by_role("button", name="New codes").click()
+    assert "codes of Otto are reset" in walk.look(page, "codes-reset")
+    otto = walk.window()
+    otto.goto(link_on(page))
+    walk.look(otto, "new-codes")
+    row.get_by_role("button", name="Withdraw the link").click()
+    otto.reload()
+    assert "was used or has expired" in walk.look(otto, "link-withdrawn")
+    with walk.console.store.writing() as connection:
+        connection.execute(sa.update(tables.people).where(tables.people.c.name == "Otto"), {"role": "auditor"})
+        for number in range(MOST):
+            activity.record(connection, walk.clock.now, "Anna", f"did thing {number}")
+    assert "altered outside the console" in walk.visit(page, "/people", "person-altered")
+    row.get_by_role("button", name="Remove").click()
+    assert "Otto" not in walk.look(page, "person-removed")
+    walk.visit(page, "/activity", "activity-administrator")
+    page.get_by_role("link", name="Older").click()
+    assert "closed round" in walk.look(page, "activity-older")
+    page.get_by_role("link", name="Newer").click()
+    page.get_by_role("link", name="Show people and tokens only").click()
+    shown = walk.look(page, "activity-people")
+    assert "removed Otto" in shown
+    assert "closed round" not in shown
+    walk.visit(page, "/health", "health")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download a backup").click()
+    download.value.save_as(folder / "kept.backup")
+    walk.sent.add(("POST", "/health/backup"))
+    assert (folder / "kept.backup").stat().st_size > 1000
+    page.reload()
+    assert "made" in walk.look(page, "health-backed-up")
+
+
+def refusals(walk: Walk, ida: Page) -> None:
+    walk.sign_in(ida, "Ida")
+    assert "Your role does not include this page" in walk.visit(ida, "/round", "forbidden")
+    assert "no such page" in walk.visit(ida, "/nowhere", "not-found")
+
+
+def account(walk: Walk, page: Page) -> None:
+    """The password is changed, and then every session ended."""
+    page.goto(walk.address)
+    page.get_by_role("link", name="Your account").click()
+    walk.look(page, "account")
+    code = walk.code("Anna")
+    for again, says in (("something else", "must be the same"), ("a new horse battery", "Your password is changed")):
+        page.get_by_label("Old password").fill(PASSWORD)
+        page.get_by_label("One-time code").fill(code)
+        page.get_by_label("New password").fill("a new horse battery")
+        page.get_by_label("The same once more").fill(again)
+        page.get_by_role("button", name="Change the password").click()
+        assert says in walk.look(page, "account-password")
+    page.get_by_role("button", name="Sign out everywhere").click()
+    assert page.url == f"{walk.address}/login"
+
+
+def leave(walk: Walk, page: Page) -> None:
+    page.goto(walk.address)
+    if page.url.endswith("/login"):
+        return  # half an hour has passed since
+    page.get_by_role("button", name="Sign out").click()
+    assert page.url == f"{walk.address}/login"

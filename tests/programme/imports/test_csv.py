@@ -1,0 +1,95 @@
+"""The plain CSV: an id and a channel."""
+
+import io
+
+import pytest
+from tests.programme.imports.exports import COUNTED, NORTH, ROWS, counted, outside_id, plain_csv, refusal, set_aside
+
+from deniable.programme.imports import csv
+
+CSV = plain_csv()
+
+
+def test_every_report_with_its_id_and_channel() -> None:
+    assert list(csv.records(io.BytesIO(CSV))) == [(outside_id(number), channel) for number, channel in ROWS]
+    assert counted("plain", CSV) == COUNTED
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xef\xbb\xbf" + CSV,
+        CSV + b"\n \n\n",
+        CSV.replace(b"\n", b"\r\n"),
+        CSV.replace(b",", b" , "),
+        CSV.replace(NORTH.encode(), f'"{NORTH}"'.encode()),
+        b"channel,id\n" + b"\n".join(b",".join(line.split(b",")[::-1]) for line in CSV.split(b"\n")[1:]),
+    ],
+)
+def test_tolerated_spellings(content: bytes) -> None:
+    assert counted("plain", content) == COUNTED
+
+
+def test_a_number_with_zeros_in_front_is_the_same_report() -> None:
+    """Spreadsheets drop them, and the report must not count again."""
+    content = b"id,channel\n007,a\n7,a\n00,a\n0,a\n0x7,a\n"
+    found = [record[0] for record in csv.records(io.BytesIO(content))]
+    assert found == ["7", "7", "0", "0", "0x7"]
+
+
+def test_any_text_may_be_a_channel() -> None:
+    channel = "Werk „Süd“, 工場"
+    content = f'id,channel\n1,"{channel}"\n'.encode()
+    assert [row[1] for row in csv.records(io.BytesIO(content))] == [channel]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "is empty"),
+        (b"\n \n", "is empty"),
+        (CSV.partition(b"\n")[2], "must have the columns id and channel and no others"),
+        (b"id;channel\n1;a\n", "between commas"),
+        (b"id,channel,text\n1,a,zq7canary\n", "and no others"),
+        (b"id,sequence,channel\n1,1,a\n", "and no others"),
+        (b"id,id,channel\n1,1,a\n", "must have the columns"),
+        (b"ID,Channel\n1,a\n", "must have the columns"),
+        (b"PK\3\4" + b"zq7canary" * 9, "must have the columns"),
+        (b'[{"id": "5ec2e7"}]', "must have the columns"),
+        (CSV.decode().encode("utf-16"), "line 1: a row must be text in UTF-8"),
+        (b'id,"channel\n1,a\n', "line 1: a quote"),
+        (CSV.replace(b"\n", b"\r"), "line 1: a quote or a line end is out of place"),
+        (b"id,channel" + b",x" * 70_000 + b"\n", "line 1: a row must have at most 131,072 bytes"),
+    ],
+)
+def test_a_file_that_is_not_one_is_refused(content: bytes, why: str) -> None:
+    assert why in refusal("plain", content)
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        (b"1", "expected 2 cells as in the first line, got 1"),
+        (b"1,a,b", "expected 2 cells"),
+        (b"1,", "channel must be 1 to 200"),
+        (b"1," + b"zq7canary" * 30, "channel must be 1 to 200"),
+        (b"5ec2e7 x,a", "id must be 1 to 100"),
+        (b",a", "id must be 1 to 100"),
+        (b"5ec2e7" * 30 + b",a", "id must be 1 to 100"),
+        (b'1,"a', "a quote"),
+        (b'1,"a"b', "a quote"),
+        (b"1,a\rb", "a line end is out of place"),
+        (b"1,a\0", "channel must be 1 to 200"),
+        (b"1,\xe9", "UTF-8"),
+        (b"1,\xed\xa0\x80", "UTF-8"),
+        (b"x" * 400_000, "at most 131,072 bytes"),
+        (b"1," + b"x" * 131_071, "at most 131,072 bytes"),
+        (b"1," + b"x" * 131_070, "channel must be 1 to 200"),
+    ],
+)
+@pytest.mark.parametrize("at", [1, 3, 5])
+def test_a_row_that_cannot_be_read_is_set_aside_by_itself(row: bytes, why: str, at: int) -> None:
+    lines = CSV.split(b"\n")
+    ((place, said),) = set_aside("plain", b"\n".join([*lines[:at], row, *lines[at:]]))
+    assert place == f"line {at + 1}"
+    assert why in said

@@ -1,0 +1,156 @@
+"""Small programmes and what they publish, for the tests of the transcript and of its verification."""
+
+import datetime
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from deniable.programme.calendar import Calendar
+from deniable.programme.parameters import Parameters
+from deniable.programme.transcript.chain import Entry, digest, line, signed_head, to_file
+from deniable.programme.transcript.signatures import pem, public_key
+from deniable.programme.transcript.state import PublicState
+
+KEY = bytes(range(32))
+OTHER_KEY = bytes(range(1, 33))
+NAMES = ("Ashford", "Brühl", "Calais", "Delft")
+START = datetime.date(2026, 1, 5)
+RECIPIENT = "age1" + "q" * 58
+
+
+def lines_in(folder: Path) -> list[str]:
+    """The entries' lines in a public folder, unchecked; the last line is the signed head."""
+    return (folder / "transcript.jsonl").read_text(encoding="utf-8").splitlines()[:-1]
+
+
+def fresh(number: int) -> str:
+    """A commitment, or any other hash, of its own."""
+    return hashlib.sha256(str(number).encode()).hexdigest()
+
+
+def made(**settings: Any) -> Parameters:
+    fixed: dict[str, Any] = {
+        "programme": "ab" * 16,
+        "name": "Ports",
+        "targets": NAMES,
+        "mechanism": "race",
+        "delta": 0.1,
+        "calendar": Calendar(START, "1W", "Europe/Berlin"),
+        "public_key": public_key(KEY).hex(),
+        "commitment": fresh(0),
+    }
+    return Parameters(**fixed | settings)
+
+
+def drawn(number: int, *audits: str, **fields: Any) -> tuple[str, int, dict[str, Any]]:
+    """What an entry that closes round `number` says besides its place in the chain."""
+    said: dict[str, Any] = {"audits": audits, "commitment": fresh(number), "late": 0, "reason": None, "sealed": None}
+    return "round", number, said | fields
+
+
+Said = tuple[str, int, dict[str, Any]]
+
+
+def chained(parameters: Parameters, said: Iterable[Said]) -> list[Entry]:
+    """Entries of this content, each in its place in the chain, whether the programme's rules allow them or not."""
+    entries: list[Entry] = []
+    previous = parameters.digest
+    for number, (kind, round_, fields) in enumerate(said, start=1):
+        entries.append(Entry(number, kind, round_, previous, fields))
+        previous = digest(line(entries[-1]))
+    return entries
+
+
+def write(folder: Path, parameters: Parameters, entries: Sequence[Entry], key: bytes = KEY) -> None:
+    """The folder as the office with this key would publish it, without the page."""
+    folder.mkdir(exist_ok=True)
+    lines = [line(entry) for entry in entries]
+    head = digest(lines[-1]) if lines else parameters.digest
+    signed = signed_head(key, parameters.digest, len(lines), head)
+    (folder / "programme.json").write_bytes(parameters.to_bytes())
+    (folder / "transcript.jsonl").write_bytes(to_file(lines, signed))
+    (folder / "public_key.pem").write_text(pem(public_key(KEY)), encoding="ascii")
+
+
+@st.composite
+def programmes(draw: st.DrawFn, most: int = 12) -> tuple[Parameters, list[Entry]]:
+    """A valid programme with up to `most` entries of all kinds."""
+    n_targets = draw(st.integers(2, 6))
+    audits = draw(st.integers(1, min(2, n_targets)))
+    max_gap = draw(st.none() | st.integers(-(-n_targets // audits), 6))
+    parameters = made(
+        targets=tuple(f"target {number}" for number in range(n_targets)),
+        audits=audits,
+        max_gap=max_gap,
+        cooldown=draw(st.integers(0, 3)),
+        oversight=draw(st.sampled_from([None, RECIPIENT])),
+    )
+    state, entries = PublicState.start(parameters), []
+    for _ in range(draw(st.integers(0, most))):
+        entry = _next_entry(draw, state)
+        entries.append(entry)
+        state = state.after(entry)
+        if state.ended:
+            break
+    return parameters, entries
+
+
+def _next_entry(draw: st.DrawFn, state: PublicState) -> Entry:
+    number, present = state.entries + 1, state.present
+    independent, why = draw(st.booleans()), draw(st.sampled_from(["Überschwemmung im Hafen", "by law", "\u65e5\u672c"]))
+    during = draw(st.none() | st.integers(0, 3).map(lambda rounds: state.open_round + rounds))
+    struck = [number for number in range(state.n_targets) if state.latest_audit[number]]
+    room = state.parameters.audits * (state.parameters.max_gap or 100) - len(present)
+    spare = len(present) - max(2, state.parameters.audits)
+    kinds = ["round"] * 6 + ["skip", "override", "recovery", "end"]
+    kinds += ["leave"] * (spare > 0) + ["join"] * (room > 0 and state.parameters.max_gap is None)
+    kinds += ["not-carried-out"] * bool(struck)
+    match draw(st.sampled_from(kinds)):
+        case "round":
+            late = draw(st.integers(0, 2))
+            entry = state.round_entry(
+                audits=_audits(draw, state),
+                commitment=fresh(number),
+                late=late,
+                reason=why if late else None,
+                sealed=None if state.parameters.oversight is None else fresh(-number),
+            )
+        case "skip":
+            entry = state.skip_entry(reason=why, independent=independent, commitment=fresh(number), during=during)
+        case "override":
+            ordered = draw(st.lists(st.sampled_from(present), min_size=1, unique=True))
+            entry = state.override_entry(audits=ordered, reason=why, independent=independent, during=during)
+        case "leave":
+            gone = draw(st.lists(st.sampled_from(present), min_size=1, max_size=spare, unique=True))
+            entry = state.targets_entry(added=[], removed=gone, reason=why, independent=independent, during=during)
+        case "join":
+            entry = state.targets_entry([f"newcomer {number}"], [], reason=why, independent=independent, during=during)
+        case "not-carried-out":
+            target = draw(st.sampled_from(struck))
+            entry = state.not_carried_out_entry(
+                of=int(state.latest_audit[target]),
+                target=state.targets[target],
+                reason=why,
+                independent=independent,
+                during=during,
+            )
+        case "recovery":
+            entry = state.recovery_entry(lost=1, commitment=fresh(number), paused=independent, reason=why)
+        case _:
+            entry = state.end_entry(reason=why)
+    return entry
+
+
+def _audits(draw: st.DrawFn, state: PublicState) -> list[str]:
+    chosen = np.zeros_like(state.history.present)
+    audits = []
+    for _ in range(state.parameters.audits):
+        eligible = state.parameters.rules.eligible(state.history, chosen, state.parameters.audits)
+        target = draw(st.sampled_from(np.flatnonzero(eligible[0]).tolist()))
+        chosen[0, target] = True
+        audits.append(state.targets[target])
+    return audits

@@ -1,0 +1,413 @@
+"""The public page: what it says, that anybody can read it, and that nothing else gets into it."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from tests.programme.public.published import KEY, NAMES, RECIPIENT, Said, chained, drawn, fresh, made, programmes
+
+from deniable.programme.parameters import Parameters
+from deniable.programme.public import page
+from deniable.programme.public.timeline import MOST_ROWS, shortened, timeline
+from deniable.programme.transcript.chain import Entry, signed_head
+from deniable.programme.transcript.state import replay
+
+A, B, C, D = NAMES
+HOSTILE = "<script>alert('1')</script>\" & {{ 7 * 7 }}"
+VOID = {"meta", "link", "rect", "line", "path", "circle", "use"}
+
+
+def head(parameters: Parameters, entries: Sequence[Entry]) -> str:
+    state = replay(parameters, entries)
+    return signed_head(KEY, parameters.digest, state.entries, state.head)
+
+
+def rendered(parameters: Parameters, said: Iterable[Said] = ()) -> str:
+    entries = chained(parameters, said)
+    return page.render(parameters, entries, head(parameters, entries))
+
+
+def override(number: int, *audits: str, independent: bool = True, reason: str = "a court ordered it") -> Said:
+    return "override", number, {"audits": audits, "reason": reason, "independent": independent, "during": number}
+
+
+def eventful() -> tuple[Parameters, list[Said]]:
+    """One entry of every kind, with the worst names and reasons."""
+    parameters = made(targets=(A, B, C, HOSTILE), name=f"Ports {HOSTILE}", reports_per_person=3)
+    ok = {"reason": HOSTILE, "independent": True}
+    return parameters, [
+        drawn(1, HOSTILE),
+        drawn(2, A, late=5, reason=f"late {HOSTILE}"),
+        ("not-carried-out", 3, {"of": 1, "target": HOSTILE, "during": 3} | ok),
+        override(3, B, independent=False, reason=HOSTILE),
+        drawn(3, A),
+        ("skip", 4, {"commitment": fresh(4), "late": 1, "during": 5} | ok),
+        ("targets", 5, {"added": (f"new {HOSTILE}",), "removed": (C,), "during": 5} | ok),
+        ("recovery", 5, {"lost": 3, "commitment": fresh(50), "paused": True, "reason": HOSTILE}),
+        drawn(5, f"new {HOSTILE}"),
+        ("end", 6, {"reason": HOSTILE}),
+    ]
+
+
+class Outline(HTMLParser):
+    """What the page consists of; refuses tags that are not closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[tuple[tuple[str, ...], str]] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self._open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID or tag == "line":
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append((tuple(self._open), data))
+
+    def named(self, *tags: str) -> list[dict[str, str | None]]:
+        return [attributes for tag, attributes in self.tags if tag in tags]
+
+    def text(self, inside: str = "body") -> str:
+        return " ".join("".join(data for where, data in self.texts if inside in where).split())
+
+
+def long_programme() -> tuple[Parameters, list[Said]]:
+    names = tuple(f"depot {number}" for number in range(60))
+    return made(targets=names), [drawn(number, names[number % 50]) for number in range(1, 131)]
+
+
+PAGES: dict[str, Callable[[], tuple[Parameters, list[Said]]]] = {
+    "empty": lambda: (made(), []),
+    "eventful": eventful,
+    "long": long_programme,
+    "overseen": lambda: (made(oversight=RECIPIENT), [drawn(1, B, sealed=fresh(-1))]),
+}
+
+
+@pytest.fixture(params=PAGES)
+def outline(request: pytest.FixtureRequest) -> Outline:
+    return Outline(rendered(*PAGES[request.param]()))
+
+
+def test_the_page_is_the_same_for_everybody(tmp_path: Path) -> None:
+    """Another process, hash seed, locale, time zone and folder: the same bytes."""
+    script = (
+        "import sys; from tests.programme.public.test_page import eventful, rendered;"
+        "sys.stdout.buffer.write(rendered(*eventful()).encode())"
+    )
+    elsewhere = {"PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONPATH": str(Path(__file__).parents[3])}
+    ran = subprocess.run(
+        [sys.executable, "-c", script], env=os.environ | elsewhere, cwd=tmp_path, capture_output=True, check=True
+    )
+    assert ran.stdout.decode() == rendered(*eventful())
+
+
+@settings(max_examples=25, deadline=None)
+@given(made_=programmes())
+def test_every_programme_has_a_page(made_: tuple[Parameters, list[Entry]]) -> None:
+    parameters, entries = made_
+    outline = Outline(page.render(parameters, entries, head(parameters, entries)))
+    rows = [attributes["id"] for attributes in outline.named("tr") if "id" in attributes]
+    assert rows == [f"entry-{number}" for number in range(len(entries), 0, -1)]
+
+
+def test_names_and_reasons_are_text() -> None:
+    text = rendered(*eventful())
+    outline = Outline(text)
+    assert "<script" not in text.lower()
+    assert "alert('1')" not in text
+    assert HOSTILE in outline.text("h1")
+    assert outline.text("main").count(HOSTILE) > 5
+    assert "49" not in outline.text("h1")
+
+
+def test_no_scripts_and_nothing_from_elsewhere(outline: Outline) -> None:
+    assert not outline.named("script", "iframe", "object", "embed", "img", "form", "base")
+    for _, attributes in outline.tags:
+        assert not [name for name in attributes if name.startswith("on") or name in ("src", "style", "srcset")]
+    links = {attributes["href"] for _, attributes in outline.tags if "href" in attributes}
+    files = {"VERIFY.md", "transcript.jsonl", "programme.json", "public_key.pem"}
+    assert {link for link in links if link and not link.startswith("#")} == files | {"data:,"}
+    style = outline.text("style")
+    assert "url(" not in style
+    assert "@import" not in style
+    policy = next(meta["content"] for meta in outline.named("meta") if "http-equiv" in meta)
+    assert policy == "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+def test_links_lead_somewhere(outline: Outline) -> None:
+    ids = [attributes["id"] for _, attributes in outline.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    wanted = [
+        str(attributes["href"])[1:] for _, attributes in outline.tags if str(attributes.get("href", ""))[:1] == "#"
+    ]
+    wanted += [name for _, attributes in outline.tags for name in (attributes.get("aria-labelledby") or "").split()]
+    assert set(wanted) <= set(ids)
+
+
+def test_a_screen_reader_finds_its_way(outline: Outline) -> None:
+    assert outline.named("html")[0]["lang"] == "en"
+    assert [tag for tag, _ in outline.tags if tag in ("header", "nav", "main", "footer")] == [
+        "header",
+        "nav",
+        "main",
+        "footer",
+    ]
+    levels = [int(tag[1]) for tag, _ in outline.tags if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(later <= earlier + 1 for earlier, later in pairwise(levels))
+    assert len(outline.named("caption")) == len(outline.named("table"))
+    assert all(cell["scope"] in ("row", "col") for cell in outline.named("th"))
+    pictures = [svg for svg in outline.named("svg") if svg.get("aria-hidden") != "true"]
+    assert all(svg["role"] == "img" and svg["aria-labelledby"] for svg in pictures)
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of #rrggbb, as the accessibility guidelines define it."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_contrast_is_measured_right() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") < 4.5 < contrast("#767676", "#ffffff")
+
+
+def test_text_can_be_read_in_light_dark_and_print() -> None:
+    style = Outline(rendered(made())).text("style")
+    schemes = [dict(re.findall(r"--(\w+): (#\w+);", block)) for block in re.findall(r":root \{(.*?)\}", style)]
+    assert len(schemes) == 3
+    for scheme in schemes:
+        full = {name: c if len(c) == 7 else "#" + "".join(2 * digit for digit in c[1:]) for name, c in scheme.items()}
+        for surface in ("page", "raised", "soft", "good", "warn"):
+            for text in ("ink", "muted", "link"):
+                assert contrast(full[text], full[surface]) >= 4.5, (text, surface)
+        for mark in ("drawn", "hand", "uncovered"):
+            assert contrast(full[mark], full["page"]) >= 3, mark
+
+
+def test_an_empty_programme_says_what_comes_first() -> None:
+    text = Outline(rendered(made())).text()
+    assert "No round has been closed yet. The first audit is due on Monday 12 January 2026, 00:00" in text
+    assert "The guarantee holds for every report filed since the programme began." in text
+    assert made().digest in text
+
+
+def test_the_guarantee_is_there_in_full() -> None:
+    parameters, said = eventful()
+    outline = Outline(rendered(parameters, said))
+    for sentence in re.split(r"(?<=\.) (?=[A-Z])", parameters.guarantee().in_words()):
+        assert sentence in outline.text("main")
+    standing = replay(parameters, chained(parameters, said)).standing
+    assert standing.in_words() in outline.text("main")
+    header = outline.text("header")
+    assert "at most 14.7 points in 100, for reports filed from round 4 on from 26 January 2026 on" in header
+
+
+def test_a_guarantee_that_promises_nothing_is_not_called_one() -> None:
+    text = Outline(rendered(made(reports_per_person=1_000_000))).text()
+    assert "promises nothing" in text
+    assert "points in 100" not in text
+    assert "the audits can give everything away" in text
+
+
+@pytest.mark.parametrize(
+    ("delta", "intro", "tile", "coin"),
+    [
+        (0.1, "so that the audits give little away", "at most 5 points in 100, for all reports", "at most 55 times"),
+        (0.3, "so that the audits give little away", "at most 15 points in 100, for all reports", "at most 65 times"),
+        (0.31, "yet the audits can give a good deal away", "at most 15.5 points in 100", "at most 65.5 times"),
+        (0.7, "yet the audits can give a good deal away", "at most 35 points in 100", "at most 85 times"),
+        (0.99, "yet the audits can give nearly everything away", "at most 49.5 points in 100", "at most 99.5 times"),
+    ],
+)
+def test_the_words_fit_the_number(delta: float, intro: str, tile: str, coin: str) -> None:
+    outline = Outline(rendered(made(delta=delta)))
+    assert intro in outline.text("header")
+    assert tile in outline.text("header")
+    assert coin in outline.text("main")
+
+
+@pytest.mark.parametrize("delta", [0.1, 0.12345649, 0.03338864])
+@pytest.mark.parametrize("settings", [{}, {"mechanism": "tca", "horizon": 100}], ids=["race", "tca"])
+def test_the_delta_of_one_report_is_rounded_up(delta: float, settings: dict[str, Any]) -> None:
+    parameters = made(delta=delta, reports_per_person=3, **settings)
+    printed = Fraction(dict(page.facts_of(parameters))["Privacy level of one report"].removeprefix("delta = "))
+    assert Fraction(parameters.built().guarantee().delta) <= printed <= Fraction(repr(delta)) * Fraction("1.001")
+
+
+@pytest.mark.parametrize(
+    ("settings", "limits"),
+    [({}, "Neither limit holds"), ({"mechanism": "tca", "horizon": 100}, "This limit does not hold")],
+    ids=["race", "tca"],
+)
+def test_the_case_of_two_people_is_told(settings: dict[str, Any], limits: str) -> None:
+    text = Outline(rendered(made(delta=0.1, **settings))).text("main")
+    assert f"{limits} between two people" in text
+    assert "which of the two it was by at most 10 points in 100" in text
+
+
+def test_counter_auditing_has_no_limit_for_single_cases() -> None:
+    said = "There is no limit for single cases"
+    assert said in Outline(rendered(made(mechanism="tca", horizon=100))).text("main")
+    assert said not in Outline(rendered(made())).text("main")
+
+
+def test_an_oversight_body_is_among_what_is_not_protected() -> None:
+    part = rendered(*PAGES["overseen"]()).partition("What this does not protect you from")[2].partition("</section>")[0]
+    assert "This programme has an oversight body" in part
+    assert "This programme has an oversight body" not in rendered(made())
+
+
+@pytest.mark.parametrize("oversight", [None, RECIPIENT])
+def test_neither_page_says_that_a_number_cannot_be_chosen(oversight: str | None) -> None:
+    parameters = made(oversight=oversight)
+    for text in (Outline(rendered(parameters)).text("main"), " ".join(page.verify_text(parameters).split())):
+        assert "until it likes" not in text
+        assert "a dishonest office could work out whom each of several numbers would draw" in text
+
+
+def test_every_kind_of_entry_is_explained() -> None:
+    text = Outline(rendered(*eventful())).text("main")
+    for said in [
+        "The round was closed 5 days late.",
+        "The guarantee covers which targets were drawn, not the time at which it happened.",
+        f"The audit of {HOSTILE} in round 1 was not carried out",
+        "(not carried out)",
+        "Ordered by hand, outside the draw",
+        "The guarantee does not cover reports filed in round 3 or earlier, that is, before Monday 26 January 2026, "
+        "00:00 (Europe/Berlin time).",
+        "The reports of this round count in the next draw.",
+        "The round was skipped, 1 day late",
+        "The office says this had nothing to do with any report; the guarantee covers it.",
+        f"Joined: new {HOSTILE}",
+        f"Left: {C}",
+        "The office restored its records from a backup",
+        "The programme ended",
+    ]:
+        assert said in text
+    assert "Next audit" in Outline(rendered(*eventful())).text("header")
+    assert "none: the programme has ended" in Outline(rendered(*eventful())).text("header")
+
+
+def test_an_audit_before_the_one_not_carried_out_stands() -> None:
+    """The target was audited by hand and then drawn in the same round: the entry speaks of the later audit."""
+    parameters = made()
+    undone = {"of": 1, "target": A, "reason": "strike", "independent": True, "during": 2}
+    said: list[Said] = [override(1, A), drawn(1, A), ("not-carried-out", 2, undone)]
+    events = page.events_of(parameters.calendar, chained(parameters, said))
+    assert [[audited.carried_out for audited in event.audited] for event in events] == [[], [False], [True]]
+
+
+def test_targets_are_counted() -> None:
+    parameters, said = eventful()
+    entries = chained(parameters, said)
+    targets = page._targets(replay(parameters, entries).targets, page.events_of(parameters.calendar, entries))
+    assert [(target.audits, target.last, target.joined, target.left) for target in targets] == [
+        (2, 3, 0, 0),
+        (1, 3, 0, 0),
+        (0, 0, 0, 5),
+        (0, 0, 0, 0),
+        (1, 5, 5, 0),
+    ]
+
+
+def test_a_very_long_list_of_targets_is_left_to_the_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "MOST_TARGETS", 2)
+    table = (
+        rendered(made(), [drawn(1, B), drawn(2, D)]).partition('<table class="targets">')[2].partition("</section")[0]
+    )
+    assert [name for name in NAMES if name in table] == [B, D]
+    assert table.index(D) < table.index(B)
+    assert "The 2 others are in" in table
+
+
+def test_older_entries_are_folded_away() -> None:
+    outline = Outline(rendered(*long_programme()))
+    assert "Show the 110 earlier entries" in outline.text("summary")
+    assert len(outline.named("details")) == 1
+    assert "Show the earlier entry" in rendered(made(), [drawn(number, A) for number in range(1, 22)])
+    assert not Outline(rendered(made(), [drawn(number, A) for number in range(1, 21)])).named("details")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (
+            {"max_gap": 20},
+            "every target is audited at least once in 20 rounds; rounds that are skipped are not counted",
+        ),
+        ({"cooldown": 1}, "1 round, where that is possible"),
+        ({"weights": "forecast"}, "a forecast from past audits, which are public"),
+        ({"weights": (1, 2, 3, 0.5)}, "Ashford 1; Brühl 2; Calais 3; Delft 0.5"),
+        ({"mechanism": "tca", "horizon": 2000}, "2,000 rounds"),
+        ({"audits": 2}, "audits 2 targets every week"),
+        ({"oversight": RECIPIENT}, RECIPIENT),
+        ({}, "no oversight body can replay the draws"),
+    ],
+)
+def test_the_rules_are_said_in_words(settings: dict[str, Any], words: str) -> None:
+    assert words in Outline(rendered(made(**settings))).text()
+
+
+def test_the_chart_shows_each_audit_in_its_place() -> None:
+    parameters, said = eventful()
+    chart = timeline(parameters, chained(parameters, said), holds_from=4)
+    assert [row.name for row in chart.rows] == [A, B, C, HOSTILE, f"new {HOSTILE}"]
+    marks = [[(mark.kind, mark.round) for mark in row.marks] for row in chart.rows]
+    assert marks == [[("drawn", 2), ("drawn", 3)], [("hand", 3)], [], [("missed", 1)], [("drawn", 5)]]
+    assert chart.rows[0].marks[0].x == "12.5%"  # the middle of the second of twelve columns
+    assert (chart.rows[2].start, chart.rows[2].end) == ("0%", "33.33%")  # it left in the fifth
+    assert (chart.rows[4].start, chart.rows[4].end) == ("33.33%", "50%")
+    assert [(span.x, span.width) for span in chart.skips] == [("25%", "8.33%")]
+    assert chart.uncovered is not None
+    assert (chart.uncovered.x, chart.uncovered.width) == ("0%", "25%")
+    assert chart.kinds == {"drawn", "hand", "missed", "skip"}
+
+
+def test_a_crowded_chart_shows_the_targets_audited_last() -> None:
+    parameters, said = long_programme()
+    chart = timeline(parameters, chained(parameters, said), holds_from=1)
+    assert len(chart.rows) == MOST_ROWS
+    assert chart.left_out == 20
+    last = {number % 50 for number in range(91, 131)}
+    assert [row.name for row in chart.rows] == [f"depot {number}" for number in sorted(last)]
+    assert [tick.round for tick in chart.ticks] == [1, 50, 100]
+
+
+@pytest.mark.parametrize("name", ["x" * 200, "採" * 200, "x" * 27])
+def test_long_names_are_cut(name: str) -> None:
+    assert shortened(name).endswith("…")
+    assert len(shortened(name)) <= 26
+
+
+def test_short_names_are_not_cut() -> None:
+    assert shortened("x" * 26) == "x" * 26
+    assert shortened("採" * 13) == "採" * 13

@@ -1,0 +1,313 @@
+"""A database that somebody changed: what does not belong where it is stored is refused, with the reason."""
+
+import json
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from hashlib import sha256
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pyrage
+import pytest
+import sqlalchemy as sa
+from tests.programme.insight import blobs_of, connected, everything, put, rows
+from tests.programme.offices import TARGETS, Office, new_office
+
+from deniable.errors import DeniableError
+from deniable.programme.secrets import keys
+from deniable.programme.secrets.lock import CHECK
+from deniable.programme.secrets.vault import Vault, read_key_file
+from deniable.programme.transaction import MANIFEST
+from deniable.programme.transcript.chain import parse
+from deniable.programme.transcript.state import PublicState
+from deniable.run import AuditRun
+from deniable.storage import tables
+
+ELSEWHERE = "cannot be read: it was changed, or belongs to another row or programme"
+SECRETS = ("tally", "run", "seed")
+KNOWN = "known/1/0"
+"""The only block of reports of the first hotline."""
+
+
+@pytest.fixture
+def office(database: str, tmp_path: Path) -> Office:
+    """In its third round, with reports in all of its books."""
+    office = new_office(database, tmp_path)
+    for _ in range(2):
+        office.programme.import_reports("hotline", [("1", "Ash Mill"), ("2", "Birch Works")])
+        office.programme.report({"Cedar Bank": 2})
+        office.close()
+    office.programme.report({"Dogwood Clinic": 1})
+    office.clock.tomorrow()
+    return office
+
+
+def refused(office: Office, says: str) -> None:
+    """Nothing is drawn from what was changed, and nothing changes."""
+    before = everything(office.database)
+    with closing(office.again()) as programme, pytest.raises(DeniableError, match=says):
+        programme.close_round()
+    assert everything(office.database) == before
+
+
+def goes_on(office: Office, blobs: dict[str, bytes]) -> None:
+    put(office.database, blobs)
+    assert office.again().close_round().round == 3
+
+
+def vault_of(office: Office) -> Vault:
+    return Vault(read_key_file(office.key.path), office.programme.parameters.programme)
+
+
+def by_the_key(office: Office, blobs: dict[str, bytes]) -> None:
+    """Put these rows, and the manifest that fits them, as somebody who has the key could."""
+    put(office.database, blobs)
+    (row,) = rows(office.database, tables.programme)
+    public = json.dumps([office.programme.parameters.digest, row["state"], row["folder"]])
+    kept = {name: blob for name, blob in blobs_of(office.database).items() if name not in {CHECK, MANIFEST}}
+    manifest = {name: sha256(blob).hexdigest() for name, blob in kept.items()}
+    manifest |= {"public": sha256(public.encode()).hexdigest()}
+    put(office.database, {MANIFEST: vault_of(office).seal(MANIFEST, json.dumps(manifest).encode())})
+
+
+def test_a_row_from_before_in_the_same_round(office: Office) -> None:
+    """It would open, since it is of this round: the manifest tells."""
+    for name, deed in (
+        ("tally", lambda: office.programme.report({"Ash Mill": 1})),
+        (KNOWN, lambda: office.programme.import_reports("hotline", [("9", "Ash Mill")])),
+        ("run", lambda: office.programme.override(["Ash Mill"], "accident", independent=True)),
+    ):
+        before = blobs_of(office.database)
+        deed()
+        after = blobs_of(office.database)
+        put(office.database, {name: before[name]})
+        says = f"the stored {name} is an older one that was put back; restore the last backup"
+        if name == KNOWN:
+            with pytest.raises(DeniableError, match=says):
+                office.programme.import_reports("hotline", [])
+        else:
+            refused(office, says)
+        put(office.database, {name: after[name]})
+    goes_on(office, {})
+
+
+def test_another_oversight_body_in_the_parameters(office: Office) -> None:
+    """Somebody without the key would have the counts sealed to themselves."""
+    recipient = str(pyrage.x25519.Identity.generate().to_public())
+    parameters = replace(office.programme.parameters, oversight=recipient)
+    (row,) = rows(office.database, tables.programme)
+    state = PublicState.from_json(office.programme.parameters, row["state"])
+    changed = {
+        "parameters": parameters.to_bytes().decode(),
+        "state": replace(state, parameters=parameters).to_json(),
+    }
+    with connected(office.database) as connection:
+        connection.execute(sa.update(tables.programme), changed)
+    refused(office, "place of publication were changed")
+
+
+def test_a_newer_transcript_in_an_old_database(office: Office) -> None:
+    """An attacker without the key puts back an old database, with the public half of a newer one."""
+    old = blobs_of(office.database), rows(office.database, tables.programme)
+    office.programme.close_round()
+    (newer,), entries = rows(office.database, tables.programme), rows(office.database, tables.entries)
+    put(office.database, old[0])
+    with connected(office.database) as connection:
+        connection.execute(sa.update(tables.programme), old[1][0] | {"head": newer["head"]})
+    assert len(entries) == 3
+    with pytest.raises(DeniableError, match="were changed"):
+        office.again().report({"Ash Mill": 1})
+    with pytest.raises(DeniableError, match="were changed"):
+        office.again().close_round()
+
+
+def test_a_changed_entry_is_not_shown_as_the_audit_of_its_round(office: Office) -> None:
+    with connected(office.database) as connection:
+        line = connection.execute(sa.select(tables.entries.c.line).where(tables.entries.c.number == 1)).scalar_one()
+        audited = parse(line).fields["audits"][0]
+        other = next(name for name in TARGETS if name != audited)
+        changed = line.replace(audited, other)
+        connection.execute(sa.update(tables.entries).where(tables.entries.c.number == 1), {"line": changed})
+    with pytest.raises(DeniableError, match="the stored entries were changed"):
+        office.again().close_round(1)
+
+
+@pytest.mark.parametrize("folder", [None, "elsewhere"])
+def test_another_place_of_publication(office: Office, tmp_path: Path, folder: str | None) -> None:
+    """An attacker without the key would have an old database forget what to compare itself with."""
+    office.programme.publish(tmp_path / "public")
+    with connected(office.database) as connection:
+        connection.execute(sa.update(tables.programme), {"folder": folder})
+    refused(office, "place of publication were changed")
+    with pytest.raises(DeniableError, match="place of publication were changed"):
+        office.programme.report({"Ash Mill": 1})
+
+
+@pytest.mark.parametrize(("one", "other"), list(combinations(SECRETS, 2)))
+def test_rows_that_changed_places(office: Office, one: str, other: str) -> None:
+    blobs = blobs_of(office.database)
+    put(office.database, {one: blobs[other], other: blobs[one]})
+    refused(office, f"the stored (run|seed|tally)/round 3 {ELSEWHERE}")
+    goes_on(office, blobs)
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_row_of_an_earlier_round(office: Office, name: str) -> None:
+    earlier = blobs_of(office.database)
+    assert office.again().close_round().round == 3
+    office.clock.tomorrow()
+    blobs = blobs_of(office.database)
+    put(office.database, {name: earlier[name]})
+    refused(office, f"the stored {name}/round 4 {ELSEWHERE}")
+    put(office.database, blobs)
+    assert office.again().close_round().round == 4
+
+
+@pytest.mark.parametrize("name", [*SECRETS, "signing key"])
+def test_a_row_of_another_programme_with_the_same_key(
+    office: Office, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keys, "new_key_file", lambda _: read_key_file(office.key.path))
+    (tmp_path / "second").mkdir()
+    second = new_office(str(tmp_path / "second.db"), tmp_path / "second")
+    second.close()
+    second.close()
+    blobs = blobs_of(office.database)
+    put(office.database, {name: blobs_of(second.database)[name]})
+    bound = name if name == "signing key" else f"{name}/round 3"
+    refused(office, f"the stored {bound} {ELSEWHERE}")
+    goes_on(office, blobs)
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_changed_bit(office: Office, name: str) -> None:
+    blobs = blobs_of(office.database)
+    changed = bytearray(blobs[name])
+    changed[len(changed) // 2] ^= 1
+    for damaged in (bytes(changed), blobs[name][:-1], b""):
+        put(office.database, {name: damaged})
+        refused(office, f"the stored {name}/round 3 {ELSEWHERE}")
+    goes_on(office, blobs)
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_missing_row(office: Office, name: str) -> None:
+    with connected(office.database) as connection:
+        connection.execute(sa.delete(tables.secrets).where(tables.secrets.c.name == name))
+    refused(office, "was restored from a backup" if name == "seed" else f"the stored {name} is missing; restore the")
+
+
+def test_a_seed_that_was_not_committed_to(office: Office) -> None:
+    """Even whoever has the key cannot choose the seed once the round is open."""
+    blobs, vault = blobs_of(office.database), vault_of(office)
+    seed = vault.open("seed/round 3", blobs["seed"])
+    by_the_key(office, {"seed": vault.seal("seed/round 3", bytes(32))})
+    refused(office, "the stored seed is not the one that was committed to; restore the last backup")
+    by_the_key(office, {"seed": vault.seal("seed/round 3", seed[:31])})
+    refused(office, "the stored seed is not the one that was committed to")
+    by_the_key(office, {"seed": vault.seal("seed/round 3", seed)})
+    goes_on(office, {})
+
+
+def test_a_run_that_does_not_fit_the_transcript(office: Office) -> None:
+    vault, mechanism = vault_of(office), office.programme.parameters.built()
+    blobs = blobs_of(office.database)
+    kept = AuditRun.restore(mechanism, vault.open("run/round 3", blobs["run"]))
+    by_the_key(office, {"run": vault.seal("run/round 3", AuditRun(mechanism).save())})
+    refused(office, "the saved run has closed 0 rounds, but 2 are published")
+    other = AuditRun(mechanism)
+    other.adopt([0])
+    other.adopt([0])
+    other.order([1])
+    by_the_key(office, {"run": vault.seal("run/round 3", other.save())})
+    refused(office, "the stored run does not fit the transcript; restore the last backup")
+    by_the_key(office, {"run": vault.seal("run/round 3", kept.save())})
+    goes_on(office, {})
+
+
+def test_a_tally_for_other_targets(office: Office) -> None:
+    vault = vault_of(office)
+    blobs = blobs_of(office.database)
+    by_the_key(office, {"tally": vault.seal("tally/round 3", bytes(8 * 5))})
+    with pytest.raises(DeniableError, match="the stored tally does not fit the transcript; restore the last backup"):
+        office.again().close_round()
+    goes_on(office, blobs)
+
+
+def with_history(state: PublicState, **changes: Any) -> PublicState:
+    return replace(state, history=replace(state.history, **changes))
+
+
+CHANGES: list[tuple[Callable[[PublicState], PublicState], str]] = [
+    (lambda state: replace(state, commitment="0" * 64), "the stored seed is not the one that was committed to"),
+    (lambda state: replace(state, closed=1), f"round 2 {ELSEWHERE}"),
+    (lambda state: with_history(state, rounds=1), "the saved run has closed 2 rounds, but 1 are published"),
+    (lambda state: with_history(state, audits=state.history.audits + 1), "the stored run does not fit"),
+    (lambda state: with_history(state, last=state.history.last * 0), "the stored run does not fit"),
+    (lambda state: with_history(state, present=~state.history.present), "the stored run does not fit"),
+]
+
+
+@pytest.mark.parametrize(("change", "says"), CHANGES)
+def test_a_changed_public_state(office: Office, change: Callable[[PublicState], PublicState], says: str) -> None:
+    """By somebody who knows how it is written down, and even by somebody who has the key."""
+    with connected(office.database) as connection:
+        text = connection.execute(sa.select(tables.programme.c.state)).scalar_one()
+        changed = change(PublicState.from_json(office.programme.parameters, text)).to_json()
+        connection.execute(sa.update(tables.programme), {"state": changed})
+    refused(office, "the stored parameters, public state or place of publication were changed")
+    by_the_key(office, {})
+    with pytest.raises(DeniableError, match=says):
+        office.again().close_round()
+
+
+def test_a_damaged_public_state(office: Office) -> None:
+    with connected(office.database) as connection:
+        state = connection.execute(sa.select(tables.programme.c.state)).scalar_one()
+        connection.execute(sa.update(tables.programme), {"state": state.replace('"closed":2', '"closed":1')})
+    with pytest.raises(DeniableError, match="the stored public state is damaged; restore the last backup"):
+        office.again().close_round()
+
+
+def test_changed_parameters(office: Office) -> None:
+    with connected(office.database) as connection:
+        text = connection.execute(sa.select(tables.programme.c.parameters)).scalar_one()
+        connection.execute(sa.update(tables.programme), {"parameters": text.replace('"delta": 0.1', '"delta": 0.2')})
+    with pytest.raises(DeniableError, match=r"programme\.json"):
+        office.again()
+
+
+def test_a_changed_entry_is_never_published(office: Office, tmp_path: Path) -> None:
+    with connected(office.database) as connection:
+        line = connection.execute(sa.select(tables.entries.c.line).where(tables.entries.c.number == 1)).scalar_one()
+        changed = line.replace('"late":0', '"late":1').replace('"reason":null', '"reason":"snow"')
+        assert changed != line
+        connection.execute(sa.update(tables.entries).where(tables.entries.c.number == 1), {"line": changed})
+    with pytest.raises(DeniableError, match=r"entry 2 .* does not follow on entry 1"):
+        office.programme.publish(tmp_path / "public")
+
+
+def test_closing_a_round_opens_each_of_its_secrets_once(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    honest = Vault.open
+
+    def noted(self: Vault, name: str, blob: bytes) -> bytes:
+        opened.append(name)
+        return honest(self, name, blob)
+
+    monkeypatch.setattr(Vault, "open", noted)
+    assert office.programme.close_round().round == 3
+    assert sorted(name for name in opened if "round" in name) == sorted(f"{name}/round 3" for name in SECRETS)
+
+
+def test_a_programme_can_have_50_hotlines(office: Office) -> None:
+    """The source of what is entered is none of them; the office of this test has one hotline already."""
+    for number in range(2, 51):
+        office.programme.add_source(f"hotline {number}")
+    assert len(office.programme.sources()) == 50
+    before = everything(office.database)
+    with pytest.raises(DeniableError, match="at most 50 hotlines"):
+        office.programme.add_source("hotline 51")
+    assert everything(office.database) == before

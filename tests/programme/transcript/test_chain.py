@@ -1,0 +1,221 @@
+"""Lines, chain and signed head: one form only for each, and no other is read."""
+
+import hashlib
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.programme.public.published import KEY, NAMES, OTHER_KEY, fresh, programmes
+
+from deniable.errors import DeniableError
+from deniable.programme.parameters import Parameters
+from deniable.programme.transcript.chain import (
+    MAX_REASON,
+    Entry,
+    check_head,
+    commitment,
+    digest,
+    from_file,
+    line,
+    parse,
+    parse_head,
+    signed_head,
+    to_file,
+)
+from deniable.programme.transcript.signatures import public_key
+
+ROUND = {"audits": ("Ashford",), "commitment": fresh(1), "late": 0, "reason": None, "sealed": None}
+
+
+def entry(kind: str = "round", number: int = 1, **fields: Any) -> Entry:
+    return Entry(number, kind, 1, fresh(0), ROUND | fields if kind == "round" else fields)
+
+
+def dumped(values: dict[str, Any]) -> str:
+    return json.dumps(values, sort_keys=True, separators=(",", ":"))
+
+
+def test_a_line_is_canonical_json_in_ascii() -> None:
+    text = line(entry("end", reason="Brühl floods"))
+    assert text == (f'{{"entry":1,"kind":"end","previous":"{fresh(0)}","reason":"Br\\u00fchl floods","round":1}}')
+    assert digest(text) == hashlib.sha256(text.encode()).hexdigest()
+
+
+@given(programmes())
+def test_every_entry_is_read_back(programme: tuple[Parameters, list[Entry]]) -> None:
+    _, entries = programme
+    for number, written in enumerate(entries, start=1):
+        assert parse(line(written), number) == written
+        assert parse(line(written)) == written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        line(entry()).replace(":", ": "),
+        line(entry()) + " ",
+        line(entry()).replace('"audits":["Ashford"],', "")[:-1] + ',"audits":["Ashford"]}',
+        line(entry()).replace('"late":0', '"late":0,"late":0'),
+        line(entry()).replace("Ashford", "Br\\u00FChl"),
+        line(entry()).replace("Ashford", "Brühl"),
+        line(entry()).replace('"late":0', '"late":-0'),
+        "[]",
+        "null",
+    ],
+)
+def test_a_line_in_another_form_is_refused(text: str) -> None:
+    with pytest.raises(DeniableError, match=r"^entry 1 must be a JSON object in the canonical form"):
+        parse(text, 1)
+
+
+@pytest.mark.parametrize("text", ["", "{", "9" * 5000, "[" * 100_000, "\x00"])
+def test_what_is_not_json_is_refused(text: str) -> None:
+    with pytest.raises(DeniableError, match=r"^entry 7 must be a line of JSON$"):
+        parse(text, 7)
+
+
+FIELDS: list[tuple[str, Any]] = [
+    ("entry", 0),
+    ("entry", True),
+    ("entry", "1"),
+    ("entry", 1.0),
+    ("kind", "audit"),
+    ("kind", ["round"]),
+    ("round", 0),
+    ("round", None),
+    ("previous", "ab"),
+    ("previous", fresh(0).upper()),
+    ("audits", []),
+    ("audits", "Ashford"),
+    ("audits", ["Ashford", "Ashford"]),
+    ("audits", ["Ashford", 3]),
+    ("audits", [["Ashford"]]),
+    ("audits", [" Ashford"]),
+    ("audits", ["a\u202eb"]),
+    ("audits", ["\ud800"]),
+    ("audits", {"Ashford": 1}),
+    ("commitment", None),
+    ("commitment", fresh(1) + "\n"),
+    ("late", -1),
+    ("late", False),
+    ("late", 0.0),
+    ("late", float("nan")),
+    ("late", 10**20),
+    ("reason", ""),
+    ("reason", " late"),
+    ("reason", "two\nlines"),
+    ("reason", "x" * (MAX_REASON + 1)),
+    ("sealed", "none"),
+]
+
+
+@pytest.mark.parametrize(("field", "value"), FIELDS)
+def test_a_field_with_another_value_is_refused(field: str, value: Any) -> None:
+    with pytest.raises(DeniableError, match=f"^(the )?entry .*{field} must be "):
+        parse(dumped(json.loads(line(entry())) | {field: value}))
+
+
+@pytest.mark.parametrize("kind", ["skip", "override", "targets", "not-carried-out", "recovery", "end"])
+def test_every_reason_is_one_line_of_text(kind: str) -> None:
+    kinds: dict[str, dict[str, Any]] = {
+        "skip": {"independent": True, "during": 1, "commitment": fresh(1), "late": 0},
+        "override": {"independent": True, "during": 1, "audits": ["Ashford"]},
+        "targets": {"independent": True, "during": 1, "added": [], "removed": ["Ashford"]},
+        "not-carried-out": {"independent": True, "during": 1, "of": 1, "target": "Ashford"},
+        "recovery": {"lost": 1, "commitment": fresh(1), "paused": True},
+        "end": {},
+    }
+    fields = kinds[kind]
+    assert entry(kind, **fields, reason="r" * MAX_REASON).kind == kind
+    for reason in (None, "", "\t", "a\u2028b", 3):
+        with pytest.raises(DeniableError, match=r"^entry 1: reason must be 1 to 500 printable characters"):
+            entry(kind, **fields, reason=reason)
+    if "independent" in fields:
+        for independent in (None, 1, "true"):
+            with pytest.raises(DeniableError, match=r"^entry 1: independent must be true or false"):
+                entry(kind, **fields | {"independent": independent}, reason="r")
+        for during in (None, 0, True, 1.0):
+            with pytest.raises(DeniableError, match=r"^entry 1: during must be a whole number of at least 1"):
+                entry(kind, **fields | {"during": during}, reason="r")
+
+
+def test_missing_and_unknown_fields_are_refused() -> None:
+    values = json.loads(line(entry()))
+    for field in values:
+        with pytest.raises(DeniableError, match=r"must have the field|the fields of the kind round must be"):
+            parse(dumped({name: value for name, value in values.items() if name != field}))
+    with pytest.raises(DeniableError, match="the fields of the kind round must be audits, commitment, late"):
+        parse(dumped(values | {"count": 3}))
+
+
+def test_a_line_elsewhere_than_it_says_is_refused() -> None:
+    with pytest.raises(DeniableError, match=r"^entry 2 is numbered 1: a line was changed, moved or taken out$"):
+        parse(line(entry()), 2)
+
+
+def test_an_error_does_not_quote_a_long_line() -> None:
+    with pytest.raises(DeniableError) as refused:
+        entry(reason="x" * 10**6)
+    assert len(str(refused.value)) < 200
+
+
+def test_a_commitment_binds_programme_round_and_seed() -> None:
+    programme, seed = "ab" * 16, bytes(32)
+    expected = hashlib.sha256(b"deniable-seed/1\n" + programme.encode() + b"\n12\n" + seed).hexdigest()
+    assert commitment(programme, 12, seed) == expected
+    others = {commitment("ac" * 16, 12, seed), commitment(programme, 13, seed), commitment(programme, 12, b"1" * 32)}
+    assert len(others | {expected}) == 4
+
+
+def test_the_head_is_signed_with_the_programme() -> None:
+    text = signed_head(KEY, fresh(0), 3, fresh(1))
+    head = parse_head(text)
+    assert (head.entries, head.head) == (3, fresh(1))
+    assert text == dumped({"entries": 3, "head": fresh(1), "signature": head.signature})
+    check_head(public_key(KEY), fresh(0), head)
+    for key, parameters_digest in [(OTHER_KEY, fresh(0)), (KEY, fresh(2))]:
+        with pytest.raises(DeniableError, match="is not that of the programme's key"):
+            check_head(public_key(key), parameters_digest, head)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("entries", -1), ("entries", "3"), ("head", "00"), ("signature", "00"), ("signature", None)]
+)
+def test_a_head_in_another_form_is_refused(field: str, value: Any) -> None:
+    values = json.loads(signed_head(KEY, fresh(0), 3, fresh(1)))
+    with pytest.raises(DeniableError, match=f"^{field} of the signed head must be "):
+        parse_head(dumped(values | {field: value}))
+    for other in ({**values, "more": 1}, {name: values[name] for name in values if name != field}):
+        with pytest.raises(DeniableError, match="the fields of the signed head must be"):
+            parse_head(dumped(other))
+    with pytest.raises(DeniableError, match="the signed head must be a JSON object in the canonical form"):
+        parse_head(json.dumps(values))
+
+
+def test_a_file_is_its_lines_and_the_head() -> None:
+    lines = [line(entry(number=number)) for number in (1, 2)]
+    head = signed_head(KEY, fresh(0), 2, digest(lines[-1]))
+    content = to_file(lines, head)
+    assert content == f"{lines[0]}\n{lines[1]}\n{head}\n".encode()
+    assert from_file(content) == (lines, head)
+    assert from_file(to_file([], head)) == ([], head)
+
+
+@given(st.data())
+def test_a_file_that_was_cut_is_refused(data: st.DataObject) -> None:
+    lines = [line(entry(number=number)) for number in (1, 2)]
+    content = to_file(lines, signed_head(KEY, fresh(0), 2, digest(lines[-1])))
+    kept = data.draw(st.integers(0, len(content) - 1))
+    with pytest.raises(DeniableError, match=r"transcript\.jsonl must end with the line of the signed head"):
+        from_file(content[:kept])
+
+
+def test_a_file_with_other_characters_is_refused() -> None:
+    with pytest.raises(DeniableError, match="ASCII"):
+        from_file("Brühl\n".encode())
+
+
+def test_names_of_the_programme_are_names_of_entries() -> None:
+    assert parse(line(entry(audits=list(NAMES)))).fields["audits"] == NAMES

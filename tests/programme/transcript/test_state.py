@@ -1,0 +1,358 @@
+"""The fold: what the world knows after each entry, and which entries it refuses."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tests.programme.public.published import NAMES, RECIPIENT, Said, chained, drawn, fresh, made, programmes
+
+from deniable.errors import DeniableError
+from deniable.noise import ReplayNoise
+from deniable.programme.parameters import Parameters
+from deniable.programme.transcript.chain import Entry, digest, line
+from deniable.programme.transcript.coverage import Lapse, Standing, effect
+from deniable.programme.transcript.state import PublicState, replay
+from deniable.run import AuditRun
+from deniable.state import pack
+
+A, B, C, D = NAMES
+
+
+def skip(number: int, **fields: Any) -> Said:
+    said = {"reason": "flood", "independent": True, "commitment": fresh(number), "late": 0, "during": number}
+    return "skip", number, said | fields
+
+
+def override(number: int, *audits: str, independent: bool = True, during: int | None = None) -> Said:
+    said = {"audits": audits, "reason": "a court ordered it", "independent": independent, "during": during or number}
+    return "override", number, said
+
+
+def targets(number: int, added: Sequence[str] = (), removed: Sequence[str] = (), independent: bool = True) -> Said:
+    changed = {"added": tuple(added), "removed": tuple(removed)}
+    return "targets", number, {**changed, "reason": "merger", "independent": independent, "during": number}
+
+
+def undone(number: int, of: int, target: str, independent: bool = True) -> Said:
+    audit = {"of": of, "target": target}
+    return "not-carried-out", number, {**audit, "reason": "strike", "independent": independent, "during": number}
+
+
+def recovery(number: int, hash_: str) -> Said:
+    return "recovery", number, {"lost": 1, "commitment": hash_, "paused": True, "reason": "the disk broke"}
+
+
+def end(number: int) -> Said:
+    return "end", number, {"reason": "the law was repealed"}
+
+
+def folded(parameters: Parameters, *said: Said) -> PublicState:
+    return replay(parameters, chained(parameters, said))
+
+
+# What is known
+
+
+def test_before_the_first_entry() -> None:
+    parameters = made()
+    state = PublicState.start(parameters)
+    assert (state.entries, state.closed, state.open_round) == (0, 0, 1)
+    assert (state.head, state.commitment) == (parameters.digest, parameters.commitment)
+    assert state.targets == state.present == NAMES
+    assert state.standing.holds_from == 1
+    assert not state.ended
+
+
+def test_a_round_a_skip_and_an_override() -> None:
+    state = folded(made(), drawn(1, A), skip(2), override(3, B, C), drawn(3, A))
+    assert (state.entries, state.closed, state.open_round, state.commitment) == (4, 3, 4, fresh(3))
+    assert state.history.rounds == 2
+    assert state.history.last.tolist() == [[2, 1, 1, 0]]
+    assert state.history.since.tolist() == [[0, 1, 1, 2]]
+    assert state.history.audits.tolist() == [[2, 1, 1, 0]]
+    assert state.latest_audit.tolist() == [3, 3, 3, 0]
+
+
+def test_targets_come_and_go() -> None:
+    state = folded(made(), drawn(1, A), targets(2, added=["Emden", "Faro"], removed=[B]), drawn(2, "Faro"))
+    assert state.targets == (*NAMES, "Emden", "Faro")
+    assert state.present == (A, C, D, "Emden", "Faro")
+    assert state.numbers["Faro"] == 5
+    assert state.history.last.tolist() == [[1, 0, 0, 0, 1, 2]]
+    assert state.history.audits.tolist() == [[1, 0, 0, 0, 0, 1]]
+
+
+def test_a_recovery_replaces_the_open_rounds_commitment() -> None:
+    state = folded(made(), drawn(1, A), recovery(2, fresh(99)))
+    assert (state.commitment, state.open_round) == (fresh(99), 2)
+
+
+def test_an_audit_is_struck_once() -> None:
+    state = folded(made(), drawn(1, A), skip(2), undone(3, 1, A))
+    assert state.latest_audit.tolist() == [0, 0, 0, 0]
+    assert state.history.audits.tolist() == [[1, 0, 0, 0]]
+
+
+def naive(parameters: Parameters, entries: Sequence[Entry]) -> dict[str, tuple[int, int, bool]]:
+    """For every target the rounds with a draw since its last audit, its audits, and whether it takes part."""
+    known = dict.fromkeys(parameters.targets, (0, 0, True))
+    for entry in entries:
+        fields = entry.fields
+        if entry.kind == "round":
+            known = {name: (since + 1, audits, present) for name, (since, audits, present) in known.items()}
+        for name in fields.get("audits", ()):
+            known[name] = (0, known[name][1] + 1, True)
+        for name in fields.get("added", ()):
+            known[name] = (0, 0, True)
+        for name in fields.get("removed", ()):
+            known[name] = (*known[name][:2], False)
+    return known
+
+
+@given(programmes(most=20))
+def test_random_programmes_fold_to_what_their_entries_say(programme: tuple[Parameters, list[Entry]]) -> None:
+    parameters, entries = programme
+    state = replay(parameters, entries)
+    history = state.history
+    columns = zip(state.targets, history.since[0], history.audits[0], history.present[0], strict=True)
+    assert {name: (since, audits, present) for name, since, audits, present in columns} == naive(parameters, entries)
+    assert state.entries == len(entries)
+    assert state.closed == sum(entry.kind in ("round", "skip") for entry in entries)
+    assert state.history.rounds == sum(entry.kind == "round" for entry in entries)
+    assert state.head == (digest(line(entries[-1])) if entries else parameters.digest)
+    assert state.ended == (bool(entries) and entries[-1].kind == "end")
+    lapses = [entry for entry in entries if entry.fields.get("independent") is False]
+    assert state.standing.holds_from == max((entry.fields["during"] + 1 for entry in lapses), default=1)
+
+
+@given(programmes(most=20))
+def test_a_state_does_not_change_and_survives_its_json(programme: tuple[Parameters, list[Entry]]) -> None:
+    parameters, entries = programme
+    state = PublicState.start(parameters)
+    for entry in entries:
+        before = state.to_json()
+        after = state.after(entry)
+        assert state.to_json() == before
+        state = PublicState.from_json(parameters, after.to_json())
+        assert state.to_json() == after.to_json()
+        assert pack(state.history) == pack(after.history)
+        assert (state.standing, state.numbers) == (after.standing, after.numbers)
+    assert state.to_json() == replay(parameters, entries).to_json()
+
+
+@pytest.mark.parametrize("settings", [
+    {"audits": 2, "max_gap": 3, "cooldown": 1},
+    {"audits": 1, "max_gap": 5, "weights": "forecast"},
+    {"mechanism": "tca", "horizon": 60, "cooldown": 2},
+])  # fmt: skip
+def test_whatever_a_run_draws_is_accepted(settings: dict[str, Any]) -> None:
+    """Sixty rounds with skips, a target that leaves and one that joins; histories stay the same to the bit."""
+    parameters = made(**settings)
+    run, state = AuditRun(parameters.built(), ReplayNoise(bytes(32))), PublicState.start(parameters)
+    for number in range(1, 70):
+        if number == 20:
+            state = state.after(state.targets_entry([], [B], "closed down", True))
+            run.remove_targets([1])
+        if number == 30:
+            state = state.after(state.targets_entry(["Emden"], [], "opened", True))
+            run.add_targets(1)
+        if number % 7 == 0:
+            state = state.after(state.skip_entry("flood", True, fresh(number)))
+            continue
+        audits = run.select([number % 3] * state.n_targets, parameters.audits)
+        state = state.after(state.round_entry([state.targets[target] for target in audits], fresh(number)))
+        assert pack(state.history) == pack(run._state.history)
+    assert state.history.rounds == 60
+
+
+def test_a_state_holds_no_past() -> None:
+    """Its size does not depend on how many entries there were, but for the digits of the numbers."""
+    state = PublicState.start(made())
+    sizes = []
+    for number in range(1, 3001):
+        state = state.after(state.round_entry([NAMES[number % 4]], fresh(number)))
+        sizes.append(len(state.to_json()))
+    assert sizes[-1] - sizes[10] < 60
+
+
+# What is refused
+
+RULES = "the public rules did not allow an audit of Ashford"
+REPEATED = "the commitment to a seed must be a new one"
+NOT_ROUND_1 = "still on record is not one of round 1"
+UNKNOWN = "there is no target named Emden"
+REFUSED: dict[str, tuple[dict[str, Any], list[Said], str]] = {
+    "a round of the past": ({}, [drawn(1, A), drawn(1, B)], "it belongs to round 1, but round 2 is open"),
+    "a round left out": ({}, [drawn(1, A), drawn(3, B)], "it belongs to round 3, but round 2 is open"),
+    "an unknown target": ({}, [drawn(1, "Emden")], UNKNOWN),
+    "an unknown target by hand": ({}, [override(1, "Emden")], UNKNOWN),
+    "a removed target": ({}, [targets(1, removed=[A]), drawn(1, A)], "Ashford was removed before"),
+    "a removed target by hand": ({}, [targets(1, removed=[A]), override(1, A)], "Ashford was removed before"),
+    "a target removed twice": ({}, [targets(1, removed=[A]), targets(1, removed=[A])], "Ashford was removed before"),
+    "too many audits": ({}, [drawn(1, A, B)], "a round has 1 audits, got 2"),
+    "too few audits": ({"audits": 2}, [drawn(1, A)], "a round has 2 audits, got 1"),
+    "the cool-down": ({"cooldown": 2}, [drawn(1, A), drawn(2, B), drawn(3, A)], RULES),
+    "the cool-down after an override": ({"cooldown": 1}, [override(1, A), drawn(1, A)], RULES),
+    "the cool-down despite a skip": ({"cooldown": 1}, [drawn(1, A), skip(2), drawn(3, A)], RULES),
+    "the coverage": ({"max_gap": 4}, [drawn(1, A), drawn(2, A)], RULES),
+    "the coverage at the second draw": (
+        {"max_gap": 2, "audits": 2}, [drawn(1, A, B), drawn(2, C, A)], RULES
+    ),
+    "a target too many for the coverage": ({"max_gap": 4}, [targets(1, added=["Emden"])], "max_gap = 4 cannot be met"),
+    "a target for fixed weights": ({"weights": (1.0, 2.0, 1.0, 1.0)}, [targets(1, added=["Emden"])], "fixed weights"),
+    "a round beyond the horizon": (
+        {"mechanism": "tca", "horizon": 2}, [drawn(1, A), drawn(2, B), drawn(3, C)], "the guarantee covers 2 rounds"
+    ),
+    "a commitment repeated at once": ({}, [drawn(1, A, commitment=fresh(0))], REPEATED),
+    "a commitment repeated later": ({}, [drawn(1, A), drawn(2, A), drawn(3, A, commitment=fresh(1))], REPEATED),
+    "a commitment repeated by a skip": ({}, [drawn(1, A), skip(2, commitment=fresh(0))], REPEATED),
+    "a commitment repeated in a recovery": ({}, [drawn(1, A), recovery(2, fresh(1))], REPEATED),
+    "an entry after the end": ({}, [end(1), drawn(1, A)], "nothing can come after its end"),
+    "a second end": ({}, [end(1), end(1)], "the programme has ended"),
+    "a name of the start again": ({}, [targets(1, added=[A])], "the name Ashford was used before"),
+    "the name of a removed target": (
+        {}, [targets(1, removed=[A]), targets(1, added=[A])], "the name Ashford was used before"
+    ),
+    "a name of the start in capitals": ({}, [targets(1, added=["ASHFORD"])], "the names Ashford and ASHFORD differ in"),
+    "two new names that differ in case": ({}, [targets(1, added=["Elm", "elm"])], "the names Elm and elm differ"),
+    "no change": ({}, [targets(1)], "it neither adds nor removes a target"),
+    "one target left": ({}, [targets(1, removed=[A, B, C])], "at least 2 targets must be left, got 1"),
+    "fewer targets than audits": ({"audits": 3}, [targets(1, removed=[A, B])], "at least 3 targets must be left"),
+    "a late round without a reason": ({}, [drawn(1, A, late=1)], "a round that is closed late needs a reason"),
+    "a sealed record for nobody": ({}, [drawn(1, A, sealed=fresh(7))], "has no oversight body"),
+    "no sealed record": ({"oversight": RECIPIENT}, [drawn(1, A)], "the programme needs a sealed record"),
+    "an audit undone that never was": ({}, [drawn(1, A), undone(2, 1, B)], NOT_ROUND_1),
+    "an audit undone of another round": ({}, [drawn(1, A), drawn(2, A), undone(3, 1, A)], NOT_ROUND_1),
+    "an audit undone twice": ({}, [drawn(1, A), undone(2, 1, A), undone(2, 1, A)], NOT_ROUND_1),
+    "an audit undone of an unknown target": ({}, [drawn(1, A), undone(2, 1, "Emden")], UNKNOWN),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_an_entry_that_does_not_fit_is_refused(what: str) -> None:
+    """The last one; those before it are accepted."""
+    settings, said, why = REFUSED[what]
+    parameters = made(**settings)
+    entries = chained(parameters, said)
+    replay(parameters, entries[:-1])
+    with pytest.raises(DeniableError) as refused:
+        replay(parameters, entries)
+    last = entries[-1]
+    assert str(refused.value).startswith(f"entry {last.number} ({last.kind}) cannot stand: ")
+    assert why in str(refused.value)
+
+
+def test_rules_that_cannot_be_met_give_way_as_in_a_run() -> None:
+    """The cool-down only where possible; a skip and an override leave coverage as it was."""
+    folded(made(cooldown=3, targets=(A, B)), drawn(1, A), drawn(2, B), drawn(3, A))
+    folded(made(max_gap=4), drawn(1, A), skip(2), override(3, B), drawn(3, A), drawn(4, C), drawn(5, D), drawn(6, B))
+
+
+def test_an_entry_of_another_place_is_refused() -> None:
+    parameters = made()
+    first, second = chained(parameters, [drawn(1, A), drawn(2, B)])
+    start = PublicState.start(parameters)
+    with pytest.raises(DeniableError, match=r"entry 1 is expected here: a line was moved or taken out"):
+        start.after(second)
+    with pytest.raises(DeniableError, match=r"does not follow on programme\.json"):
+        PublicState.start(made(name="Harbours")).after(first)
+    other = chained(parameters, [drawn(1, C)])[0]
+    with pytest.raises(DeniableError, match="does not follow on entry 1"):
+        start.after(other).after(second)
+
+
+def test_fields_that_an_entry_needs_are_checked_when_it_is_made() -> None:
+    state = PublicState.start(made())
+    with pytest.raises(DeniableError, match="entry 1: reason must be 1 to 500 printable characters"):
+        state.override_entry([A], reason="", independent=True)
+
+
+# A stored state
+
+
+def test_a_stored_state_of_another_programme_is_refused() -> None:
+    with pytest.raises(DeniableError, match="belongs to another programme or version"):
+        PublicState.from_json(made(name="Harbours"), PublicState.start(made()).to_json())
+
+
+@given(st.data())
+def test_a_damaged_stored_state_is_refused(data: st.DataObject) -> None:
+    parameters = made()
+    stored = folded(parameters, drawn(1, A), override(2, B, independent=False)).to_json()
+    at, letter = data.draw(st.integers(0, len(stored) - 1)), data.draw(st.characters())
+    damaged = stored[:at] + letter + stored[at + data.draw(st.integers(0, 1)) :]
+    assume(damaged != stored)
+    with pytest.raises(DeniableError, match="the stored public state is damaged"):
+        PublicState.from_json(parameters, damaged)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "{}", "[" * 100_000])
+def test_something_else_than_a_stored_state_is_refused(text: str) -> None:
+    with pytest.raises(DeniableError, match="the stored public state"):
+        PublicState.from_json(made(), text)
+
+
+# The standing of the guarantee
+
+
+def test_the_guarantee_lapses_for_what_was_filed_so_far() -> None:
+    state = folded(
+        made(), drawn(1, A), override(2, B), skip(2), targets(3, removed=[D], independent=False), drawn(3, A),
+        undone(4, 3, A), skip(4, independent=False), drawn(5, B),
+    )  # fmt: skip
+    assert state.standing == Standing(made().calendar, (Lapse(4, 3, "targets"), Lapse(7, 4, "skip")))
+    assert state.standing.holds_from == 5
+    assert state.standing.in_words() == (
+        "The guarantee holds for reports filed from round 5 on, that is, from Monday 2 February 2026, 00:00 "
+        "(Europe/Berlin time) on. It does not cover reports filed in round 4 or earlier, because before that day and "
+        "hour the office closed a round without a draw (entry 7) and did not declare that this had nothing to do with "
+        "any report. It lapsed also through entries numbered 4."
+    )
+
+
+def test_the_latest_round_of_the_calendar_counts_whatever_is_declared_later() -> None:
+    """Round 2 was open when the calendar had come to round 7; afterwards the office's clock was set back."""
+    late, later = override(2, B, independent=False, during=7), override(2, C, independent=False, during=3)
+    standing = folded(made(), drawn(1, A), late, later).standing
+    assert standing == Standing(made().calendar, (Lapse(2, 7, "override"), Lapse(3, 3, "override")))
+    assert standing.holds_from == 8
+    words = standing.in_words()
+    assert "from Monday 23 February 2026, 00:00 (Europe/Berlin time) on" in words
+    assert "filed in round 7 or earlier, because before that day and hour the office ordered audits by hand" in words
+    assert words.endswith("It lapsed also through entries numbered 3.")
+
+
+@pytest.mark.parametrize("said", [skip(2), override(2, B), targets(2, removed=[D]), undone(2, 1, A)])
+def test_a_decision_is_not_made_before_its_round(said: Said) -> None:
+    kind, number, fields = said
+    with pytest.raises(DeniableError, match="made during round 2 or later, not during round 1"):
+        folded(made(), drawn(1, A), (kind, number, fields | {"during": 1}))
+    assert folded(made(), drawn(1, A), (kind, number, fields | {"during": 3})).entries == 2
+
+
+@pytest.mark.parametrize("kind", ["skip", "override", "targets", "not-carried-out"])
+def test_every_lapse_has_its_words(kind: str) -> None:
+    words = Standing(made().calendar, (Lapse(9, 7, kind),)).in_words()
+    assert "from round 8 on" in words
+    assert "round 7 or earlier" in words
+    assert "(entry 9)" in words
+
+
+def test_without_a_lapse() -> None:
+    words = "The guarantee holds for every report filed since the programme began."
+    assert folded(made(), drawn(1, A), override(2, B)).standing.in_words() == words
+
+
+@given(programmes())
+def test_the_effect_of_an_entry_says_whether_it_is_covered(programme: tuple[Parameters, list[Entry]]) -> None:
+    for entry in programme[1]:
+        words = effect(entry, made().calendar)
+        if entry.fields.get("independent") is False:
+            assert f"The guarantee does not cover reports filed in round {entry.fields['during']} or earlier" in words
+        elif "independent" in entry.fields:
+            assert "The office says this had nothing to do with any report; the guarantee covers it." in words
+        else:
+            assert "The guarantee covers" in words
+        assert ("late" in words) == (entry.kind == "round" and entry.fields["late"] > 0)

@@ -1,0 +1,278 @@
+"""Two databases that behave alike: tables, transactions, and what is said when something is wrong."""
+
+import sqlite3
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from tests.programme.insight import connected, everything
+from tests.programme.offices import new_office
+
+from deniable.errors import DeniableError
+from deniable.programme.programme import Programme
+from deniable.storage import store as module
+from deniable.storage import tables
+from deniable.storage.store import LAYOUT, Store
+
+
+def nothing(_: sa.Connection) -> None:
+    """An empty programme is enough here."""
+
+
+def a_row(connection: sa.Connection) -> None:
+    connection.execute(sa.insert(tables.lock), {"id": 1, "programme": "0" * 32})
+    row = {"id": 1, "parameters": "{}", "state": "{}", "head": "{}", "published": 0}
+    connection.execute(sa.insert(tables.programme), row)
+
+
+def test_the_migrations_make_exactly_the_tables(database: str) -> None:
+    store = Store.create(database, nothing)
+    with store.reading() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), tables.metadata) == []
+
+
+def test_a_table_that_differs_would_be_noticed(database: str) -> None:
+    store = Store.create(database, nothing)
+    with store.writing() as connection:
+        connection.execute(sa.text("ALTER TABLE secrets ADD COLUMN remark TEXT"))
+    with store.reading() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), tables.metadata) != []
+
+
+def test_the_newest_migration_is_the_layout_we_know(database: str) -> None:
+    store = Store.create(database, nothing)
+    with store.reading() as connection:
+        assert MigrationContext.configure(connection).get_current_revision() == LAYOUT
+
+
+def test_a_database_of_another_layout_is_refused(database: str, tmp_path: Path) -> None:
+    office = new_office(database, tmp_path)
+    with connected(database) as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0099'"))
+    with pytest.raises(DeniableError, match=f"has layout 0099, this version of deniable knows {LAYOUT}; back it up"):
+        office.again()
+    with pytest.raises(DeniableError, match="use the version that made it"):
+        Store(database).upgrade()
+
+
+def test_upgrading_what_is_up_to_date_changes_nothing(database: str, tmp_path: Path) -> None:
+    new_office(database, tmp_path)
+    before = everything(database)
+    Store(database).upgrade()
+    assert everything(database) == before
+
+
+def test_where_there_is_no_programme(database: str) -> None:
+    with pytest.raises(DeniableError, match=r"there is no programme in database .*; make one with"):
+        Store.open(database)
+    Store.create(database, nothing)
+    with pytest.raises(DeniableError, match=r"there is no programme in database .*; make one with"):
+        Programme.open(database)
+
+
+def test_a_programme_is_not_made_on_top_of_another(database: str, tmp_path: Path) -> None:
+    office = new_office(database, tmp_path)
+    office.programme.report({"Ash Mill": 1})
+    before = everything(database)
+    (tmp_path / "second").mkdir()
+    with pytest.raises(DeniableError, match="already; choose another database"):
+        new_office(database, tmp_path / "second")
+    assert everything(database) == before
+    assert not (tmp_path / "second" / "programme.key").exists()
+
+
+def test_a_database_that_could_not_be_filled_leaves_nothing_behind(database: str, tmp_path: Path) -> None:
+    def fails(connection: sa.Connection) -> None:
+        a_row(connection)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Store.create(database, fails)
+    assert list(tmp_path.iterdir()) == []
+    Store.create(database, a_row)
+
+
+def test_a_transaction_is_all_or_nothing(database: str) -> None:
+    store = Store.create(database, a_row)
+
+    def interrupted() -> None:
+        with store.writing() as connection:
+            connection.execute(sa.insert(tables.secrets), {"name": "check", "blob": b"1"})
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert everything(database)["secrets"] == []
+
+
+def test_one_writer_at_a_time(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store.create(database, a_row)
+    monkeypatch.setattr(module, "PATIENCE", 0.1)
+    monkeypatch.setattr(module, "_SQLITE_SETTINGS", ("busy_timeout = 100",))
+    hurried = Store(database)
+    with (
+        store.writing(),
+        pytest.raises(DeniableError, match="another process has held it for 60 seconds; nothing was written"),
+        hurried.writing(),
+    ):
+        pytest.fail("two writers at once")
+    with hurried.writing():
+        pass
+
+
+def test_a_reader_sees_one_moment(database: str) -> None:
+    store = Store.create(database, a_row)
+    secrets = sa.select(sa.func.count()).select_from(tables.secrets)
+    with store.reading() as reader:
+        assert reader.execute(secrets).scalar() == 0
+        with Store(database).writing() as writer:
+            writer.execute(sa.insert(tables.secrets), {"name": "check", "blob": b"1"})
+        assert reader.execute(secrets).scalar() == 0
+    with store.reading() as reader:
+        assert reader.execute(secrets).scalar() == 1
+
+
+def test_a_writer_sees_what_the_one_before_committed(database: str) -> None:
+    """The lock is taken before anything is read."""
+    store = Store.create(database, a_row)
+    with store.writing() as first:
+        first.execute(sa.update(tables.programme), {"folder": "seven"})
+    with store.writing() as second:
+        assert second.execute(sa.select(tables.programme.c.folder)).scalar() == "seven"
+
+
+def test_scrubbing_never_fails(database: str) -> None:
+    """Also while another process reads or writes; there will be a next time."""
+    store = Store.create(database, a_row)
+    store.scrub()
+    other = Store(database)
+    with other.reading() as connection:
+        connection.execute(sa.select(tables.secrets)).all()
+        if not store.is_sqlite:  # SQLite would wait for its full patience
+            store.scrub()
+    store.dispose()
+    store.scrub()
+
+
+def test_a_checkpoint_that_fails_is_not_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The round is committed by then; an error would tell the office otherwise."""
+
+    def fails(connection: Any, record: object) -> None:
+        begin(connection, record)
+        connection.set_authorizer(
+            lambda action, first, *_: (
+                sqlite3.SQLITE_DENY
+                if action == sqlite3.SQLITE_PRAGMA and first == "wal_checkpoint"
+                else sqlite3.SQLITE_OK
+            )
+        )
+
+    begin = module._set_up_sqlite
+    monkeypatch.setattr(module, "_set_up_sqlite", fails)
+    store = Store.create(str(tmp_path / "programme.db"), a_row)
+    with pytest.raises(DeniableError, match="it refused"), store.reading() as connection:
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.scrub()
+
+
+def test_what_could_not_be_scrubbed_is_scrubbed_after_the_next_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store.create(str(tmp_path / "programme.db"), a_row)
+    with monkeypatch.context() as busy:
+        busy.setattr(Store, "_empty_log", lambda _: False)
+        store.scrub()
+    log = tmp_path / "programme.db-wal"
+    with store.writing() as connection:
+        connection.execute(sa.update(tables.programme).values(folder="seven"))
+    assert log.stat().st_size == 0
+    with store.writing() as connection:
+        connection.execute(sa.update(tables.programme).values(folder="eight"))
+    assert log.stat().st_size > 0  # nothing was left over, so nothing is done again
+
+
+def test_a_new_file_is_its_owners_alone(tmp_path: Path) -> None:
+    office = new_office(str(tmp_path / "programme.db"), tmp_path)
+    office.programme.report({"Ash Mill": 1})
+    files = sorted(tmp_path.glob("programme.db*"))
+    assert [file.name for file in files] == ["programme.db", "programme.db-shm", "programme.db-wal"]
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+
+
+def test_acknowledged_means_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_SQLITE_SETTINGS", module._SQLITE_SETTINGS[:-1])  # without that of the tests
+    store = Store.create(str(tmp_path / "programme.db"), a_row)
+    with store.reading() as connection:
+        settings = {
+            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "synchronous", "secure_delete", "foreign_keys", "busy_timeout")
+        }
+    assert settings == {
+        "journal_mode": "wal",
+        "synchronous": 2,
+        "secure_delete": 1,
+        "foreign_keys": 1,
+        "busy_timeout": 60_000,
+    }
+
+
+@pytest.mark.parametrize(
+    ("database", "says"),
+    [
+        ("mysql://somewhere/else", "must be a SQLite file or a postgresql:// URL, got mysql://"),
+        ("://", "must be a file or a URL such as"),
+        ("sqlite://", "must be a file, so that it outlives this process"),
+        ("postgresql://nobody:hidden@127.0.0.1:1/none", "its server cannot be reached"),
+    ],
+)
+def test_a_database_that_cannot_be_used(database: str, says: str) -> None:
+    with pytest.raises(DeniableError, match=says) as caught:
+        Store.open(database)
+    assert "hidden" not in str(caught.value)
+
+
+def test_postgresql_needs_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(DeniableError, match=r"install it with: pip install 'deniable\[postgres\]'"):
+        Store("postgresql://somewhere/else")
+
+
+def test_files_that_are_not_databases(tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_bytes(b"This is not a database, but it is longer than the header of one would be. " * 5)
+    with pytest.raises(DeniableError, match="it is not a SQLite database, or it is damaged"):
+        Store.open(str(text))
+    with pytest.raises(DeniableError, match="there is no programme in"):
+        Store.open(str(tmp_path))
+    with pytest.raises(DeniableError, match=r"cannot create .*: No such file or directory"):
+        Store.create(str(tmp_path / "nowhere" / "programme.db"), nothing)
+    with pytest.raises(DeniableError, match="exists already; choose another database"):
+        Store.create(str(text), nothing)
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    database = tmp_path / "programme.db"
+    office = new_office(str(database), tmp_path)
+    office.programme.close()
+    content = bytearray(database.read_bytes())
+    content[4096:] = bytes(len(content) - 4096)
+    database.write_bytes(content)
+    with pytest.raises(DeniableError, match=r"restore the last backup|there is no programme"):
+        office.again()
+
+
+def test_an_error_of_the_database_quotes_no_row(database: str) -> None:
+    store = Store.create(database, a_row)
+    with store.writing() as connection:
+        connection.execute(sa.insert(tables.secrets), {"name": "hidden", "blob": b"hidden"})
+    with pytest.raises(DeniableError, match=r"it refused \(\w+\); nothing was written") as caught, store.writing() as c:
+        c.execute(sa.insert(tables.secrets), {"name": "hidden", "blob": b"hidden"})
+    assert "hidden" not in str(caught.value)
+    assert caught.value.__suppress_context__
+    with pytest.raises(DeniableError, match="NoResultFound in the database layer"), store.reading() as connection:
+        connection.execute(sa.select(tables.entries)).one()
