@@ -21,7 +21,7 @@ from deniable.console.pages import health
 from deniable.console.pages.health import Check
 from deniable.errors import DeniableError
 from deniable.programme import counting
-from deniable.programme.entry_effects import by_number
+from deniable.programme.counting import _by_number
 from deniable.programme.programme import Programme
 from deniable.programme.transaction import Book
 from deniable.run import AuditRun
@@ -165,7 +165,7 @@ def test_the_check_sees_a_refusal_that_tells(office: Office, monkeypatch: pytest
     """Planted: without a receipt, as many reports can be taken back as there are."""
 
     def withdraw(book: Book, reports: Any, _: str) -> None:
-        counts, tally = by_number(book.state, reports), book.tally()
+        counts, tally = _by_number(book.state, reports), book.tally()
         if any(tally[target] < count for target, count in counts.items()):
             raise DeniableError("no more than were entered can be taken back")
         book.add({target: -count for target, count in counts.items()})

@@ -30,7 +30,8 @@ from deniable.programme.public.verify import verify
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.secrets.oversight import replay
 from deniable.programme.transaction import Book
-from deniable.programme.transcript.chain import Entry, parse
+from deniable.programme.transcript.entries import parse
+from deniable.programme.transcript.entry import Entry
 from deniable.run import AuditRun
 
 ALL_WORK = ("report", "report", "report", "import", "close", "close", "publish", "backup")
@@ -104,7 +105,7 @@ def work(task: Task, started: Connection) -> None:
     log, dice, imported = Log(task.log), random.Random(task.number), task.imported
     programme = planted.get(task.planted or "", Programme).open(task.database, task.key, clock=in_ten_years)
     if isinstance(programme, Redrawing):
-        programme.announce = lambda entry: _say(log, "done", audits=entry.fields["audits"], round=entry.round)
+        programme.announce = lambda entry: _say(log, "done", audits=entry.own()["audits"], round=entry.round)
     started.send_bytes(b"started")
     while True:
         kind = dice.choice(task.work)
@@ -199,14 +200,14 @@ class Followed:
     def _check_lines(self, audits: dict[int, list[str]]) -> None:
         lines = lines_of(self.database)
         assert lines[: len(self.lines)] == self.lines, "an entry was changed or lost"
-        recorded = {entry.round: list(entry.fields["audits"]) for entry in map(parse, lines)}
+        recorded = {entry.round: list(entry.own()["audits"]) for entry in map(parse, lines)}
         for round_, announced in audits.items():
             assert recorded.get(round_) == announced, "announced audits are not the recorded ones"
         for number, inputs in unsealed(self.database, self.identity, after=len(self.lines)).items():
             filed = Counter(dict(zip(TARGETS, inputs.reports, strict=True)))
             self.sealed += filed
             self.active += filed
-            for target in parse(lines[number - 1]).fields["audits"]:
+            for target in parse(lines[number - 1]).own()["audits"]:
                 del self.active[target]
         self.lines = lines
 

@@ -11,7 +11,7 @@ from tests.programme.twin_worlds import DUMMIES, ROOM
 
 from deniable.errors import DeniableError
 from deniable.programme import counting, imports
-from deniable.programme.entry_effects import by_number
+from deniable.programme.counting import _by_number
 from deniable.programme.imports import Batch
 from deniable.programme.imports.imported_reports import Hashes, KnownReports, _random
 from deniable.programme.transaction import Book
@@ -116,7 +116,7 @@ def a_withdrawal_without_a_receipt(monkeypatch: pytest.MonkeyPatch) -> None:
     """By target and number: after an order it takes back what another person entered."""
 
     def planted(book: Book, reports: Mapping[str, int], _receipt: str) -> tuple[str, ...]:
-        counts, tally = by_number(book.state, reports), book.tally()
+        counts, tally = _by_number(book.state, reports), book.tally()
         if any(tally[target] < count for target, count in counts.items()):
             raise DeniableError("there are not so many")
         book.add({target: -count for target, count in counts.items()})
@@ -139,7 +139,7 @@ def a_withdrawal_of_all_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def a_push_that_counts_as_often_as_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     def planted(book: Book, _sender: str, _name: str, reports: Mapping[str, int]) -> bool:
-        book.add(by_number(book.state, reports))
+        book.add(_by_number(book.state, reports))
         return True
 
     monkeypatch.setattr(counting, "push", planted)

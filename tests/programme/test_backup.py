@@ -53,7 +53,7 @@ def test_there_and_back_again(office: Office, tmp_path: Path) -> None:
         with pytest.raises(DeniableError, match="was restored from a backup"):
             deed()
     entry = again.recover(None, "the disk broke")
-    assert (entry.fields["lost"], entry.fields["paused"]) == (2, False)  # the copies show that nothing was drawn since
+    assert (entry.own()["lost"], entry.own()["paused"]) == (2, False)  # the copies show that nothing was drawn since
     assert again.active_counts() == office.programme.active_counts()
     assert again.close_round().round == 2
     again.publish()

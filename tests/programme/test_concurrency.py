@@ -22,7 +22,7 @@ from deniable.programme import backup
 from deniable.programme.programme import Programme
 from deniable.programme.public.verify import verify
 from deniable.programme.secrets.keys import KeyFile
-from deniable.programme.transcript.chain import parse
+from deniable.programme.transcript.entries import parse
 
 Deed = Callable[..., Any]
 
@@ -118,7 +118,7 @@ def test_a_round_is_closed_once(database: str, tmp_path: Path, processes: int) -
     office.programme.report({"Ash Mill": 3})
     answers = together(office, [(close_rounds, (5,))] * processes)
     assert all(answer == answers[0] for answer in answers)
-    recorded = [(entry.round, entry.fields["audits"]) for entry in map(parse, lines_of(database))]
+    recorded = [(entry.round, entry.own()["audits"]) for entry in map(parse, lines_of(database))]
     assert recorded == answers[0]
     assert [round_ for round_, _ in recorded] == [1, 2, 3, 4, 5]
 

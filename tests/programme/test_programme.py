@@ -22,7 +22,7 @@ from deniable.programme.public.verify import verify
 from deniable.programme.receipt import check_receipt, new_receipt
 from deniable.programme.secrets.keys import KeyFile, Passphrase
 from deniable.programme.secrets.vault import Kdf
-from deniable.programme.transcript.chain import parse
+from deniable.programme.transcript.entries import parse
 from deniable.storage import tables
 from deniable.storage.store import Store
 
@@ -186,7 +186,7 @@ def test_a_round_that_is_closed_late_says_so(office: Office) -> None:
     office.programme.close_round(reason="the server was flooded")
     office.programme.close_round()
     entries = [parse(line) for line in lines_of(office.database)]
-    assert [(entry.fields["late"], entry.fields["reason"]) for entry in entries] == [
+    assert [(entry.own()["late"], entry.own()["reason"]) for entry in entries] == [
         (3, "the server was flooded"),
         (2, "no reason was given"),
     ]
@@ -196,7 +196,7 @@ def test_a_round_that_is_closed_late_says_so(office: Office) -> None:
 def test_a_round_in_time_keeps_no_reason(office: Office) -> None:
     office.clock.now = office.programme.status().due
     office.programme.close_round(reason="nothing of interest")
-    assert parse(lines_of(office.database)[0]).fields["reason"] is None
+    assert parse(lines_of(office.database)[0]).own()["reason"] is None
 
 
 def test_a_skipped_round_keeps_its_reports(office: Office) -> None:
@@ -217,13 +217,13 @@ def test_an_override_deletes_the_reports_of_the_audited(office: Office) -> None:
     programme.import_reports("hotline", [("1", "Ash Mill"), ("2", "Birch Works")])
     programme.report({"Ash Mill": 5, "Cedar Bank": 1})
     entry = programme.override(["Ash Mill"], "an accident", independent=True)
-    assert (entry.kind, entry.round, entry.fields["audits"]) == ("override", 1, ("Ash Mill",))
+    assert (entry.kind, entry.round, entry.own()["audits"]) == ("override", 1, ("Ash Mill",))
     assert programme.active_counts() == NONE | {"Birch Works": 1, "Cedar Bank": 1}
     assert programme.status().open_round == 1
     assert programme.import_reports("hotline", [("1", "Ash Mill"), ("2", "Birch Works")]) == 0
-    assert programme.status().standing.holds_from == 1
+    assert programme.status().coverage.holds_from == 1
     programme.override(["Birch Works"], "a hint", independent=False)
-    assert programme.status().standing.holds_from == 2
+    assert programme.status().coverage.holds_from == 2
     assert office.close()
 
 
@@ -245,9 +245,9 @@ def test_a_decision_while_a_round_is_overdue_may_have_come_of_reports_filed_sinc
     assert (programme.status().open_round, programme.status().overdue) == (2, 1)
     DECISIONS[kind](programme, audited)
     entry = parse(lines_of(office.database)[-1])
-    assert (entry.kind, entry.round, entry.fields["during"]) == (kind, 2, 3)
-    assert programme.status().standing.holds_from == 4
-    assert "filed in round 3 or earlier" in programme.status().standing.in_words()
+    assert (entry.kind, entry.round, entry.own()["during"]) == (kind, 2, 3)
+    assert programme.status().coverage.holds_from == 4
+    assert "filed in round 3 or earlier" in programme.status().coverage.in_words()
 
 
 @pytest.mark.parametrize("day", [-400, 0])
@@ -256,7 +256,7 @@ def test_a_decision_is_made_in_the_open_round_at_the_earliest(office: Office, da
     office.close()
     office.clock.now += timedelta(days=day)
     entry = office.programme.override(["Ash Mill"], "a hint", independent=False)
-    assert (entry.round, entry.fields["during"]) == (2, 2)
+    assert (entry.round, entry.own()["during"]) == (2, 2)
 
 
 @pytest.mark.parametrize(
@@ -316,9 +316,9 @@ def test_an_audit_that_was_not_carried_out_stays_drawn(office: Office) -> None:
     office.programme.report({"Ash Mill": 3})
     (audited,) = office.close()
     entry = office.programme.not_carried_out(1, audited, "the building was locked", independent=False)
-    assert entry.fields["of"] == 1
+    assert entry.own()["of"] == 1
     assert office.programme.active_counts()[audited] == 0
-    assert office.programme.status().standing.holds_from == 3
+    assert office.programme.status().coverage.holds_from == 3
     assert office.close()
 
 
@@ -583,9 +583,9 @@ def test_a_recovery(rolled_back: Office, tmp_path: Path) -> None:
     published = (public / "transcript.jsonl").read_text().splitlines()[:-1]
     before = programme.active_counts()
     entry = programme.recover(public, "the disk broke")
-    assert (entry.kind, entry.round, entry.fields["lost"]) == ("recovery", 6, 2)
+    assert (entry.kind, entry.round, entry.own()["lost"]) == ("recovery", 6, 2)
     assert lines_of(rolled_back.database)[:-1] == published
-    audited = {name for line in published[1:] for name in parse(line).fields["audits"]}
+    audited = {name for line in published[1:] for name in parse(line).own()["audits"]}
     assert programme.active_counts() == before | dict.fromkeys(audited, 0)
     rolled_back.close()
     programme.publish()
@@ -707,7 +707,7 @@ def test_a_recovery_follows_every_kind_of_entry(office: Office, tmp_path: Path) 
     expected = {"Ash Mill": 0, "Cedar Bank": 2, "Dogwood Clinic": 2, "Elm Yard": 0} | {audited: 0}
     assert again.programme.active_counts() == expected
     again.programme.publish()
-    assert verify(tmp_path / "public", now=again.clock.now).standing == programme.status().standing
+    assert verify(tmp_path / "public", now=again.clock.now).coverage == programme.status().coverage
     assert again.close()
 
 

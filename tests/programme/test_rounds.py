@@ -18,7 +18,8 @@ from deniable.programme.programme import Programme
 from deniable.programme.public.verify import verify
 from deniable.programme.secrets.oversight import replay
 from deniable.programme.secrets.sealed_inputs import noise_of_round
-from deniable.programme.transcript.chain import Entry, parse
+from deniable.programme.transcript.entries import parse
+from deniable.programme.transcript.entry import Entry
 from deniable.run import AuditRun
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -92,12 +93,12 @@ def eventful(office: Office, rounds: int, seed: int, *, joining: bool) -> Diary:
 def follow(run: AuditRun, names: list[str], entry: Entry) -> None:
     """What an entry without a draw does to a run of the library."""
     if entry.kind == "override":
-        run.order(names.index(target) for target in entry.fields["audits"])
+        run.order(names.index(target) for target in entry.own()["audits"])
     elif entry.kind == "targets":
-        names.extend(entry.fields["added"])
-        if entry.fields["added"]:
-            run.add_targets(len(entry.fields["added"]))
-        run.remove_targets(names.index(target) for target in entry.fields["removed"])
+        names.extend(entry.own()["added"])
+        if entry.own()["added"]:
+            run.add_targets(len(entry.own()["added"]))
+        run.remove_targets(names.index(target) for target in entry.own()["removed"])
 
 
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
@@ -120,7 +121,7 @@ def test_every_draw_follows_again(database: str, tmp_path: Path, settings: dict[
         noise = noise_of_round(parameters.programme, entry.round, inputs.seed, saved, inputs.reports)
         run = AuditRun.restore(mechanism, saved, noise)
         drawn = run.select(inputs.reports, audits=parameters.audits)
-        assert tuple(names[number] for number in drawn) == entry.fields["audits"]
+        assert tuple(names[number] for number in drawn) == entry.own()["audits"]
     assert not sealed
     assert not list(rounds)
     with closing(office.again()) as programme:

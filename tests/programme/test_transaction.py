@@ -20,7 +20,7 @@ from deniable.programme.secrets import keys
 from deniable.programme.secrets.lock import CHECK
 from deniable.programme.secrets.vault import Vault, read_key_file
 from deniable.programme.transaction import MANIFEST
-from deniable.programme.transcript.chain import parse
+from deniable.programme.transcript.entries import parse
 from deniable.programme.transcript.state import PublicState
 from deniable.run import AuditRun
 from deniable.storage import tables
@@ -126,7 +126,7 @@ def test_a_newer_transcript_in_an_old_database(office: Office) -> None:
 def test_a_changed_entry_is_not_shown_as_the_audit_of_its_round(office: Office) -> None:
     with connected(office.database) as connection:
         line = connection.execute(sa.select(tables.entries.c.line).where(tables.entries.c.number == 1)).scalar_one()
-        audited = parse(line).fields["audits"][0]
+        audited = parse(line).own()["audits"][0]
         other = next(name for name in TARGETS if name != audited)
         changed = line.replace(audited, other)
         connection.execute(sa.update(tables.entries).where(tables.entries.c.number == 1), {"line": changed})

@@ -74,7 +74,7 @@ def test_a_programme_goes_on_in_public_when_its_copy_is_lost(tmp_path: Path) -> 
     office.close()
     office.key.transcript.unlink()
     entry = office.programme.recover(None, "the key was brought back without the copy")
-    assert entry.fields["paused"]
+    assert entry.own()["paused"]
     office.close()
     with pytest.raises(DeniableError, match="nothing is lost"):
         office.programme.recover(None, "again")

@@ -21,7 +21,7 @@ from deniable.programme import backup
 from deniable.programme.programme import Programme
 from deniable.programme.public.verify import verify
 from deniable.programme.secrets.keys import KeyFile
-from deniable.programme.transcript.chain import parse
+from deniable.programme.transcript.entries import parse
 from deniable.storage import store as module
 from deniable.storage import tables
 
@@ -234,4 +234,4 @@ def test_a_public_folder_that_cannot_be_read_stops_the_draw(database: str, tmp_p
     (audited,) = office.close()
     office.programme.publish()
     entries = [parse(line) for line in (tmp_path / "public" / "transcript.jsonl").read_text().splitlines()[:-1]]
-    assert [entry.fields["audits"] for entry in entries] == [(audited,)]
+    assert [entry.own()["audits"] for entry in entries] == [(audited,)]

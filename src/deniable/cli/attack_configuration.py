@@ -14,7 +14,7 @@ from deniable.mechanisms.race import Weights
 from deniable.rules import Rules
 
 if TYPE_CHECKING:
-    from deniable.programme.public.verify import Report
+    from deniable.programme.public.verify import VerificationResult
 
 FORECAST = "forecast"
 
@@ -110,7 +110,7 @@ def chosen(
 
 def published(folder: Path) -> Configuration:
     """What the programme in this public folder has been set up with; its folder is verified first."""
-    report: Report = imported("deniable.programme.public.verify").verify(folder)
+    report: VerificationResult = imported("deniable.programme.public.verify").verify(folder)
     parameters = report.parameters
     return Configuration(
         {parameters.mechanism: parameters.built()},
@@ -122,7 +122,7 @@ def published(folder: Path) -> Configuration:
     )
 
 
-def _notes(report: "Report") -> list[str]:
+def _notes(report: "VerificationResult") -> list[str]:
     notes = []
     if (many := report.parameters.reports_per_person) > 1:
         notes.append(

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import compress
 
-from deniable.errors import DeniableError
-from deniable.programme.entry_effects import by_number, taking_part
+from deniable.errors import MAX_REPORTS, DeniableError, check_whole
 from deniable.programme.imports.imported_reports import ENTERED, KnownReports
 from deniable.programme.receipt import check_receipt
 from deniable.programme.transaction import Book
+from deniable.programme.transcript.state import PublicState
 
 
 def enter(book: Book, reports: Mapping[str, int], receipt: str) -> None:
@@ -21,7 +21,7 @@ def enter(book: Book, reports: Mapping[str, int], receipt: str) -> None:
 
     Those about targets that do not take part hold back no others.
     """
-    receipt, counts, known = check_receipt(receipt), by_number(book.state, reports), book.known(ENTERED)
+    receipt, counts, known = check_receipt(receipt), _by_number(book.state, reports), book.known(ENTERED)
     hashes = book.hashes([["receipt", receipt], *_entries(book, "entered", receipt, counts)])
     is_new = bool(known.new(hashes[:1])[0])
     book.add(counts if is_new else {})
@@ -34,7 +34,7 @@ def withdraw(book: Book, reports: Mapping[str, int], receipt: str) -> tuple[str,
     Each target by itself, so that no report decides about others. Returns the targets whose reports stay counted, or
     were never counted; refuses where they are all.
     """
-    receipt, counts, known = check_receipt(receipt), by_number(book.state, reports), book.known(ENTERED)
+    receipt, counts, known = check_receipt(receipt), _by_number(book.state, reports), book.known(ENTERED)
     entered = book.hashes(_entries(book, "entered", receipt, counts))
     withdrawn = book.hashes(_entries(book, "withdrawn", receipt, counts))
     can_go = ~known.new(entered) & known.new(withdrawn)
@@ -55,7 +55,7 @@ def push(book: Book, sender: str, name: str, reports: Mapping[str, int]) -> bool
     Those about targets that do not take part hold back no others, and do not count later either. Returns whether the
     others count: not while imports are paused, since they may have been counted before.
     """
-    counts, known = taking_part(book.state, reports), book.known(ENTERED)
+    counts, known = _taking_part(book.state, reports), book.known(ENTERED)
     hashes = book.hashes([["pushed", sender, name]])
     is_new = bool(known.new(hashes)[0])
     book.add(counts if is_new and not book.state.is_paused else {})
@@ -100,3 +100,26 @@ def _entries(book: Book, what: str, receipt: str, counts: Mapping[int, int]) -> 
         [what, receipt, target, count, history.rounds, int(history.audits[0, target])]
         for target, count in counts.items()
     ]
+
+
+def _by_number(state: PublicState, reports: Mapping[str, int]) -> dict[int, int]:
+    """Reports by the numbers of their targets, each a whole number of at least 1.
+
+    Those about targets that do not take part are left out; refused where all are.
+    """
+    return _taking_part(state, reports) or {state.number_of(target): _whole(n) for target, n in reports.items()}
+
+
+def _taking_part(state: PublicState, reports: Mapping[str, int]) -> dict[int, int]:
+    """The same, and none where no target takes part."""
+    numbers = state.numbers_of_present
+    return {numbers[target]: _whole(count) for target, count in reports.items() if target in numbers}
+
+
+def _whole(count: int) -> int:
+    try:
+        if check_whole("reports", count, least=1) <= MAX_REPORTS:
+            return count
+    except DeniableError:  # which would quote it
+        raise DeniableError("reports must be whole numbers of at least 1") from None
+    raise DeniableError(f"at most {MAX_REPORTS} reports about a target can be added at once")

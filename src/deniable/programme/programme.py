@@ -18,7 +18,6 @@ from deniable.errors import DeniableError, PlaceError, check_whole
 from deniable.programme import backup, counting, recovery, rounds
 from deniable.programme.calendar import Clock, system_clock
 from deniable.programme.creation import Beginning, Entropy
-from deniable.programme.entry_effects import follow
 from deniable.programme.imports.imported_reports import ENTERED, check_source
 from deniable.programme.parameters import Parameters
 from deniable.programme.public import publish
@@ -29,7 +28,9 @@ from deniable.programme.secrets.lock import check_key, create_locked, unlock
 from deniable.programme.secrets.vault import Vault
 from deniable.programme.status import Closed, Status
 from deniable.programme.transaction import Book, all_lines
-from deniable.programme.transcript.chain import Entry, commitment
+from deniable.programme.transcript.chain import commitment
+from deniable.programme.transcript.entries import End, NotCarriedOut, Override, Resumption, Targets
+from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript_copies import NOWHERE, KeyCopy, NotKeptError, check_not_behind
 from deniable.storage import tables
@@ -227,9 +228,7 @@ class Programme:
     def resume_imports(self, reason: str) -> Entry:
         """Let reports that hotlines bring count again after a recovery. Those brought since do not count."""
         with self._going_on() as book:
-            if not book.state.is_paused:
-                raise DeniableError("imports are not paused: what is imported counts already, so do nothing")
-            entry = book.state.resumption_entry(reason)
+            entry = Resumption.following(book.state, reason=reason)
             book.append(entry)
         return entry
 
@@ -262,13 +261,13 @@ class Programme:
         """Close the open round, when it is due, without an audit; its reports go on into the next one."""
         self._check_can_be_kept()
         with self._writing() as book:
-            late, during = self._days_late(book, book.state.open_round), self._during(book)
-            return rounds.skip(book, self._next_seed, reason, independent=independent, late=late, during=during)
+            late, decided = self._days_late(book, book.state.open_round), self._decided(book, reason, independent)
+            return rounds.skip(book, self._next_seed, late, decided)
 
     def override(self, targets: Sequence[str], reason: str, *, independent: bool) -> Entry:
         """Record audits ordered by hand now, outside the draw. The reports about these targets are deleted."""
         with self._going_on() as book:
-            entry = book.state.override_entry(targets, reason, independent, self._during(book))
+            entry = Override.following(book.state, audits=targets, **self._decided(book, reason, independent))
             self._apply(book, entry)
         return entry
 
@@ -277,21 +276,23 @@ class Programme:
     ) -> Entry:
         """Let targets join or leave from the open round on. The reports about those that leave are deleted."""
         with self._going_on() as book:
-            entry = book.state.targets_entry(add, remove, reason, independent, self._during(book))
+            entry = Targets.following(book.state, added=add, removed=remove, **self._decided(book, reason, independent))
             self._apply(book, entry)
         return entry
 
     def not_carried_out(self, round_: int, target: str, reason: str, *, independent: bool) -> Entry:
         """Record that an audit could not be carried out. That it was chosen stands, and its reports stay deleted."""
         with self._going_on() as book:
-            entry = book.state.not_carried_out_entry(round_, target, reason, independent, self._during(book))
+            entry = NotCarriedOut.following(
+                book.state, of=round_, target=target, **self._decided(book, reason, independent)
+            )
             book.append(entry)
         return entry
 
     def end(self, reason: str) -> Entry:
         """End the programme for good: all counts, seeds and keys in the database are destroyed."""
         with self._going_on() as book:
-            entry = book.state.end_entry(reason)
+            entry = End.following(book.state, reason=reason)
             book.append(entry)
             book.destroy()
         return entry
@@ -333,14 +334,16 @@ class Programme:
 
     def _apply(self, book: Book, entry: Entry) -> None:
         """Append an entry made in the open round, with what it means for the targets' runs."""
-        book.state.after(entry)  # refuses what cannot stand, in words about the entry
+        entry.after(book.state)  # refuses what cannot stand, in words about the entry
         run, tally = book.read_counts()
-        tally = follow(run, tally, book.state, entry)
+        tally = entry.change_run(run, tally, book.state)
         book.append(entry)
         book.write_counts(run, tally)
 
-    def _during(self, book: Book) -> int:
-        return rounds.calendar_round(book, self._clock())
+    def _decided(self, book: Book, reason: str, independent: bool) -> dict[str, Any]:
+        """The fields of every decision."""
+        during = rounds.calendar_round(book, self._clock())
+        return {"reason": reason, "independent": independent, "during": during}
 
     def _days_late(self, book: Book, round_: int) -> int:
         """Refuses a round that may not be closed now."""

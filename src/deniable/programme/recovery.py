@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from deniable.errors import DeniableError
-from deniable.programme.entry_effects import adopt
 from deniable.programme.rounds import NewSeed
 from deniable.programme.status import Status
 from deniable.programme.transaction import Book
-from deniable.programme.transcript.chain import Entry, parse
+from deniable.programme.transcript.entries import Recovery, parse
+from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript_copies import KeyCopy, longest_copy
 
 
@@ -37,10 +37,12 @@ def recover(book: Book, newest: Sequence[str] | None, copy: KeyCopy | None, new_
     run, tally = book.read_counts()
     for text in (newest or ())[known:]:
         entry = parse(text)
-        tally = adopt(run, tally, book.state, entry)
+        tally = entry.change_run(run, tally, book.state)
         book.append(entry)  # refuses what does not follow on this database's entries
     seed, replaced = new_seed(book.state.open_round)
-    recovery = book.state.recovery_entry(lost, replaced, paused or book.state.is_paused, reason)
+    recovery = Recovery.following(
+        book.state, lost=lost, commitment=replaced, paused=paused or book.state.is_paused, reason=reason
+    )
     book.append(recovery)
     book.write_round(run, tally, seed)
     book.begin_blocks()

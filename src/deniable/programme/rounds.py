@@ -1,12 +1,14 @@
 """How the open round is closed: with a draw, or without one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from typing import Any
 
 from deniable.errors import DeniableError
 from deniable.programme.secrets.sealed_inputs import Inputs
 from deniable.programme.status import Closed
 from deniable.programme.transaction import Book
+from deniable.programme.transcript.entries import Round, Skip
 
 NewSeed = Callable[[int], tuple[bytes, str]]
 """A round's seed, drawn afresh, and the commitment to it."""
@@ -20,7 +22,8 @@ def draw(book: Book, new_seed: NewSeed, late: int, reason: str | None) -> Closed
     drawn = run.select(tally, audits=book.state.parameters.audits)
     seal, sealed = book.seal(Inputs(book.state.open_round, tuple(tally), seed))
     next_seed, commitment = new_seed(book.state.open_round + 1)
-    entry = book.state.round_entry(
+    entry = Round.following(
+        book.state,
         audits=[book.state.targets[number] for number in drawn],
         commitment=commitment,
         late=late,
@@ -29,14 +32,14 @@ def draw(book: Book, new_seed: NewSeed, late: int, reason: str | None) -> Closed
     )
     book.append(entry, seal)
     book.write_round(run, [0] * len(tally), next_seed)
-    return Closed(entry.round, entry.fields["audits"], already=False)
+    return Closed(entry.round, entry.audits, already=False)
 
 
-def skip(book: Book, new_seed: NewSeed, reason: str, *, independent: bool, late: int, during: int) -> Closed:
+def skip(book: Book, new_seed: NewSeed, late: int, decided: Mapping[str, Any]) -> Closed:
     """Record that nothing is drawn, and open the next round, into which the reports go on."""
     run, tally = book.read_counts()
     next_seed, commitment = new_seed(book.state.open_round + 1)
-    entry = book.state.skip_entry(reason, independent, commitment, late, during)
+    entry = Skip.following(book.state, commitment=commitment, late=late, **decided)
     book.append(entry)
     book.write_round(run, tally, next_seed)
     return Closed(entry.round, (), already=False)
@@ -59,5 +62,5 @@ def days_late(book: Book, round_: int, now: datetime) -> int:
 
 def recorded(book: Book, round_: int) -> Closed:
     """A round that was closed before."""
-    closing = next(entry for entry in book.entries(round_) if entry.round == round_ and entry.kind in {"round", "skip"})
-    return Closed(round_, closing.fields.get("audits", ()), already=True)
+    closing = next(entry for entry in book.entries(round_) if entry.round == round_ and entry.closes_round)
+    return Closed(round_, closing.audited, already=True)

@@ -7,7 +7,7 @@ from typing import Self
 
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.folder import TRANSCRIPT, entries_in
-from deniable.programme.transcript.coverage import Standing
+from deniable.programme.transcript.coverage import Coverage
 from deniable.programme.transcript.state import PublicState
 
 PAUSED = (
@@ -46,7 +46,7 @@ class Status:
     folder: Path | None
     targets: tuple[str, ...]
     """Those that take part."""
-    standing: Standing
+    coverage: Coverage
     is_paused: bool
     """Whether reports that hotlines bring do not count, since a recovery."""
     ended: bool
@@ -64,7 +64,7 @@ class Status:
             published=0 if folder is None else entries_in(folder / TRANSCRIPT, state.parameters),
             folder=folder,
             targets=state.present,
-            standing=state.standing,
+            coverage=state.coverage,
             is_paused=state.is_paused,
             ended=state.ended,
         )

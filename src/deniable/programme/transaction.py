@@ -23,7 +23,9 @@ from deniable.programme.parameters import Parameters
 from deniable.programme.secrets.lock import CHECK, check_key
 from deniable.programme.secrets.sealed_inputs import Inputs, noise_of_round
 from deniable.programme.secrets.vault import Vault
-from deniable.programme.transcript.chain import Entry, commitment, digest, line, parse, parse_head, signed_head
+from deniable.programme.transcript.chain import commitment, digest, parse_head, signed_head
+from deniable.programme.transcript.entries import parse
+from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript_copies import KeyCopy, check_not_behind
 from deniable.run import AuditRun
@@ -205,8 +207,8 @@ class Book:
     def append(self, entry: Entry, seal: bytes | None = None) -> None:
         """Add an entry and sign the new head. Where it closes a round, the secrets of the new one must follow."""
         signing_key = self._read(SIGNING_KEY)
-        text = line(entry)
-        self.state = self.state.after(entry)
+        text = entry.line()
+        self.state = entry.after(self.state)
         self._has_changed = True
         added = {"number": entry.number, "round": entry.round, "line": text, "digest": digest(text)}
         self._connection.execute(sa.insert(tables.entries), added)

@@ -18,8 +18,9 @@ from deniable.programme.public.folder import TRANSCRIPT, entries_in, folder_erro
 from deniable.programme.public.verify import verify
 from deniable.programme.secrets.keys import Key, KeyFile
 from deniable.programme.secrets.vault import sync_folder
-from deniable.programme.transcript.chain import Head, check_head, digest, from_file, parse, parse_head, to_file
-from deniable.programme.transcript.state import PublicState, replay
+from deniable.programme.transcript.chain import Head, check_head, digest, from_file, parse_head, to_file
+from deniable.programme.transcript.entries import parse, replay
+from deniable.programme.transcript.state import PublicState
 from deniable.storage import tables
 
 _TWO_DATABASES = "two databases of this programme were used; go on with the one that was published, and no other"

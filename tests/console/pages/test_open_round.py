@@ -204,7 +204,7 @@ def test_what_was_drawn_is_shown_when_it_is_kept_outside_the_database(
     works = iter([True])
     monkeypatch.setattr(KeyCopy, "bring_up_to_date", lambda *_: next(works, False))
     answer = otto.post("/round/close", {"round": "1"})
-    drawn = read_record(office.console.store).entries[0].fields["audits"][0]
+    drawn = read_record(office.console.store).entries[0].own()["audits"][0]
     assert answer.status_code == 422
     assert "Round 1 is closed" in answer.text
     assert "cannot be shown yet" in answer.text
@@ -289,7 +289,7 @@ def test_a_decision_is_recorded_with_what_it_does_to_the_guarantee(
     assert told in page
     assert "A fire in the news." in page
     # Round 1 is due, so by the calendar it is round 2.
-    assert programme.status().standing.holds_from == (1 if independent == "yes" else 3)
+    assert programme.status().coverage.holds_from == (1 if independent == "yes" else 3)
     assert "entry 1" in deeds(office) or "skipped round 1" in deeds(office)
 
 

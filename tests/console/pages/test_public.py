@@ -133,7 +133,7 @@ def test_the_guarantee_has_the_text_of_the_public_page(office: Office) -> None:
                   for line in page.splitlines() if line.startswith(("<p>", '<p class="lead">'))]  # fmt: skip
     assert len(paragraphs) > 4
     assert all(paragraph in world for paragraph in paragraphs)
-    assert programme.status().standing.in_words() in page
+    assert programme.status().coverage.in_words() in page
     assert "between two people" in page
 
 

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters
-from deniable.programme.transcript.chain import Entry, digest, line, signed_head, to_file
+from deniable.programme.transcript.chain import digest, signed_head, to_file
+from deniable.programme.transcript.entries import End, NotCarriedOut, Override, Recovery, Round, Skip, Targets
+from deniable.programme.transcript.entry import KINDS, Entry
 from deniable.programme.transcript.signatures import pem, public_key
 from deniable.programme.transcript.state import PublicState
 
@@ -60,15 +62,15 @@ def chained(parameters: Parameters, said: Iterable[Said]) -> list[Entry]:
     entries: list[Entry] = []
     previous = parameters.digest
     for number, (kind, round_, fields) in enumerate(said, start=1):
-        entries.append(Entry(number, kind, round_, previous, fields))
-        previous = digest(line(entries[-1]))
+        entries.append(KINDS[kind](number=number, round=round_, previous=previous, **fields))
+        previous = digest(entries[-1].line())
     return entries
 
 
 def write(folder: Path, parameters: Parameters, entries: Sequence[Entry], key: bytes = KEY) -> None:
     """The folder as the office with this key would publish it, without the page."""
     folder.mkdir(exist_ok=True)
-    lines = [line(entry) for entry in entries]
+    lines = [entry.line() for entry in entries]
     head = digest(lines[-1]) if lines else parameters.digest
     signed = signed_head(key, parameters.digest, len(lines), head)
     (folder / "programme.json").write_bytes(parameters.to_bytes())
@@ -93,16 +95,18 @@ def programmes(draw: st.DrawFn, most: int = 12) -> tuple[Parameters, list[Entry]
     for _ in range(draw(st.integers(0, most))):
         entry = _next_entry(draw, state)
         entries.append(entry)
-        state = state.after(entry)
+        state = entry.after(state)
         if state.ended:
             break
     return parameters, entries
 
 
 def _next_entry(draw: st.DrawFn, state: PublicState) -> Entry:
+    entry: Entry
     number, present = state.entries + 1, state.present
     independent, why = draw(st.booleans()), draw(st.sampled_from(["Überschwemmung im Hafen", "by law", "\u65e5\u672c"]))
-    during = draw(st.none() | st.integers(0, 3).map(lambda rounds: state.open_round + rounds))
+    during = state.open_round + draw(st.integers(0, 3))
+    decided = {"reason": why, "independent": independent, "during": during}
     struck = [number for number in range(state.n_targets) if state.latest_audit[number]]
     room = state.parameters.audits * (state.parameters.max_gap or 100) - len(present)
     spare = len(present) - max(2, state.parameters.audits)
@@ -112,7 +116,8 @@ def _next_entry(draw: st.DrawFn, state: PublicState) -> Entry:
     match draw(st.sampled_from(kinds)):
         case "round":
             late = draw(st.integers(0, 2))
-            entry = state.round_entry(
+            entry = Round.following(
+                state,
                 audits=_audits(draw, state),
                 commitment=fresh(number),
                 late=late,
@@ -120,28 +125,23 @@ def _next_entry(draw: st.DrawFn, state: PublicState) -> Entry:
                 sealed=None if state.parameters.oversight is None else fresh(-number),
             )
         case "skip":
-            entry = state.skip_entry(reason=why, independent=independent, commitment=fresh(number), during=during)
+            entry = Skip.following(state, commitment=fresh(number), late=0, **decided)
         case "override":
             ordered = draw(st.lists(st.sampled_from(present), min_size=1, unique=True))
-            entry = state.override_entry(audits=ordered, reason=why, independent=independent, during=during)
+            entry = Override.following(state, audits=ordered, **decided)
         case "leave":
             gone = draw(st.lists(st.sampled_from(present), min_size=1, max_size=spare, unique=True))
-            entry = state.targets_entry(added=[], removed=gone, reason=why, independent=independent, during=during)
+            entry = Targets.following(state, added=[], removed=gone, **decided)
         case "join":
-            entry = state.targets_entry([f"newcomer {number}"], [], reason=why, independent=independent, during=during)
+            entry = Targets.following(state, added=[f"newcomer {number}"], removed=[], **decided)
         case "not-carried-out":
             target = draw(st.sampled_from(struck))
-            entry = state.not_carried_out_entry(
-                of=int(state.latest_audit[target]),
-                target=state.targets[target],
-                reason=why,
-                independent=independent,
-                during=during,
-            )
+            audit = {"of": int(state.latest_audit[target]), "target": state.targets[target]}
+            entry = NotCarriedOut.following(state, **audit, **decided)
         case "recovery":
-            entry = state.recovery_entry(lost=1, commitment=fresh(number), paused=independent, reason=why)
+            entry = Recovery.following(state, lost=1, commitment=fresh(number), paused=independent, reason=why)
         case _:
-            entry = state.end_entry(reason=why)
+            entry = End.following(state, reason=why)
     return entry
 
 

@@ -18,8 +18,9 @@ from tests.programme.public.published import KEY, NAMES, RECIPIENT, Said, chaine
 from deniable.programme.parameters import Parameters
 from deniable.programme.public import page
 from deniable.programme.public.timeline import MOST_ROWS, shortened, timeline
-from deniable.programme.transcript.chain import Entry, signed_head
-from deniable.programme.transcript.state import replay
+from deniable.programme.transcript.chain import signed_head
+from deniable.programme.transcript.entries import replay
+from deniable.programme.transcript.entry import Entry
 
 A, B, C, D = NAMES
 HOSTILE = "<script>alert('1')</script>\" & {{ 7 * 7 }}"
@@ -225,7 +226,7 @@ def test_the_guarantee_is_there_in_full() -> None:
     outline = Outline(rendered(parameters, said))
     for sentence in re.split(r"(?<=\.) (?=[A-Z])", parameters.guarantee().in_words()):
         assert sentence in outline.text("main")
-    standing = replay(parameters, chained(parameters, said)).standing
+    standing = replay(parameters, chained(parameters, said)).coverage
     assert standing.in_words() in outline.text("main")
     header = outline.text("header")
     assert "at most 14.7 points in 100, for reports filed from round 4 on from 26 January 2026 on" in header

@@ -31,7 +31,9 @@ from deniable.programme.public.folder import TRANSCRIPT, read_head
 from deniable.programme.public.page import render
 from deniable.programme.public.publish import contents, publish
 from deniable.programme.public.verify import verify
-from deniable.programme.transcript.chain import Entry, digest, line, parse, signed_head
+from deniable.programme.transcript.chain import digest, signed_head
+from deniable.programme.transcript.entries import parse
+from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.signatures import public_key
 
 A, B, C, D = NAMES
@@ -45,7 +47,7 @@ SAID: list[Said] = [
 
 
 def lines_of(entries: Sequence[Entry]) -> list[str]:
-    return [line(entry) for entry in entries]
+    return [entry.line() for entry in entries]
 
 
 def signed(parameters: Parameters, lines: Sequence[str], key: bytes = KEY) -> str:

@@ -17,10 +17,11 @@ from tests.programme.public.published import KEY, NAMES, OTHER_KEY, Said, chaine
 from deniable.errors import DeniableError, elsewhere
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.page import render, verify_text
-from deniable.programme.public.verify import Report, verify
+from deniable.programme.public.verify import VerificationResult, verify
 from deniable.programme.transcript import signatures
-from deniable.programme.transcript.chain import Entry, digest, line, signed_head, to_file
-from deniable.programme.transcript.coverage import Standing
+from deniable.programme.transcript.chain import digest, signed_head, to_file
+from deniable.programme.transcript.coverage import Coverage
+from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.signatures import pem, public_key
 
 A, B, C, D = NAMES
@@ -59,7 +60,7 @@ def test_a_folder_as_published(folder: Path) -> None:
     last = digest(lines_of(folder)[-2])
     assert (report.name, report.entries, report.rounds, report.head) == ("Ports", 5, 4, last)
     assert (report.programme, report.public_key) == (made().digest, public_key(KEY).hex())
-    assert report.standing.holds_from == 4
+    assert report.coverage.holds_from == 4
     assert [(entry.number, entry.kind) for entry in report.remarkable] == [(2, "round"), (3, "override")]
     assert (report.overdue, report.early, report.warnings) == ((), (), ())
     assert (report.page, report.instructions, report.ended) == ("missing", "missing", False)
@@ -106,7 +107,7 @@ def test_without_a_time_the_present_counts(tmp_path: Path) -> None:
 
 def test_the_report_is_ready_for_json(folder: Path) -> None:
     shown = json.loads(json.dumps(verify(folder, now=NOW).to_dict()))
-    assert shown["lapses"] == [{"entry": 3, "round": 3, "kind": "override"}]
+    assert [(lapse["entry"], lapse["round"]) for lapse in shown["lapses"]] == [(3, 3)]
     assert [entry["reason"] for entry in shown["remarkable"]] == ["power cut", "a court ordered it"]
     assert shown["remarkable"][1]["effect"] == (
         "The guarantee does not cover reports filed in round 3 or earlier, that is, before Monday 26 January 2026, "
@@ -354,7 +355,7 @@ def earlier(tmp_path: Path) -> Path:
     return rewritten(tmp_path / "earlier", SAID[:3])
 
 
-def accepted(folder: Path, against: Path | str) -> Report:
+def accepted(folder: Path, against: Path | str) -> VerificationResult:
     return verify(folder, against=against, now=NOW)
 
 
@@ -429,13 +430,13 @@ def test_a_damaged_earlier_copy_is_refused(folder: Path, earlier: Path) -> None:
         accepted(folder, earlier)
     with pytest.raises(DeniableError, match="got elsewhere, which is none of them"):
         accepted(folder, "elsewhere")
-    (earlier / "transcript.jsonl").write_bytes(to_file([], line(chained(made(), SAID)[0])))
+    (earlier / "transcript.jsonl").write_bytes(to_file([], chained(made(), SAID)[0].line()))
     with pytest.raises(DeniableError, match="must end with the line of the signed head"):
         accepted(folder, earlier)
 
 
 def test_the_standing_of_a_quiet_programme(tmp_path: Path) -> None:
-    assert verify(rewritten(tmp_path, [drawn(1, A)]), now=NOW).standing == Standing(made().calendar)
+    assert verify(rewritten(tmp_path, [drawn(1, A)]), now=NOW).coverage == Coverage(made().calendar)
 
 
 def test_a_programme_that_names_a_key_for_which_anybody_can_sign(

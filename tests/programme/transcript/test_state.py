@@ -11,13 +11,20 @@ from tests.programme.public.published import NAMES, RECIPIENT, Said, chained, dr
 from deniable.errors import DeniableError
 from deniable.noise import ReplayNoise
 from deniable.programme.parameters import Parameters
-from deniable.programme.transcript.chain import Entry, digest, line
-from deniable.programme.transcript.coverage import Lapse, Standing, effect
-from deniable.programme.transcript.state import PublicState, replay
+from deniable.programme.transcript.chain import digest
+from deniable.programme.transcript.coverage import Coverage, Lapse
+from deniable.programme.transcript.entries import Override, Round, Skip, Targets, replay
+from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.state import PublicState
 from deniable.run import AuditRun
 from deniable.state import pack
 
 A, B, C, D = NAMES
+DECIDED: dict[str, Any] = {"reason": "flood", "independent": True}
+
+
+def a_round(state: PublicState, number: int, audits: Sequence[str]) -> Round:
+    return Round.following(state, audits=audits, commitment=fresh(number), late=0, reason=None, sealed=None)
 
 
 def skip(number: int, **fields: Any) -> Said:
@@ -61,7 +68,7 @@ def test_before_the_first_entry() -> None:
     assert (state.entries, state.closed, state.open_round) == (0, 0, 1)
     assert (state.head, state.commitment) == (parameters.digest, parameters.commitment)
     assert state.targets == state.present == NAMES
-    assert state.standing.holds_from == 1
+    assert state.coverage.holds_from == 1
     assert not state.ended
 
 
@@ -99,7 +106,7 @@ def naive(parameters: Parameters, entries: Sequence[Entry]) -> dict[str, tuple[i
     """For every target the rounds with a draw since its last audit, its audits, and whether it takes part."""
     known = dict.fromkeys(parameters.targets, (0, 0, True))
     for entry in entries:
-        fields = entry.fields
+        fields = entry.own()
         if entry.kind == "round":
             known = {name: (since + 1, audits, present) for name, (since, audits, present) in known.items()}
         for name in fields.get("audits", ()):
@@ -121,10 +128,10 @@ def test_random_programmes_fold_to_what_their_entries_say(programme: tuple[Param
     assert state.entries == len(entries)
     assert state.closed == sum(entry.kind in ("round", "skip") for entry in entries)
     assert state.history.rounds == sum(entry.kind == "round" for entry in entries)
-    assert state.head == (digest(line(entries[-1])) if entries else parameters.digest)
+    assert state.head == (digest(entries[-1].line()) if entries else parameters.digest)
     assert state.ended == (bool(entries) and entries[-1].kind == "end")
-    lapses = [entry for entry in entries if entry.fields.get("independent") is False]
-    assert state.standing.holds_from == max((entry.fields["during"] + 1 for entry in lapses), default=1)
+    lapses = [entry for entry in entries if entry.own().get("independent") is False]
+    assert state.coverage.holds_from == max((entry.own()["during"] + 1 for entry in lapses), default=1)
 
 
 @given(programmes(most=20))
@@ -133,12 +140,12 @@ def test_a_state_does_not_change_and_survives_its_json(programme: tuple[Paramete
     state = PublicState.start(parameters)
     for entry in entries:
         before = state.to_json()
-        after = state.after(entry)
+        after = entry.after(state)
         assert state.to_json() == before
         state = PublicState.from_json(parameters, after.to_json())
         assert state.to_json() == after.to_json()
         assert pack(state.history) == pack(after.history)
-        assert (state.standing, state.numbers) == (after.standing, after.numbers)
+        assert (state.coverage, state.numbers) == (after.coverage, after.numbers)
     assert state.to_json() == replay(parameters, entries).to_json()
 
 
@@ -153,16 +160,16 @@ def test_whatever_a_run_draws_is_accepted(settings: dict[str, Any]) -> None:
     run, state = AuditRun(parameters.built(), ReplayNoise(bytes(32))), PublicState.start(parameters)
     for number in range(1, 70):
         if number == 20:
-            state = state.after(state.targets_entry([], [B], "closed down", True))
+            state = Targets.following(state, added=[], removed=[B], **DECIDED, during=number).after(state)
             run.remove_targets([1])
         if number == 30:
-            state = state.after(state.targets_entry(["Emden"], [], "opened", True))
+            state = Targets.following(state, added=["Emden"], removed=[], **DECIDED, during=number).after(state)
             run.add_targets(1)
         if number % 7 == 0:
-            state = state.after(state.skip_entry("flood", True, fresh(number)))
+            state = Skip.following(state, commitment=fresh(number), late=0, **DECIDED, during=number).after(state)
             continue
         audits = run.select([number % 3] * state.n_targets, parameters.audits)
-        state = state.after(state.round_entry([state.targets[target] for target in audits], fresh(number)))
+        state = a_round(state, number, [state.targets[target] for target in audits]).after(state)
         assert pack(state.history) == pack(run._state.history)
     assert state.history.rounds == 60
 
@@ -172,7 +179,7 @@ def test_a_state_holds_no_past() -> None:
     state = PublicState.start(made())
     sizes = []
     for number in range(1, 3001):
-        state = state.after(state.round_entry([NAMES[number % 4]], fresh(number)))
+        state = a_round(state, number, [NAMES[number % 4]]).after(state)
         sizes.append(len(state.to_json()))
     assert sizes[-1] - sizes[10] < 60
 
@@ -217,7 +224,7 @@ REFUSED: dict[str, tuple[dict[str, Any], list[Said], str]] = {
     ),
     "a name of the start in capitals": ({}, [targets(1, added=["ASHFORD"])], "the names Ashford and ASHFORD differ in"),
     "two new names that differ in case": ({}, [targets(1, added=["Elm", "elm"])], "the names Elm and elm differ"),
-    "no change": ({}, [targets(1)], "it neither adds nor removes a target"),
+    "no change": ({}, [targets(1)], "must add or remove a target"),
     "one target left": ({}, [targets(1, removed=[A, B, C])], "at least 2 targets must be left, got 1"),
     "fewer targets than audits": ({"audits": 3}, [targets(1, removed=[A, B])], "at least 3 targets must be left"),
     "a late round without a reason": ({}, [drawn(1, A, late=1)], "a round that is closed late needs a reason"),
@@ -255,18 +262,18 @@ def test_an_entry_of_another_place_is_refused() -> None:
     first, second = chained(parameters, [drawn(1, A), drawn(2, B)])
     start = PublicState.start(parameters)
     with pytest.raises(DeniableError, match=r"entry 1 is expected here: a line was moved or taken out"):
-        start.after(second)
+        second.after(start)
     with pytest.raises(DeniableError, match=r"does not follow on programme\.json"):
-        PublicState.start(made(name="Harbours")).after(first)
+        first.after(PublicState.start(made(name="Harbours")))
     other = chained(parameters, [drawn(1, C)])[0]
     with pytest.raises(DeniableError, match="does not follow on entry 1"):
-        start.after(other).after(second)
+        second.after(other.after(start))
 
 
 def test_fields_that_an_entry_needs_are_checked_when_it_is_made() -> None:
     state = PublicState.start(made())
-    with pytest.raises(DeniableError, match="entry 1: reason must be 1 to 500 printable characters"):
-        state.override_entry([A], reason="", independent=True)
+    with pytest.raises(DeniableError, match="reason must be 1 to 500 printable characters"):
+        Override.following(state, audits=[A], reason="", independent=True, during=1)
 
 
 # A stored state
@@ -294,7 +301,7 @@ def test_something_else_than_a_stored_state_is_refused(text: str) -> None:
         PublicState.from_json(made(), text)
 
 
-# The standing of the guarantee
+# What the guarantee covers
 
 
 def test_the_guarantee_lapses_for_what_was_filed_so_far() -> None:
@@ -302,9 +309,9 @@ def test_the_guarantee_lapses_for_what_was_filed_so_far() -> None:
         made(), drawn(1, A), override(2, B), skip(2), targets(3, removed=[D], independent=False), drawn(3, A),
         undone(4, 3, A), skip(4, independent=False), drawn(5, B),
     )  # fmt: skip
-    assert state.standing == Standing(made().calendar, (Lapse(4, 3, "targets"), Lapse(7, 4, "skip")))
-    assert state.standing.holds_from == 5
-    assert state.standing.in_words() == (
+    assert [lapse[:2] for lapse in state.coverage.lapses] == [(4, 3), (7, 4)]
+    assert state.coverage.holds_from == 5
+    assert state.coverage.in_words() == (
         "The guarantee holds for reports filed from round 5 on, that is, from Monday 2 February 2026, 00:00 "
         "(Europe/Berlin time) on. It does not cover reports filed in round 4 or earlier, because before that day and "
         "hour the office closed a round without a draw (entry 7) and did not declare that this had nothing to do with "
@@ -315,10 +322,10 @@ def test_the_guarantee_lapses_for_what_was_filed_so_far() -> None:
 def test_the_latest_round_of_the_calendar_counts_whatever_is_declared_later() -> None:
     """Round 2 was open when the calendar had come to round 7; afterwards the office's clock was set back."""
     late, later = override(2, B, independent=False, during=7), override(2, C, independent=False, during=3)
-    standing = folded(made(), drawn(1, A), late, later).standing
-    assert standing == Standing(made().calendar, (Lapse(2, 7, "override"), Lapse(3, 3, "override")))
-    assert standing.holds_from == 8
-    words = standing.in_words()
+    coverage = folded(made(), drawn(1, A), late, later).coverage
+    assert [lapse[:2] for lapse in coverage.lapses] == [(2, 7), (3, 3)]
+    assert coverage.holds_from == 8
+    words = coverage.in_words()
     assert "from Monday 23 February 2026, 00:00 (Europe/Berlin time) on" in words
     assert "filed in round 7 or earlier, because before that day and hour the office ordered audits by hand" in words
     assert words.endswith("It lapsed also through entries numbered 3.")
@@ -332,27 +339,25 @@ def test_a_decision_is_not_made_before_its_round(said: Said) -> None:
     assert folded(made(), drawn(1, A), (kind, number, fields | {"during": 3})).entries == 2
 
 
-@pytest.mark.parametrize("kind", ["skip", "override", "targets", "not-carried-out"])
-def test_every_lapse_has_its_words(kind: str) -> None:
-    words = Standing(made().calendar, (Lapse(9, 7, kind),)).in_words()
+def test_a_lapse_in_words() -> None:
+    words = Coverage(made().calendar, (Lapse(9, 7, "ordered audits by hand (entry 9)"),)).in_words()
     assert "from round 8 on" in words
-    assert "round 7 or earlier" in words
-    assert "(entry 9)" in words
+    assert "round 7 or earlier, because before that day and hour the office ordered audits by hand (entry 9)." in words
 
 
 def test_without_a_lapse() -> None:
     words = "The guarantee holds for every report filed since the programme began."
-    assert folded(made(), drawn(1, A), override(2, B)).standing.in_words() == words
+    assert folded(made(), drawn(1, A), override(2, B)).coverage.in_words() == words
 
 
 @given(programmes())
 def test_the_effect_of_an_entry_says_whether_it_is_covered(programme: tuple[Parameters, list[Entry]]) -> None:
     for entry in programme[1]:
-        words = effect(entry, made().calendar)
-        if entry.fields.get("independent") is False:
-            assert f"The guarantee does not cover reports filed in round {entry.fields['during']} or earlier" in words
-        elif "independent" in entry.fields:
+        words = entry.effect(made().calendar)
+        if entry.own().get("independent") is False:
+            assert f"The guarantee does not cover reports filed in round {entry.own()['during']} or earlier" in words
+        elif "independent" in entry.own():
             assert "The office says this had nothing to do with any report; the guarantee covers it." in words
         else:
             assert "The guarantee covers" in words
-        assert ("late" in words) == (entry.kind == "round" and entry.fields["late"] > 0)
+        assert ("late" in words) == (entry.kind == "round" and entry.own()["late"] > 0)

@@ -8,8 +8,7 @@ from deniable.cli.options import AsJson, Command
 from deniable.cli.programme import options
 from deniable.cli.programme.output import answer, told
 from deniable.programme.programme import Programme
-from deniable.programme.transcript.chain import Entry
-from deniable.programme.transcript.coverage import described
+from deniable.programme.transcript.entry import Entry
 
 commands = typer.Typer(rich_markup_mode=None)
 targets = typer.Typer(name="targets", rich_markup_mode=None)
@@ -129,11 +128,11 @@ def not_carried_out(
 
 
 def _tell(programme: Programme, entry: Entry, as_json: bool) -> None:
-    standing, calendar = programme.status().standing.in_words(), programme.parameters.calendar
+    coverage, calendar = programme.status().coverage.in_words(), programme.parameters.calendar
     answer(
         as_json,
-        {**described(entry, calendar), "standing": standing},
+        {**entry.described(calendar), "coverage": coverage},
         told(entry, calendar),
-        standing,
+        coverage,
         "It becomes public with the next deniable programme publish.",
     )

@@ -14,7 +14,6 @@ from deniable.cli.programme.output import answer, due, told
 from deniable.errors import DeniableError
 from deniable.programme import backup as backups
 from deniable.programme.secrets.keys import Key, KeyFile, Passphrase
-from deniable.programme.transcript.coverage import described
 from deniable.storage.store import Store
 
 commands = typer.Typer(rich_markup_mode=None)
@@ -129,7 +128,7 @@ def recover(
         "Imports are paused: nothing that is imported counts. Import the newest export of every hotline, then run "
         "deniable programme resume-imports --reason TEXT."
     )
-    answer(as_json, described(entry, calendar), told(entry, calendar), following, *([paused] * status.is_paused))
+    answer(as_json, entry.described(calendar), told(entry, calendar), following, *([paused] * status.is_paused))
 
 
 @commands.command("resume-imports", cls=Command)
@@ -157,7 +156,7 @@ def resume_imports(
     with options.opened(database, options.key_of(database, key, passphrase)) as programme:
         entry = programme.resume_imports(reason)
     calendar = programme.parameters.calendar
-    answer(as_json, described(entry, calendar), told(entry, calendar), "Now run deniable programme publish.")
+    answer(as_json, entry.described(calendar), told(entry, calendar), "Now run deniable programme publish.")
 
 
 @commands.command(cls=Command)
@@ -245,7 +244,7 @@ def end(
         entry = programme.end(reason)
     calendar = programme.parameters.calendar
     following = "Publish it, then destroy the key: deniable programme publish"
-    answer(as_json, described(entry, calendar), told(entry, calendar), following)
+    answer(as_json, entry.described(calendar), told(entry, calendar), following)
 
 
 def _typed(prompt: str) -> str:

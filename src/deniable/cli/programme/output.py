@@ -9,10 +9,10 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from deniable.programme.calendar import Calendar
-from deniable.programme.public.verify import Report
+from deniable.programme.public.verify import VerificationResult
 from deniable.programme.status import Status
-from deniable.programme.transcript.chain import Entry
-from deniable.programme.transcript.coverage import NOT_THE_TIME, effect
+from deniable.programme.transcript.entries import NOT_THE_TIME, Round
+from deniable.programme.transcript.entry import Entry
 
 
 def answer(as_json: bool, document: Mapping[str, Any], *texts: str, wrap: bool = True) -> None:
@@ -47,14 +47,14 @@ def count(number: int, thing: str, things: str | None = None) -> str:
 
 def told(entry: Entry, calendar: Calendar) -> str:
     """An entry in a sentence or two, with its reason and what it means for the guarantee."""
-    reason = entry.fields["reason"]
+    reason = entry.reason
     why = "" if reason is None else f" Reason: {reason}{'' if reason.endswith(('.', '!', '?')) else '.'}"
-    return f"Entry {entry.number}, round {entry.round}: {_deed(entry)}.{why} {effect(entry, calendar)}"
+    return f"Entry {entry.number}, round {entry.round}: {entry.deed}.{why} {entry.effect(calendar)}"
 
 
-def worth_a_look(report: Report) -> list[str]:
+def worth_a_look(report: VerificationResult) -> list[str]:
     """What is in order but unusual in a transcript that was verified, and what is not as it should be."""
-    late = any(entry.kind == "round" for entry in report.remarkable)
+    late = any(isinstance(entry, Round) for entry in report.remarkable)
     calendar = report.parameters.calendar
     return [
         *(["\nWorth a look"] if report.remarkable else []),
@@ -77,25 +77,3 @@ def spans(numbers: Sequence[int]) -> str:
         else:
             runs.append([number])
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
-
-
-def _deed(entry: Entry) -> str:
-    fields = entry.fields
-    match entry.kind:
-        case "round" | "override":
-            by_hand = ", ordered by hand" if entry.kind == "override" else ""
-            return f"audit of {', '.join(fields['audits'])}{by_hand}"
-        case "targets":
-            changes = {"joined": fields["added"], "left": fields["removed"]}
-            return "; ".join(f"{', '.join(names)} {deed}" for deed, names in changes.items() if names)
-        case "not-carried-out":
-            return f"the audit of {fields['target']} in round {fields['of']} was not carried out"
-    return _DEEDS[entry.kind]
-
-
-_DEEDS = {
-    "skip": "skipped",
-    "recovery": "the office went on from a backup",
-    "resumption": "reports from hotlines count again",
-    "end": "the programme ended",
-}

@@ -13,11 +13,11 @@ from deniable.cli.options import AsJson, Command
 from deniable.cli.programme import options
 from deniable.cli.programme.output import answer, count, spans, worth_a_look
 from deniable.errors import DeniableError
-from deniable.programme.public.verify import Report, verify
+from deniable.programme.public.verify import VerificationResult, verify
 from deniable.programme.secrets.oversight import Replayed, read_identity, read_seals, write_seals
 from deniable.programme.secrets.oversight import counts as counted
 from deniable.programme.secrets.oversight import replay as replayed
-from deniable.programme.transcript.chain import parse
+from deniable.programme.transcript.entries import parse
 
 commands = typer.Typer(rich_markup_mode=None)
 oversight = typer.Typer(name="oversight", rich_markup_mode=None)
@@ -115,7 +115,7 @@ def _write_counts(path: Path, rows: Iterable[tuple[int, str, int]]) -> None:
         raise DeniableError(f"cannot write {path}: {error.strerror}") from None
 
 
-def _document(checked: Report, verdict: Replayed) -> dict[str, object]:
+def _document(checked: VerificationResult, verdict: Replayed) -> dict[str, object]:
     shown = checked.to_dict()
     return {"verdict": verdict.verdict, **asdict(verdict), **{name: shown[name] for name in _OF_THE_FOLDER}}
 
@@ -123,7 +123,7 @@ def _document(checked: Report, verdict: Replayed) -> dict[str, object]:
 _OF_THE_FOLDER = ("name", "programme", "head", "entries", "rounds", "remarkable", "overdue", "warnings")
 
 
-def _lines(checked: Report, verdict: Replayed) -> list[str]:
+def _lines(checked: VerificationResult, verdict: Replayed) -> list[str]:
     rounds = {
         "Confirmed, since the audits follow from the reports and the seed": verdict.confirmed or None,
         "Not in the file of sealed rounds": verdict.missing,

@@ -94,8 +94,8 @@ def _document(status: Status) -> dict[str, Any]:
         "entries": status.entries,
         "unpublished": status.entries - status.published,
         "folder": None if status.folder is None else str(status.folder),
-        "holds_from": status.standing.holds_from,
-        "standing": status.standing.in_words(),
+        "holds_from": status.coverage.holds_from,
+        "coverage": status.coverage.in_words(),
         "guarantee": status.parameters.guarantee().to_dict(),
         "imports_paused": status.is_paused,
         "ended": status.ended,
@@ -108,7 +108,7 @@ def _lines(status: Status) -> list[str]:
         f"{parameters.name}: {count(len(status.targets), 'target')}, {count(parameters.audits, 'audit')} a round.",
         _round(status),
         f"The transcript has {count(status.entries, 'entry', 'entries')}; {_published(status)}.",
-        status.standing.in_words(),
+        status.coverage.in_words(),
         *([PAUSED] if status.is_paused and not status.ended else []),
     ]
 

@@ -7,7 +7,7 @@ import typer
 
 from deniable.cli.options import AsJson, Command
 from deniable.cli.programme.output import answer, count, worth_a_look
-from deniable.programme.public.verify import Report
+from deniable.programme.public.verify import VerificationResult
 from deniable.programme.public.verify import verify as verified
 
 commands = typer.Typer(rich_markup_mode=None)
@@ -48,7 +48,7 @@ def verify(
     answer(as_json, report.to_dict() | {"against": against}, *_lines(report, against))
 
 
-def _lines(report: Report, against: str | None) -> list[str]:
+def _lines(report: VerificationResult, against: str | None) -> list[str]:
     page = {
         "matches": "index.html says what the transcript says.",
         "unchecked": "index.html was not compared: pip install jinja2.",
@@ -63,7 +63,7 @@ def _lines(report: Report, against: str | None) -> list[str]:
         *([] if page is None else [page]),
         *([f"Not in the folder: {', '.join(report.missing)}."] if report.missing else []),
         *worth_a_look(report),
-        f"\n{report.standing.in_words()}{' The programme has ended.' if report.ended else ''}",
+        f"\n{report.coverage.in_words()}{' The programme has ended.' if report.ended else ''}",
         "\nPublic key: compare it with one that you have from elsewhere.",
         f"  {report.public_key}",
         "Fingerprint: note it, with the date, for --against.",

@@ -17,7 +17,7 @@ from deniable.console.rendering import render
 from deniable.console.security import Fields, console_of, require, text, texts
 from deniable.errors import DeniableError
 from deniable.programme.programme import Programme
-from deniable.programme.transcript.chain import Entry
+from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript_copies import NotKeptError
 
 router = APIRouter()
@@ -108,11 +108,11 @@ def latest_audits(entries: Sequence[Entry]) -> tuple[PastAudit, ...]:
     """The latest audit of every target, unless it was not carried out; newest first."""
     latest: dict[str, int] = {}
     for entry in entries:
-        for target in entry.fields.get("audits", ()):
+        for target in entry.audited:
             latest.pop(target, None)
             latest[target] = entry.round
-        if entry.kind == "not-carried-out":
-            latest.pop(entry.fields["target"], None)
+        if entry.struck is not None:
+            latest.pop(entry.struck, None)
     return tuple(PastAudit(f"{number} {target}", target, number) for target, number in reversed(latest.items()))
 
 

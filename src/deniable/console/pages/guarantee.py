@@ -19,7 +19,7 @@ router = APIRouter()
 class GuaranteePage:
     name: str
     promise: Promise
-    standing: str
+    coverage: str
     lapsed: bool
 
 
@@ -29,7 +29,7 @@ def guarantee_page(request: Request, _: Annotated[Person, require("guarantee")],
     page = GuaranteePage(
         name=status.parameters.name,
         promise=promise_in(status.parameters.guarantee().in_words()),
-        standing=status.standing.in_words(),
-        lapsed=bool(status.standing.lapses),
+        coverage=status.coverage.in_words(),
+        lapsed=bool(status.coverage.lapses),
     )
     return render(request, "guarantee.html", page)

@@ -155,7 +155,7 @@ def _page(request: Request, person: Person, programme: Programme, error: str | N
         published=status.published,
         folder=None if status.folder is None else str(status.folder),
         proposed=None if proposed is None else str(proposed),
-        holds_from=status.standing.holds_from,
+        holds_from=status.coverage.holds_from,
         verified=None if status.folder is None else verified(status.folder, request),
         hidden=hidden,
         events=events[:NEWEST],

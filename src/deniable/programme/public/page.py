@@ -16,9 +16,9 @@ from deniable.programme.calendar import Calendar, Day, day_in_words, due_in_word
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.guarantee_wording import NO_CAP, at_most, coin, given_away, level
 from deniable.programme.public.timeline import timeline
-from deniable.programme.transcript.chain import Entry, parse_head
-from deniable.programme.transcript.coverage import effect
-from deniable.programme.transcript.state import replay
+from deniable.programme.transcript.chain import parse_head
+from deniable.programme.transcript.entries import replay
+from deniable.programme.transcript.entry import Entry
 
 __all__ = ["Day", "Event", "Promise", "day_in_words", "due_in_words", "events_of", "every_period", "facts_of",
            "promise_in", "render", "verify_text"]  # fmt: skip
@@ -91,14 +91,14 @@ def render(parameters: Parameters, entries: Sequence[Entry], head_line: str) -> 
         latest=next((event for event in events if event.audited), None),
         next_round=state.open_round,
         next_due=None if state.ended else due_in_words(calendar, state.open_round),
-        standing=state.standing,
-        holds_from=day_in_words(calendar.day(state.standing.holds_from - 1)) if state.standing.lapses else None,
+        coverage=state.coverage,
+        holds_from=day_in_words(calendar.day(state.coverage.holds_from - 1)) if state.coverage.lapses else None,
         promise=promise_in(guarantee.in_words()),
         given_away=given_away(guarantee.delta),
         at_most=at_most(guarantee),
         coin=coin(guarantee),
         no_cap=NO_CAP if math.isinf(guarantee.likelihood_cap) else "",
-        timeline=timeline(parameters, entries, state.standing.holds_from),
+        timeline=timeline(parameters, entries, state.coverage.holds_from),
         newest=events[:NEWEST],
         earlier=events[NEWEST:],
         targets=targets,
@@ -139,14 +139,14 @@ def events_of(calendar: Calendar, entries: Sequence[Entry]) -> tuple[Event, ...]
             number=entry.number,
             kind=entry.kind,
             round=entry.round,
-            due=day_in_words(calendar.day(entry.round)) if entry.kind in ("round", "skip") else None,
-            audited=tuple(Audited(name, (entry.number, name) not in missed) for name in entry.fields.get("audits", ())),
-            heading=_heading(entry),
-            added=entry.fields.get("added", ()),
-            removed=entry.fields.get("removed", ()),
-            reason=entry.fields["reason"],
-            effect="" if entry.kind == "round" and not entry.fields["late"] else effect(entry, calendar),
-            lapse=entry.lapse,
+            due=day_in_words(calendar.day(entry.round)) if entry.closes_round else None,
+            audited=tuple(Audited(name, (entry.number, name) not in missed) for name in entry.audited),
+            heading=entry.heading,
+            added=entry.joined,
+            removed=entry.left,
+            reason=entry.reason,
+            effect="" if entry.is_usual else entry.effect(calendar),
+            lapse=entry.lapse is not None,
         )
         for entry in reversed(entries)
     )
@@ -157,28 +157,10 @@ def _missed(entries: Sequence[Entry]) -> set[tuple[int, str]]:
     latest: dict[str, int] = {}
     missed = set()
     for entry in entries:
-        if entry.kind == "not-carried-out":
-            missed.add((latest[entry.fields["target"]], entry.fields["target"]))
-        latest |= dict.fromkeys(entry.fields.get("audits", ()), entry.number)
+        if entry.struck is not None:
+            missed.add((latest[entry.struck], entry.struck))
+        latest |= dict.fromkeys(entry.audited, entry.number)
     return missed
-
-
-def _heading(entry: Entry) -> str:
-    if entry.kind == "not-carried-out":
-        return f"The audit of {entry.fields['target']} in round {entry.fields['of']} was not carried out"
-    late = f", {_count(entry.fields['late'], 'day')} late" if entry.kind == "skip" and entry.fields["late"] else ""
-    return _HEADINGS[entry.kind] + late
-
-
-_HEADINGS = {
-    "round": "",
-    "skip": "The round was skipped",
-    "override": "Ordered by hand, outside the draw",
-    "targets": "The list of targets changed",
-    "recovery": "The office restored its records from a backup",
-    "resumption": "Reports from hotlines count again",
-    "end": "The programme ended",
-}
 
 
 def _targets(names: Sequence[str], events: Sequence[Event]) -> tuple[Target, ...]:

@@ -22,7 +22,9 @@ from deniable.programme.public.folder import (
 )
 from deniable.programme.public.page import render, verify_text
 from deniable.programme.secrets.vault import sync_folder
-from deniable.programme.transcript.chain import Entry, check_head, digest, from_file, parse, parse_head, to_file
+from deniable.programme.transcript.chain import check_head, digest, from_file, parse_head, to_file
+from deniable.programme.transcript.entries import parse
+from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.signatures import pem
 
 
@@ -73,7 +75,7 @@ def _modified(parameters: Parameters, lines: Sequence[str]) -> float:
     Files do not tell when they were written, and still a cache sees that they changed.
     """
     calendar = parameters.calendar
-    closed = next((entry for entry in map(parse, reversed(lines)) if entry.kind in ("round", "skip")), None)
+    closed = next((entry for entry in map(parse, reversed(lines)) if entry.closes_round), None)
     if closed is None:
         return calendar.opens(1).timestamp() + len(lines)
     return calendar.due(closed.round).timestamp() + len(lines) - closed.number

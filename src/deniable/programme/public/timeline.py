@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deniable.programme.parameters import Parameters
-from deniable.programme.transcript.chain import Entry
+from deniable.programme.transcript.entries import Round, Skip
+from deniable.programme.transcript.entry import Entry
 
 MOST_ROWS = 40
 ROW = 26
@@ -89,7 +90,7 @@ def timeline(parameters: Parameters, entries: Sequence[Entry], holds_from: int) 
     columns = max(last, FEWEST_COLUMNS)
     shown = _shown(targets)
     rows = tuple(_row(name, targets[name], TOP + ROW * i, columns, last) for i, name in enumerate(shown))
-    skips = tuple(_span(entry.round, entry.round, columns) for entry in entries if entry.kind == "skip")
+    skips = tuple(_span(entry.round, entry.round, columns) for entry in entries if isinstance(entry, Skip))
     kinds = {mark.kind for row in rows for mark in row.marks} | ({"skip"} if skips else set())
     lapsed = min(holds_from - 1, last)
     return Timeline(
@@ -107,15 +108,14 @@ def timeline(parameters: Parameters, entries: Sequence[Entry], holds_from: int) 
 def _targets(parameters: Parameters, entries: Sequence[Entry]) -> dict[str, _Target]:
     targets = {name: _Target(1, None, []) for name in parameters.targets}
     for entry in entries:
-        if entry.kind == "targets":
-            targets |= {name: _Target(entry.round, None, []) for name in entry.fields["added"]}
-            for name in entry.fields["removed"]:
-                targets[name].left = entry.round
-        elif entry.kind in ("round", "override"):
-            for name in entry.fields["audits"]:
-                targets[name].audits.append((entry.round, "drawn" if entry.kind == "round" else "hand"))
-        elif entry.kind == "not-carried-out":
-            targets[entry.fields["target"]].audits[-1] = (entry.fields["of"], "missed")
+        targets |= {name: _Target(entry.round, None, []) for name in entry.joined}
+        for name in entry.left:
+            targets[name].left = entry.round
+        for name in entry.audited:
+            targets[name].audits.append((entry.round, "drawn" if isinstance(entry, Round) else "hand"))
+        if entry.struck is not None:
+            latest = targets[entry.struck].audits
+            latest[-1] = (latest[-1][0], "missed")
     return targets
 
 

@@ -24,14 +24,15 @@ from deniable.programme.public.folder import (
     folder_error,
     read_public,
 )
-from deniable.programme.transcript.chain import Entry, check_head, digest, from_file, parse, parse_head
-from deniable.programme.transcript.coverage import Standing, described
+from deniable.programme.transcript.chain import check_head, digest, from_file, parse_head
+from deniable.programme.transcript.coverage import Coverage
+from deniable.programme.transcript.entries import parse, replay
+from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.signatures import pem
-from deniable.programme.transcript.state import replay
 
 
 @dataclass(frozen=True)
-class Report:
+class VerificationResult:
     """What was verified, and what a reader should look at all the same."""
 
     name: str
@@ -42,7 +43,7 @@ class Report:
     rounds: int
     """Closed so far, with a draw or without."""
     head: str
-    standing: Standing
+    coverage: Coverage
     remarkable: tuple[Entry, ...]
     """All entries but rounds closed in time: skips, overrides, changes of targets and the like, and late rounds."""
     overdue: tuple[int, ...]
@@ -91,9 +92,9 @@ class Report:
             "entries": self.entries,
             "rounds": self.rounds,
             "head": self.head,
-            "holds_from": self.standing.holds_from,
-            "lapses": [lapse._asdict() for lapse in self.standing.lapses],
-            "remarkable": [described(entry, self.parameters.calendar) for entry in self.remarkable],
+            "holds_from": self.coverage.holds_from,
+            "lapses": [lapse._asdict() for lapse in self.coverage.lapses],
+            "remarkable": [entry.described(self.parameters.calendar) for entry in self.remarkable],
             "overdue": list(self.overdue),
             "early": list(self.early),
             "page": self.page,
@@ -104,7 +105,7 @@ class Report:
         }
 
 
-def verify(folder: Path, against: Path | str | None = None, now: datetime.datetime | None = None) -> Report:
+def verify(folder: Path, against: Path | str | None = None, now: datetime.datetime | None = None) -> VerificationResult:
     """Check the public folder; refuses with the reason where anything does not fit.
 
     `against` is an earlier copy of the folder or of its transcript.jsonl, or an earlier fingerprint. `now`, by default
@@ -133,15 +134,15 @@ def verify(folder: Path, against: Path | str | None = None, now: datetime.dateti
         _check_not_mistaken(against, parameters, entries)
         _check_against(against, raw, lines, [parameters.digest, *map(digest, lines)])
     due = parameters.calendar.rounds_due(datetime.datetime.now(datetime.UTC) if now is None else now)
-    return Report(
+    return VerificationResult(
         name=parameters.name,
         programme=parameters.digest,
         public_key=parameters.public_key,
         entries=state.entries,
         rounds=state.closed,
         head=state.head,
-        standing=state.standing,
-        remarkable=tuple(entry for entry in entries if entry.kind != "round" or entry.fields["late"]),
+        coverage=state.coverage,
+        remarkable=tuple(entry for entry in entries if not entry.is_usual),
         overdue=() if state.ended else tuple(range(state.closed + 1, due + 1)),
         early=tuple(range(due + 1, state.closed + 1)),
         page=_compared(folder / PAGE, lambda page: page.render(parameters, entries, head_line)),
@@ -170,7 +171,7 @@ def _check_not_mistaken(against: Path | str, parameters: Parameters, entries: Se
         raise DeniableError(
             f"{text} is the office's public key: give the fingerprint, the last line that verify prints"
         )
-    commitments = [parameters.commitment, *(entry.fields.get("commitment") for entry in entries)]
+    commitments = [parameters.commitment, *(entry.new_commitment for entry in entries)]
     if text.lower() in commitments:
         raise DeniableError(
             f"{text} is the commitment to the random number of a round: give the fingerprint of the record, the last "

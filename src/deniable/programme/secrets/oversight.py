@@ -16,10 +16,11 @@ from pathlib import Path
 import pyrage
 
 from deniable.errors import DeniableError
-from deniable.programme.entry_effects import adopt, follow
 from deniable.programme.parameters import Parameters
 from deniable.programme.secrets.sealed_inputs import Inputs, noise_of_round
-from deniable.programme.transcript.chain import Entry, commitment
+from deniable.programme.transcript.chain import commitment
+from deniable.programme.transcript.entries import Recovery, Round
+from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.state import PublicState
 from deniable.run import AuditRun
 
@@ -63,7 +64,7 @@ def check_belongs(
             "the private key is not that of the oversight body which the programme names, so take another key or "
             "another folder"
         )
-    known = {entry.fields["sealed"] for entry in entries if entry.kind == "round"}
+    known = {entry.sealed for entry in entries if isinstance(entry, Round)}
     if seals and known and known.isdisjoint(hashlib.sha256(seal).hexdigest() for seal in seals.values()):
         raise DeniableError(
             "not one of the sealed rounds is of this programme: the file is another programme's, or all of it was "
@@ -79,7 +80,7 @@ def replay(
     Rounds whose records the office says it lost are checked as well where their seals were handed over in time.
     """
     check_belongs(parameters, entries, seals, identity)
-    recoveries = {entry.fields["lost"] for entry in entries if entry.kind == "recovery"}
+    recoveries = {entry.lost for entry in entries if isinstance(entry, Recovery)}
     kept: dict[int, tuple[bytes, PublicState]] = {}  # the run when these rounds opened: what a backup had
     confirmed, missing, lost, waiting = list[int](), list[int](), list[int](), list[int]()
     contradicted, why = None, None
@@ -88,12 +89,12 @@ def replay(
     for entry in entries:
         if state.open_round in recoveries and state.open_round not in kept and run is not None:
             kept[state.open_round] = run.save(), state
-        after = state.after(entry)  # refuses what does not follow on the entry before
-        if entry.kind == "recovery":
-            run = _recovered(kept.get(entry.fields["lost"]), entries[: entry.number])
-        elif entry.kind != "round":
+        after = entry.after(state)  # refuses what does not follow on the entry before
+        if isinstance(entry, Recovery):
+            run = _recovered(kept.get(entry.lost), entries[: entry.number])
+        elif not isinstance(entry, Round):
             if run is not None:
-                follow(run, [0] * len(state.targets), state, entry)
+                entry.change_run(run, [0] * len(state.targets), state)
         elif entry.number not in seals:
             (lost if _is_lost(entry, entries) else missing).append(entry.round)
             run = None
@@ -106,7 +107,7 @@ def replay(
                 break
             confirmed.append(entry.round)
         state = after
-    drawn = {entry.number for entry in entries if entry.kind == "round"}
+    drawn = {entry.number for entry in entries if isinstance(entry, Round)}
     return Replayed(
         confirmed=tuple(confirmed),
         missing=tuple(missing),
@@ -120,7 +121,7 @@ def replay(
 
 def _is_lost(entry: Entry, entries: Sequence[Entry]) -> bool:
     """Whether the office says later that it lost this round's records."""
-    return any(later.kind == "recovery" and later.fields["lost"] <= entry.round for later in entries[entry.number :])
+    return any(isinstance(later, Recovery) and later.lost <= entry.round for later in entries[entry.number :])
 
 
 def _recovered(kept: tuple[bytes, PublicState] | None, before: Sequence[Entry]) -> AuditRun | None:
@@ -130,14 +131,13 @@ def _recovered(kept: tuple[bytes, PublicState] | None, before: Sequence[Entry]) 
     saved, state = kept
     run = AuditRun.restore(state.parameters.built(), saved)
     for entry in before[state.entries :]:
-        if entry.kind != "recovery":
-            adopt(run, [0] * len(state.targets), state, entry)
-        state = state.after(entry)
+        entry.change_run(run, [0] * len(state.targets), state)
+        state = entry.after(state)
     return run
 
 
 def _redrawn(
-    run: AuditRun, state: PublicState, entry: Entry, seals: Seals, identity: pyrage.x25519.Identity
+    run: AuditRun, state: PublicState, entry: Round, seals: Seals, identity: pyrage.x25519.Identity
 ) -> tuple[str | None, AuditRun]:
     """Why the round does not follow from its inputs, None if it does; and the run after it."""
     try:
@@ -148,15 +148,15 @@ def _redrawn(
     noise = noise_of_round(state.parameters.programme, entry.round, inputs.seed, saved, inputs.reports)
     again = AuditRun.restore(run.mechanism, saved, noise)
     drawn = again.select(inputs.reports, audits=state.parameters.audits)
-    if tuple(state.targets[number] for number in drawn) != entry.fields["audits"]:
+    if tuple(state.targets[number] for number in drawn) != entry.audits:
         return "its audits do not follow from its reports and its seed", run
     return None, again
 
 
-def _inputs(state: PublicState, entry: Entry, seals: Seals, identity: pyrage.x25519.Identity) -> Inputs:
+def _inputs(state: PublicState, entry: Round, seals: Seals, identity: pyrage.x25519.Identity) -> Inputs:
     """The round's inputs, if they are those that the transcript speaks of."""
     seal = seals[entry.number]
-    if hashlib.sha256(seal).hexdigest() != entry.fields["sealed"]:
+    if hashlib.sha256(seal).hexdigest() != entry.sealed:
         raise DeniableError("its sealed inputs are not those whose hash is in the transcript")
     inputs = Inputs.unsealed(seal, identity)
     if inputs.round != entry.round or len(inputs.reports) != len(state.targets):
@@ -172,11 +172,11 @@ def counts(
     """(round, target, reports) of every report count above 0: what to compare with the hotline's own records."""
     state = PublicState.start(parameters)
     for entry in entries:
-        if entry.kind == "round" and entry.number in seals:
+        if isinstance(entry, Round) and entry.number in seals:
             for target, number in zip(state.targets, _inputs(state, entry, seals, identity).reports, strict=True):
                 if number:
                     yield entry.round, target, number
-        state = state.after(entry)
+        state = entry.after(state)
 
 
 def write_seals(seals: Seals, path: Path) -> None:

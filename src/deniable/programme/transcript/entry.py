@@ -1,0 +1,161 @@
+"""An entry of the transcript: what all kinds share. The kinds themselves are in `entries`."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from typing import Any, ClassVar, Self, get_type_hints
+
+from deniable.errors import DeniableError
+from deniable.programme.calendar import Calendar
+from deniable.programme.transcript.chain import canonical, digest
+from deniable.programme.transcript.coverage import Lapse
+from deniable.programme.transcript.fields import Check, Hash, MaybeReason, Number
+from deniable.programme.transcript.state import PublicState
+from deniable.run import AuditRun
+
+_COMMON = {"number": "entry", "round": "round", "previous": "previous"}
+"""The fields of every line, by their names here."""
+KINDS: dict[str, type["Entry"]] = {}
+"""By their names in the transcript; each class puts itself here."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """What all kinds share. The form of the fields is checked when an entry is made; whether it fits what came before,
+    by `after`.
+    """
+
+    kind: ClassVar[str]
+    closes_round: ClassVar[bool] = False
+
+    number: Number
+    round: Number
+    """The round that it closes, or during which it was made."""
+    previous: Hash
+    """Of the line before."""
+    reason: MaybeReason
+
+    def __init_subclass__(cls, kind: str | None = None) -> None:
+        if kind is not None:
+            cls.kind = kind
+            KINDS[kind] = cls
+
+    def __post_init__(self) -> None:
+        for name, check in _checks(self.kind).items():
+            object.__setattr__(self, name, check(_COMMON.get(name, name), getattr(self, name)))
+
+    @classmethod
+    def following(cls, state: PublicState, **values: Any) -> Self:
+        """The next entry after this state."""
+        return cls(number=state.entries + 1, round=state.open_round, previous=state.head, **values)
+
+    def line(self) -> str:
+        """Its canonical line, without the newline; what is hashed, stored and published."""
+        common = {"entry": self.number, "kind": self.kind, "round": self.round, "previous": self.previous}
+        return canonical({**common, **self.own()})
+
+    @classmethod
+    def own_fields(cls) -> list[str]:
+        """The names of the fields that not every line has."""
+        return [one.name for one in fields(cls) if one.name not in _COMMON]
+
+    def own(self) -> dict[str, Any]:
+        """Those fields."""
+        return {name: getattr(self, name) for name in self.own_fields()}
+
+    def described(self, calendar: Calendar) -> dict[str, Any]:
+        """The entry and its effect, ready for JSON."""
+        common = {"entry": self.number, "kind": self.kind, "round": self.round}
+        return {**common, **self.own(), "effect": self.effect(calendar)}
+
+    @property
+    def audited(self) -> tuple[str, ...]:
+        """The targets whose audits it records."""
+        return ()
+
+    @property
+    def joined(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def struck(self) -> str | None:
+        """The target whose latest audit did not take place."""
+        return None
+
+    @property
+    def new_commitment(self) -> str | None:
+        """To the seed of the round that is open from now on, where that is a new one."""
+        return None
+
+    @property
+    def lapse(self) -> Lapse | None:
+        """What the guarantee loses by it."""
+        return None
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether a reader need not look at it."""
+        return False
+
+    def after(self, state: PublicState) -> PublicState:
+        """With this entry. What it costs depends on the number of targets, not on that of past entries."""
+        self._check_place(state)
+        changed = self._change(state)
+        if self.new_commitment is not None:
+            self.check_commitment_is_new({state.commitment})
+            changed = replace(changed, commitment=self.new_commitment)
+        if self.closes_round:
+            changed = replace(changed, closed=self.round)
+        coverage = state.coverage.after(self.lapse)
+        return replace(changed, entries=self.number, head=digest(self.line()), coverage=coverage)
+
+    def check_commitment_is_new(self, published: Collection[str]) -> None:
+        if self.new_commitment in published:
+            raise DeniableError("the commitment to a seed must be a new one, this one was published before")
+
+    def _check_place(self, state: PublicState) -> None:
+        if state.ended:
+            raise DeniableError("the programme has ended, and nothing can come after its end")
+        if self.number != state.entries + 1:
+            raise DeniableError(f"entry {state.entries + 1} is expected here: a line was moved or taken out")
+        if self.previous != state.head:
+            before = f"entry {state.entries}" if state.entries else "programme.json"
+            raise DeniableError(f"it does not follow on {before}: one of the two was changed, moved or taken out")
+        if self.round != state.open_round:
+            raise DeniableError(f"it belongs to round {self.round}, but round {state.open_round} is open")
+
+    def _change(self, state: PublicState) -> PublicState:
+        """What its kind does to the public state; refuses what cannot stand."""
+        return state
+
+    def change_run(self, run: AuditRun, tally: Sequence[int], state: PublicState) -> list[int]:
+        """Apply it to the targets' runs without a draw; returns the open round's reports after it.
+
+        `state` is that before it. A round's draw was made elsewhere, and its run is lost.
+        """
+        return list(tally)
+
+    @property
+    def deed(self) -> str:
+        """What happened, to stand after a colon."""
+        raise NotImplementedError
+
+    @property
+    def heading(self) -> str:
+        """What happened, on the public page; empty where the audits beside it say enough."""
+        return self.deed[0].upper() + self.deed[1:]
+
+    def effect(self, calendar: Calendar) -> str:
+        """What it means for the guarantee, in a sentence or two."""
+        raise NotImplementedError
+
+
+@cache
+def _checks(kind: str) -> dict[str, Check]:
+    """The check of every field, by the field's name."""
+    hints = get_type_hints(KINDS[kind], include_extras=True)
+    return {one.name: hints[one.name].__metadata__[0] for one in fields(KINDS[kind])}

@@ -1,0 +1,82 @@
+"""What the fields of the transcript's entries may hold: each check returns the value as it is kept, or refuses it."""
+
+import re
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from deniable.errors import DeniableError
+from deniable.programme.parameters import check_name
+
+MAX_REASON = 500
+MAX_NUMBER = 10**9
+"""Of entries, rounds and days late: beyond any programme, and exact in every JSON reader."""
+
+Check = Callable[[str, Any], Any]
+"""From the field's name and its value."""
+
+
+def whole(least: int) -> Check:
+    def check(name: str, value: Any) -> int:
+        if type(value) is not int or not least <= value <= MAX_NUMBER:
+            raise DeniableError(f"{name} must be a whole number of at least {least}")
+        return value
+
+    return check
+
+
+def hexadecimal(digits: int) -> Check:
+    def check(name: str, value: Any) -> str:
+        if not isinstance(value, str) or not re.fullmatch(f"[0-9a-f]{{{digits}}}", value):
+            raise DeniableError(f"{name} must be {digits} lower-case hexadecimal digits")
+        return value
+
+    return check
+
+
+def names(least: int) -> Check:
+    some = "one or more " if least else ""
+
+    def check(name: str, value: Any) -> tuple[str, ...]:
+        if not isinstance(value, list | tuple) or len(value) < least:
+            raise DeniableError(f"{name} must be a list of {some}different names of targets")
+        found = tuple(check_name("each target", target) for target in value)
+        if len(set(found)) < len(found):
+            raise DeniableError(f"{name} must be a list of different names of targets, got one of them twice")
+        return found
+
+    return check
+
+
+def or_null(other: Check) -> Check:
+    return lambda name, value: None if value is None else other(name, value)
+
+
+def one_line(name: str, value: Any) -> str:
+    if (
+        not isinstance(value, str)
+        or not 1 <= len(value) <= MAX_REASON
+        or not value.isprintable()
+        or value != value.strip()
+    ):
+        raise DeniableError(
+            f"{name} must be 1 to {MAX_REASON} printable characters on one line, without spaces at the ends"
+        )
+    return value
+
+
+def flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise DeniableError(f"{name} must be true or false")
+    return value
+
+
+Number = Annotated[int, whole(1)]
+Days = Annotated[int, whole(0)]
+Hash = Annotated[str, hexadecimal(64)]
+MaybeHash = Annotated[str | None, or_null(hexadecimal(64))]
+Reason = Annotated[str, one_line]
+MaybeReason = Annotated[str | None, or_null(one_line)]
+Flag = Annotated[bool, flag]
+Name = Annotated[str, check_name]
+SomeNames = Annotated[tuple[str, ...], names(1)]
+AnyNames = Annotated[tuple[str, ...], names(0)]
