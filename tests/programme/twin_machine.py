@@ -221,7 +221,7 @@ class TwinWorlds(RuleBasedStateMachine):
         self.counts["operations"] += 1
         self.has_acted = False
         one, other = (seen(world) for world in self.worlds)
-        differing = differing_targets(one, other, self.is_of_the_row)
+        differing = differing_targets(one, other, self.is_of_the_row, self.rows_with_its_id() == 2)
         self.sight = one
         assert len(differing) <= self.rows_with_its_id()
         for target, by in differing.items():
@@ -630,10 +630,13 @@ class TwinWorlds(RuleBasedStateMachine):
         steps = [import_step(source, rows, way, mapping, targets) for rows in (with_row, without_row)]
         one, other = (self.stage.take(world, step) for world, step in zip(self.worlds, steps, strict=True))
         assert one.refused == other.refused
-        if len(with_row) == len(without_row):
+        if self.rows_with_its_id() == 2 and one.refused is None:  # the same id counts earlier in one world
+            assert abs(one.answer - other.answer) <= 1
+        elif len(with_row) == len(without_row):
             assert one == other
         elif one.refused is None:  # who brings a file may know what is in it
             assert one.answer - other.answer in {0, 1}
+        if len(with_row) != len(without_row) and one.refused is None:
             self.note_targets_of_row(mapping)
         self.count(f"import, {way}", one)
 
