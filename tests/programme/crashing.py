@@ -30,8 +30,8 @@ from deniable.programme.public.verify import verify
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.secrets.oversight import replay
 from deniable.programme.transaction import Book
-from deniable.programme.transcript.entries import parse
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.replay import parse
 from deniable.run import AuditRun
 
 ALL_WORK = ("report", "report", "report", "import", "close", "close", "publish", "backup")

@@ -22,7 +22,7 @@ from deniable.programme.public.verify import verify
 from deniable.programme.receipt import check_receipt, new_receipt
 from deniable.programme.secrets.keys import KeyFile, Passphrase
 from deniable.programme.secrets.vault import Kdf
-from deniable.programme.transcript.entries import parse
+from deniable.programme.transcript.replay import parse
 from deniable.storage import tables
 from deniable.storage.store import Store
 

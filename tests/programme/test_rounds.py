@@ -18,8 +18,8 @@ from deniable.programme.programme import Programme
 from deniable.programme.public.verify import verify
 from deniable.programme.secrets.oversight import replay
 from deniable.programme.secrets.sealed_inputs import noise_of_round
-from deniable.programme.transcript.entries import parse
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.replay import parse
 from deniable.run import AuditRun
 
 SETTINGS: dict[str, dict[str, Any]] = {

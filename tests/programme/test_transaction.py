@@ -20,7 +20,7 @@ from deniable.programme.secrets import keys
 from deniable.programme.secrets.lock import CHECK
 from deniable.programme.secrets.vault import Vault, read_key_file
 from deniable.programme.transaction import MANIFEST
-from deniable.programme.transcript.entries import parse
+from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.state import PublicState
 from deniable.run import AuditRun
 from deniable.storage import tables

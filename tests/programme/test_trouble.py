@@ -21,7 +21,7 @@ from deniable.programme import backup
 from deniable.programme.programme import Programme
 from deniable.programme.public.verify import verify
 from deniable.programme.secrets.keys import KeyFile
-from deniable.programme.transcript.entries import parse
+from deniable.programme.transcript.replay import parse
 from deniable.storage import store as module
 from deniable.storage import tables
 

@@ -23,7 +23,7 @@ from deniable.programme.secrets.lock import vault_of
 from deniable.programme.secrets.vault import Kdf, sync_folder
 from deniable.programme.transaction import SEED, Book
 from deniable.programme.transcript.chain import check_head, digest, parse_head
-from deniable.programme.transcript.entries import parse, replay
+from deniable.programme.transcript.replay import parse, replay
 from deniable.storage import tables
 from deniable.storage.store import LAYOUT, Store
 

@@ -325,7 +325,8 @@ class Programme:
         """
         newest = recovery.newest(self.status(), folder, self._copy)
         with self._writing() as book:
-            return recovery.recover(book, newest, self._copy, self._next_seed, reason)
+            during = rounds.calendar_round(book, self._clock())
+            return recovery.recover(book, newest, self._copy, self._next_seed, during=during, reason=reason)
 
     def _next_seed(self, round_: int) -> tuple[bytes, str]:
         """A round's seed, and the commitment to it."""

@@ -7,8 +7,9 @@ from deniable.errors import DeniableError
 from deniable.programme.rounds import NewSeed
 from deniable.programme.status import Status
 from deniable.programme.transaction import Book
-from deniable.programme.transcript.entries import Recovery, parse
+from deniable.programme.transcript.entries import Recovery
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript_copies import KeyCopy, longest_copy
 
 
@@ -20,7 +21,9 @@ def newest(status: Status, folder: Path | None, copy: KeyCopy | None) -> Sequenc
     return found
 
 
-def recover(book: Book, newest: Sequence[str] | None, copy: KeyCopy | None, new_seed: NewSeed, reason: str) -> Entry:
+def recover(
+    book: Book, newest: Sequence[str] | None, copy: KeyCopy | None, new_seed: NewSeed, *, during: int, reason: str
+) -> Entry:
     """Adopt the entries since the backup; `newest` are the lines of all entries that a copy has, if there is a copy.
 
     The reports of targets audited since then are deleted, and with tca those of all targets, whose noise is lost too.
@@ -41,7 +44,13 @@ def recover(book: Book, newest: Sequence[str] | None, copy: KeyCopy | None, new_
         book.append(entry)  # refuses what does not follow on this database's entries
     seed, replaced = new_seed(book.state.open_round)
     recovery = Recovery.following(
-        book.state, lost=lost, commitment=replaced, paused=paused or book.state.is_paused, reason=reason
+        book.state,
+        lost=lost,
+        commitment=replaced,
+        paused=paused or book.state.is_paused,
+        complete=has_copy and newest is not None,
+        during=max(during, book.state.open_round),
+        reason=reason,
     )
     book.append(recovery)
     book.write_round(run, tally, seed)

@@ -24,8 +24,8 @@ from deniable.programme.secrets.lock import CHECK, check_key
 from deniable.programme.secrets.sealed_inputs import Inputs, noise_of_round
 from deniable.programme.secrets.vault import Vault
 from deniable.programme.transcript.chain import commitment, digest, parse_head, signed_head
-from deniable.programme.transcript.entries import parse
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript_copies import KeyCopy, check_not_behind
 from deniable.run import AuditRun

@@ -19,7 +19,7 @@ from deniable.programme.public.verify import verify
 from deniable.programme.secrets.keys import Key, KeyFile
 from deniable.programme.secrets.vault import sync_folder
 from deniable.programme.transcript.chain import Head, check_head, digest, from_file, parse_head, to_file
-from deniable.programme.transcript.entries import parse, replay
+from deniable.programme.transcript.replay import parse, replay
 from deniable.programme.transcript.state import PublicState
 from deniable.storage import tables
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.chain import digest, signed_head, to_file
-from deniable.programme.transcript.entries import End, NotCarriedOut, Override, Recovery, Round, Skip, Targets
-from deniable.programme.transcript.entry import KINDS, Entry
+from deniable.programme.transcript.entries import KINDS, End, NotCarriedOut, Override, Recovery, Round, Skip, Targets
+from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.signatures import pem, public_key
 from deniable.programme.transcript.state import PublicState
 
@@ -139,7 +139,8 @@ def _next_entry(draw: st.DrawFn, state: PublicState) -> Entry:
             audit = {"of": int(state.latest_audit[target]), "target": state.targets[target]}
             entry = NotCarriedOut.following(state, **audit, **decided)
         case "recovery":
-            entry = Recovery.following(state, lost=1, commitment=fresh(number), paused=independent, reason=why)
+            said = {"paused": independent, "complete": independent, "during": during, "reason": why}
+            entry = Recovery.following(state, lost=1, commitment=fresh(number), **said)
         case _:
             entry = End.following(state, reason=why)
     return entry

@@ -19,8 +19,8 @@ from deniable.programme.parameters import Parameters
 from deniable.programme.public import page
 from deniable.programme.public.timeline import MOST_ROWS, shortened, timeline
 from deniable.programme.transcript.chain import signed_head
-from deniable.programme.transcript.entries import replay
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.replay import replay
 
 A, B, C, D = NAMES
 HOSTILE = "<script>alert('1')</script>\" & {{ 7 * 7 }}"
@@ -53,7 +53,11 @@ def eventful() -> tuple[Parameters, list[Said]]:
         drawn(3, A),
         ("skip", 4, {"commitment": fresh(4), "late": 1, "during": 5} | ok),
         ("targets", 5, {"added": (f"new {HOSTILE}",), "removed": (C,), "during": 5} | ok),
-        ("recovery", 5, {"lost": 3, "commitment": fresh(50), "paused": True, "reason": HOSTILE}),
+        (
+            "recovery",
+            5,
+            {"lost": 3, "commitment": fresh(50), "paused": True, "complete": True, "during": 5, "reason": HOSTILE},
+        ),
         drawn(5, f"new {HOSTILE}"),
         ("end", 6, {"reason": HOSTILE}),
     ]

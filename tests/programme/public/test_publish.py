@@ -32,8 +32,8 @@ from deniable.programme.public.page import render
 from deniable.programme.public.publish import contents, publish
 from deniable.programme.public.verify import verify
 from deniable.programme.transcript.chain import digest, signed_head
-from deniable.programme.transcript.entries import parse
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.signatures import public_key
 
 A, B, C, D = NAMES

@@ -17,7 +17,8 @@ from deniable.programme.programme import Programme
 from deniable.programme.secrets.oversight import Replayed, read_identity, read_seals, replay, write_seals
 from deniable.programme.secrets.sealed_inputs import Inputs, check_recipient
 from deniable.programme.transaction import Book
-from deniable.programme.transcript.entries import Recovery, parse
+from deniable.programme.transcript.entries import Recovery
+from deniable.programme.transcript.replay import parse
 from deniable.run import AuditRun
 
 IDENTITY = pyrage.x25519.Identity.generate()
@@ -224,8 +225,8 @@ def test_a_recovery_does_not_excuse_what_came_before(tmp_path: Path, monkeypatch
     programme = ran(tmp_path, rounds=5).programme
     seals = programme.seals()
     with programme._writing() as book:
-        lost = {"lost": 1, "commitment": "0" * 64, "paused": True, "reason": "we lost it all"}
-        book.append(Recovery.following(book.state, **lost))
+        lost = {"lost": 1, "commitment": "0" * 64, "paused": True, "complete": True, "during": 9}
+        book.append(Recovery.following(book.state, **lost, reason="we lost it all"))
     verdict = replayed(programme, tmp_path / "public", seals)
     assert (verdict.contradicted, verdict.why) == (3, "its audits do not follow from its reports and its seed")
 

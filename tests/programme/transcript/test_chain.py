@@ -20,9 +20,10 @@ from deniable.programme.transcript.chain import (
     signed_head,
     to_file,
 )
-from deniable.programme.transcript.entries import parse
-from deniable.programme.transcript.entry import KINDS, Entry
+from deniable.programme.transcript.entries import KINDS
+from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import MAX_REASON
+from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.signatures import public_key
 
 ROUND = {"audits": ("Ashford",), "commitment": fresh(1), "late": 0, "reason": None, "sealed": None}
@@ -124,7 +125,7 @@ def test_every_reason_is_one_line_of_text(kind: str) -> None:
         "override": {"independent": True, "during": 1, "audits": ["Ashford"]},
         "targets": {"independent": True, "during": 1, "added": [], "removed": ["Ashford"]},
         "not-carried-out": {"independent": True, "during": 1, "of": 1, "target": "Ashford"},
-        "recovery": {"lost": 1, "commitment": fresh(1), "paused": True},
+        "recovery": {"lost": 1, "commitment": fresh(1), "paused": True, "complete": True, "during": 1},
         "end": {},
     }
     fields = kinds[kind]

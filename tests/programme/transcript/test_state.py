@@ -13,8 +13,9 @@ from deniable.noise import ReplayNoise
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.chain import digest
 from deniable.programme.transcript.coverage import Coverage, Lapse
-from deniable.programme.transcript.entries import Override, Round, Skip, Targets, replay
+from deniable.programme.transcript.entries import Override, Round, Skip, Targets
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.replay import replay
 from deniable.programme.transcript.state import PublicState
 from deniable.run import AuditRun
 from deniable.state import pack
@@ -47,8 +48,9 @@ def undone(number: int, of: int, target: str, independent: bool = True) -> Said:
     return "not-carried-out", number, {**audit, "reason": "strike", "independent": independent, "during": number}
 
 
-def recovery(number: int, hash_: str) -> Said:
-    return "recovery", number, {"lost": 1, "commitment": hash_, "paused": True, "reason": "the disk broke"}
+def recovery(number: int, hash_: str, *, complete: bool = True) -> Said:
+    said = {"lost": 1, "commitment": hash_, "paused": True, "complete": complete, "during": number}
+    return "recovery", number, {**said, "reason": "the disk broke"}
 
 
 def end(number: int) -> Said:
@@ -130,7 +132,7 @@ def test_random_programmes_fold_to_what_their_entries_say(programme: tuple[Param
     assert state.history.rounds == sum(entry.kind == "round" for entry in entries)
     assert state.head == (digest(entries[-1].line()) if entries else parameters.digest)
     assert state.ended == (bool(entries) and entries[-1].kind == "end")
-    lapses = [entry for entry in entries if entry.own().get("independent") is False]
+    lapses = [entry for entry in entries if False in (entry.own().get("independent"), entry.own().get("complete"))]
     assert state.coverage.holds_from == max((entry.own()["during"] + 1 for entry in lapses), default=1)
 
 
@@ -354,7 +356,7 @@ def test_without_a_lapse() -> None:
 def test_the_effect_of_an_entry_says_whether_it_is_covered(programme: tuple[Parameters, list[Entry]]) -> None:
     for entry in programme[1]:
         words = entry.effect(made().calendar)
-        if entry.own().get("independent") is False:
+        if False in (entry.own().get("independent"), entry.own().get("complete")):
             assert f"The guarantee does not cover reports filed in round {entry.own()['during']} or earlier" in words
         elif "independent" in entry.own():
             assert "The office says this had nothing to do with any report; the guarantee covers it." in words

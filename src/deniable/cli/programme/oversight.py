@@ -17,7 +17,7 @@ from deniable.programme.public.verify import VerificationResult, verify
 from deniable.programme.secrets.oversight import Replayed, read_identity, read_seals, write_seals
 from deniable.programme.secrets.oversight import counts as counted
 from deniable.programme.secrets.oversight import replay as replayed
-from deniable.programme.transcript.entries import parse
+from deniable.programme.transcript.replay import parse
 
 commands = typer.Typer(rich_markup_mode=None)
 oversight = typer.Typer(name="oversight", rich_markup_mode=None)

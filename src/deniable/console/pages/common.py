@@ -16,8 +16,8 @@ from deniable.programme.programme import Programme
 from deniable.programme.secrets.lock import KeyChangedError
 from deniable.programme.transaction import all_lines
 from deniable.programme.transcript.chain import parse_head
-from deniable.programme.transcript.entries import parse
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.replay import parse
 from deniable.storage import tables
 from deniable.storage.store import Store, StoreError
 

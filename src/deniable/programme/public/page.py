@@ -17,8 +17,8 @@ from deniable.programme.parameters import Parameters
 from deniable.programme.public.guarantee_wording import NO_CAP, at_most, coin, given_away, level
 from deniable.programme.public.timeline import timeline
 from deniable.programme.transcript.chain import parse_head
-from deniable.programme.transcript.entries import replay
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.replay import replay
 
 __all__ = ["Day", "Event", "Promise", "day_in_words", "due_in_words", "events_of", "every_period", "facts_of",
            "promise_in", "render", "verify_text"]  # fmt: skip

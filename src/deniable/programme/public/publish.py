@@ -23,8 +23,8 @@ from deniable.programme.public.folder import (
 from deniable.programme.public.page import render, verify_text
 from deniable.programme.secrets.vault import sync_folder
 from deniable.programme.transcript.chain import check_head, digest, from_file, parse_head, to_file
-from deniable.programme.transcript.entries import parse
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.signatures import pem
 
 

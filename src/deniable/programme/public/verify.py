@@ -26,8 +26,8 @@ from deniable.programme.public.folder import (
 )
 from deniable.programme.transcript.chain import check_head, digest, from_file, parse_head
 from deniable.programme.transcript.coverage import Coverage
-from deniable.programme.transcript.entries import parse, replay
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.replay import parse, replay
 from deniable.programme.transcript.signatures import pem
 
 

@@ -5,17 +5,15 @@ The office appends an entry only if `after` accepts it, and a verifier goes thro
 disagree. A new kind is a class here, a command and a form.
 """
 
-import reprlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from deniable.errors import DeniableError
 from deniable.programme.calendar import Calendar, due_in_words
-from deniable.programme.parameters import Parameters, caseless
-from deniable.programme.transcript.chain import read_canonical
+from deniable.programme.parameters import caseless
 from deniable.programme.transcript.coverage import Lapse
-from deniable.programme.transcript.entry import KINDS, Entry
+from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import (
     AnyNames,
     Days,
@@ -36,9 +34,10 @@ NOT_THE_TIME = "The guarantee covers which targets were drawn, not the time at w
 
 
 @dataclass(frozen=True, kw_only=True)
-class Round(Entry, kind="round"):
+class Round(Entry):
     """Closes the open round with a draw; `audits` are in the order drawn."""
 
+    kind = "round"
     closes_round = True
 
     audits: SomeNames
@@ -109,8 +108,7 @@ class Decision(Entry):
 
     def _check_place(self, state: PublicState) -> None:
         super()._check_place(state)
-        if self.during < self.round:
-            raise DeniableError(f"it was made during round {self.round} or later, not during round {self.during}")
+        _check_during(self.during, self.round)
 
     def effect(self, calendar: Calendar) -> str:
         if self.independent:
@@ -119,9 +117,10 @@ class Decision(Entry):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Skip(Decision, kind="skip"):
+class Skip(Decision):
     """Closes the open round without a draw; its reports go on into the next."""
 
+    kind = "skip"
     closes_round = True
     lapses_because = "closed a round without a draw"
 
@@ -146,9 +145,10 @@ class Skip(Decision, kind="skip"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Override(Decision, kind="override"):
+class Override(Decision):
     """Audits ordered by hand in the open round, outside the draw."""
 
+    kind = "override"
     lapses_because = "ordered audits by hand"
 
     audits: SomeNames
@@ -175,9 +175,10 @@ class Override(Decision, kind="override"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Targets(Decision, kind="targets"):
+class Targets(Decision):
     """Targets that join or leave in the open round, before its draw."""
 
+    kind = "targets"
     lapses_because = "changed the list of targets"
 
     added: AnyNames
@@ -222,9 +223,10 @@ class Targets(Decision, kind="targets"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NotCarriedOut(Decision, kind="not-carried-out"):
+class NotCarriedOut(Decision):
     """The target's audit of round `of`, its latest, did not take place."""
 
+    kind = "not-carried-out"
     lapses_because = "said that an audit was not carried out"
 
     of: Number
@@ -243,18 +245,35 @@ class NotCarriedOut(Decision, kind="not-carried-out"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recovery(Entry, kind="recovery"):
+class Recovery(Entry):
     """The office's records from round `lost` on were lost, and it goes on from a backup with a new seed."""
+
+    kind = "recovery"
 
     reason: Reason
     lost: Number
     commitment: Hash
     paused: Flag
     """Whether reports that hotlines bring do not count from now on."""
+    complete: Flag
+    """Whether copies of the transcript show everything that was drawn. If not, a draw may have been seen and lost."""
+    during: Number
+    """The round of the calendar at that time."""
 
     @property
     def new_commitment(self) -> str:
         return self.commitment
+
+    @property
+    def lapse(self) -> Lapse | None:
+        if self.complete:
+            return None
+        because = "lost its records, and no copy shows whether audits were drawn that this record does not have"
+        return Lapse(self.number, self.during, f"{because} (entry {self.number})")
+
+    def _check_place(self, state: PublicState) -> None:
+        super()._check_place(state)
+        _check_during(self.during, self.round)
 
     def _change(self, state: PublicState) -> PublicState:
         if self.lost > state.open_round:
@@ -266,18 +285,26 @@ class Recovery(Entry, kind="recovery"):
         return "the office restored its records from a backup"
 
     def effect(self, calendar: Calendar) -> str:
+        covered = "The guarantee covers this."
+        if not self.complete:
+            unseen = (
+                "No copy shows everything that was drawn: people may have seen an audit that is not in this record."
+            )
+            covered = f"{unseen} {_not_covered(calendar, self.during)}"
         waits = "Reports that its hotlines bring do not count until another entry says so. " if self.paused else ""
         return (
             f"The office lost its records from round {self.lost} on; the audits published since then stand, and "
-            f"reports it had counted since then may be lost. {waits}The guarantee covers this. The random number of "
-            f"round {self.round} was replaced when reports of the round could be known already; that the office did "
-            "not choose the new one with them in mind rests on its word alone."
+            f"reports it had counted since then may be lost. {waits}{covered} The random number of round {self.round} "
+            "was replaced when reports of the round could be known already; that the office did not choose the new one "
+            "with them in mind rests on its word alone."
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resumption(Entry, kind="resumption"):
+class Resumption(Entry):
     """Reports that hotlines bring count again after a recovery, but for those brought since."""
+
+    kind = "resumption"
 
     reason: Reason
 
@@ -298,8 +325,10 @@ class Resumption(Entry, kind="resumption"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class End(Entry, kind="end"):
+class End(Entry):
     """No more audits are drawn."""
+
+    kind = "end"
 
     reason: Reason
 
@@ -317,47 +346,15 @@ class End(Entry, kind="end"):
         )
 
 
-def parse(text: str, number: int | None = None) -> Entry:
-    """The entry on this line; `number` is where the line stands, for the error.
-
-    >>> parse('{"entry":1,"kind":"end","previous":"' + "0" * 64 + '","reason":"the law was repealed","round":1}').deed
-    'the programme ended'
-    """
-    name = "the entry" if number is None else f"entry {number}"
-    values = read_canonical(text, name)
-    missing = [field for field in ("entry", "kind", "round", "previous") if field not in values]
-    if missing:
-        raise DeniableError(f"{name} must have the field {missing[0]}")
-    stated, kind = values.pop("entry"), values.pop("kind")
-    if number is not None and stated != number:
-        raise DeniableError(f"{name} is numbered {reprlib.repr(stated)}: a line was changed, moved or taken out")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise DeniableError(f"{name}: kind must be one of {', '.join(KINDS)}, got {reprlib.repr(kind)}")
-    own = KINDS[kind].own_fields()
-    if values.keys() != {"round", "previous", *own}:
-        raise DeniableError(f"{name}: the fields of the kind {kind} must be {', '.join(own)}")
-    try:
-        return KINDS[kind](number=stated, **values)
-    except DeniableError as error:
-        raise DeniableError(f"{name}: {error}") from None
+KINDS: dict[str, type[Entry]] = {
+    kind.kind: kind for kind in (Round, Skip, Override, Targets, NotCarriedOut, Recovery, Resumption, End)
+}
+"""By their names in the transcript."""
 
 
-def replay(parameters: Parameters, entries: Iterable[Entry]) -> PublicState:
-    """What the world knows after these entries, the first one first.
-
-    Beyond `Entry.after` it refuses a commitment that was published at any time before, which takes the memory of all of
-    them. No seed drawn afresh can lead to one, since the commitment also names its round.
-    """
-    state = PublicState.start(parameters)
-    published = {state.commitment}
-    for entry in entries:
-        try:
-            state = entry.after(state)
-            entry.check_commitment_is_new(published)
-        except DeniableError as error:
-            raise DeniableError(f"entry {entry.number} ({entry.kind}) cannot stand: {error}") from None
-        published.add(state.commitment)
-    return state
+def _check_during(during: int, round_: int) -> None:
+    if during < round_:
+        raise DeniableError(f"it was made during round {round_} or later, not during round {during}")
 
 
 def _not_covered(calendar: Calendar, during: int) -> str:

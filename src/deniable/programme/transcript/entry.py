@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache
 from typing import Any, ClassVar, Self, get_type_hints
 
 from deniable.errors import DeniableError
@@ -15,8 +14,8 @@ from deniable.run import AuditRun
 
 _COMMON = {"number": "entry", "round": "round", "previous": "previous"}
 """The fields of every line, by their names here."""
-KINDS: dict[str, type["Entry"]] = {}
-"""By their names in the transcript; each class puts itself here."""
+_CHECKS: dict[type["Entry"], dict[str, Check]] = {}
+"""Of every field of a kind, by the field's name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,13 +34,11 @@ class Entry:
     """Of the line before."""
     reason: MaybeReason
 
-    def __init_subclass__(cls, kind: str | None = None) -> None:
-        if kind is not None:
-            cls.kind = kind
-            KINDS[kind] = cls
-
     def __post_init__(self) -> None:
-        for name, check in _checks(self.kind).items():
+        if type(self) not in _CHECKS:
+            hints = get_type_hints(type(self), include_extras=True)
+            _CHECKS[type(self)] = {one.name: hints[one.name].__metadata__[0] for one in fields(self)}
+        for name, check in _CHECKS[type(self)].items():
             object.__setattr__(self, name, check(_COMMON.get(name, name), getattr(self, name)))
 
     @classmethod
@@ -152,10 +149,3 @@ class Entry:
     def effect(self, calendar: Calendar) -> str:
         """What it means for the guarantee, in a sentence or two."""
         raise NotImplementedError
-
-
-@cache
-def _checks(kind: str) -> dict[str, Check]:
-    """The check of every field, by the field's name."""
-    hints = get_type_hints(KINDS[kind], include_extras=True)
-    return {one.name: hints[one.name].__metadata__[0] for one in fields(KINDS[kind])}
