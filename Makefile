@@ -22,7 +22,7 @@ console: $(VENV)/.console
 test: lint
 	$(BIN)/pytest -n 2
 
-test-all: lint $(VENV)/.oracle
+test-all: lint $(VENV)/.oracle $(VENV)/.nginx
 	$(BIN)/pytest -n 2 -m "long or not long"
 
 # Line coverage of src; CONTRIBUTING.md says what counts.
@@ -68,6 +68,11 @@ $(VENV)/.console: $(CORE)
 $(READY): $(CORE) scripts/browser
 	$(PIP) -e '.[dev]'
 	scripts/browser
+	touch $@
+
+# What deploy/nginx.conf is tested with.
+$(VENV)/.nginx: $(READY) scripts/nginx
+	scripts/nginx $(VENV)
 	touch $@
 
 $(VENV)/.oracle: $(READY)

@@ -144,6 +144,10 @@ def test_without_a_token(office: Office, given: str | None) -> None:
         assert answer.json().keys() == {"error"}
 
 
+def test_without_a_token_the_body_is_not_looked_at(office: Office) -> None:
+    assert push(office.browser(), {}, b"no JSON").status_code == 401
+
+
 def test_a_session_is_no_token(office: Office) -> None:
     """Otherwise another site could make a browser push."""
     office.begin()
@@ -249,6 +253,11 @@ def test_answers_and_statements_are_the_same_whatever_the_counts(office: Office)
 def test_the_document_describes_the_api_and_nothing_else(office: Office) -> None:
     document = office.browser().get("/api/v1/openapi.json").json()
     assert document["paths"].keys() == {PUSH, STATUS}
+    assert document["components"]["schemas"].keys() == {"Pushed", "ProgrammeStatus", "Refusal"}
+    for path, method in ((PUSH, "post"), (STATUS, "get")):
+        described = document["paths"][path][method]
+        assert described["description"]
+        assert {"200", "401", "403", "409", "503"} <= described["responses"].keys()
     assert office.browser("Ada").get("/api").text.count("Authorization: Bearer") == 3
 
 

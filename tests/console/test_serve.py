@@ -2,28 +2,18 @@
 
 import collections
 import datetime
-import os
 import re
 import secrets
 import signal
 import socket
-import ssl
 import stat
-import subprocess
-import sys
 import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 from tests.console.offices import Office
+from tests.console.serving import link, port_of, served
 from tests.programme.offices import TARGETS
 
 from deniable.cli.main import main
@@ -31,41 +21,34 @@ from deniable.cli.serve import Address, _greeting
 from deniable.errors import DeniableError
 from deniable.programme.calendar import Calendar
 
-
-def address(host: str, *, tls: bool = False, behind_proxy: bool = False, origin: str | None = None) -> Address:
-    file = Path("file.pem") if tls else None
-    return Address(host, 0, file, file, behind_proxy, origin)
+HERE = "https://console.example.org"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "localhost"])
-def test_this_computer_alone_needs_no_tls(host: str) -> None:
-    assert not address(host).secure
+def test_this_computer_alone_needs_no_proxy(host: str) -> None:
+    assert Address(host, 0, behind_proxy=False).origin is None
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "example.org", "localhost.example.org", ""])
-def test_other_addresses_need_tls_or_a_proxy(host: str) -> None:
-    with pytest.raises(DeniableError, match="others could read what is sent: give --tls-cert and --tls-key, or"):
-        address(host)
-    assert address(host, tls=True, origin="https://console.example.org").secure
-    assert address(host, behind_proxy=True, origin="https://console.example.org").secure
+def test_other_addresses_need_a_proxy(host: str) -> None:
+    for origin in (None, HERE, "http://console.example.org"):
+        with pytest.raises(DeniableError, match=r"others could read .* web server with TLS in front of the console"):
+            Address(host, 0, behind_proxy=False, origin=origin)
+    assert Address(host, 0, behind_proxy=True, origin=HERE).origin == HERE
 
 
-@pytest.mark.parametrize(
-    ("host", "tls", "behind_proxy"),
-    [("0.0.0.0", True, False), ("0.0.0.0", False, True), ("127.0.0.1", False, True), ("example.org", True, False)],
-)
-def test_others_must_be_told_under_which_name(host: str, tls: bool, behind_proxy: bool) -> None:
+@pytest.mark.parametrize("host", ["0.0.0.0", "127.0.0.1"])
+def test_behind_a_proxy_it_must_be_told_its_name(host: str) -> None:
     with pytest.raises(DeniableError, match=r"say where browsers reach the console, .*: give --origin, such as https"):
-        address(host, tls=tls, behind_proxy=behind_proxy)
+        Address(host, 0, behind_proxy=True)
     with pytest.raises(DeniableError, match="--origin must be what browsers show, such as https://"):
-        address(host, tls=tls, behind_proxy=behind_proxy, origin="http://console.example.org")
-    where = address(host, tls=tls, behind_proxy=behind_proxy, origin="https://Console.example.org:443/")
-    assert where.origin == "https://console.example.org"
+        Address(host, 0, behind_proxy=True, origin="http://console.example.org")
+    assert Address(host, 0, behind_proxy=True, origin="https://Console.example.org:443/").origin == HERE
 
 
 def test_on_this_computer_a_name_may_be_given() -> None:
-    assert address("127.0.0.1", origin="http://console.test:8470").origin == "http://console.test:8470"
-    assert address("localhost", tls=True).origin is None
+    where = Address("127.0.0.1", 0, behind_proxy=False, origin="http://console.test:8470")
+    assert where.origin == "http://console.test:8470"
 
 
 def said(capsys: pytest.CaptureFixture[str], *args: str) -> str:
@@ -79,10 +62,6 @@ def said(capsys: pytest.CaptureFixture[str], *args: str) -> str:
 
 def test_options_that_do_not_go_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     database = str(tmp_path / "programme.db")
-    file = str(tmp_path / "file")
-    assert "must be given together" in said(capsys, "--programme", database, "--tls-cert", file)
-    both = ("--tls-cert", file, "--tls-key", file, "--behind-proxy")
-    assert "got both" in said(capsys, "--programme", database, *both)
     assert "others could read" in said(capsys, "--programme", database, "--host", "0.0.0.0")
     everywhere = ("--host", "0.0.0.0", "--behind-proxy")
     assert "give --origin" in said(capsys, "--programme", database, *everywhere)
@@ -98,8 +77,6 @@ def test_options_that_do_not_go_together(tmp_path: Path, capsys: pytest.CaptureF
         ("--behind-proxy", "--origin", "https://a.example"),
         ("--behind-proxy",),
         ("--origin", "http://a.example"),
-        ("--tls-cert", "file", "--tls-key", "file"),
-        ("--tls-key", "file"),
     ],
 )
 def test_a_demonstration_is_for_this_computer_alone(
@@ -109,17 +86,6 @@ def test_a_demonstration_is_for_this_computer_alone(
     assert "--demo shows its passwords to everybody and is for this computer alone: leave out" in said(
         capsys, "--demo", "--port", "0", *options
     )
-
-
-def test_certificates_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    at = ("--programme", str(tmp_path / "programme.db"), "--port", "0")
-    for name, content in (("empty", b""), ("text", b"not a certificate")):
-        (tmp_path / name).write_bytes(content)
-        told = said(capsys, *at, "--tls-cert", str(tmp_path / name), "--tls-key", str(tmp_path / name))
-        assert "must be PEM files that belong together" in told
-    told = said(capsys, *at, "--tls-cert", "/nowhere", "--tls-key", "/nowhere")
-    assert "cannot read the TLS certificate or its key: No such file" in told
-    assert not (tmp_path / "programme.db").exists()
 
 
 def test_a_port_that_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,7 +98,7 @@ def test_a_port_that_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 def test_answers_are_sent_at_once() -> None:
     """A connection inherits this; without it every answer takes 40 ms longer."""
-    with Address("127.0.0.1", 0, None, None, False).listening() as listening:
+    with Address("127.0.0.1", 0, behind_proxy=False).listening() as listening:
         assert listening.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         with socket.create_connection(listening.getsockname()):
             accepted, _ = listening.accept()
@@ -148,37 +114,8 @@ def test_another_key_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[st
     database = str(tmp_path / "programme.db")
     Console.open(database, KeyFile(tmp_path / "programme.key")).close()
     new_key_file(tmp_path / "other.key")
-    assert "this is not the key" in said(capsys, "--programme", database, "--key", str(tmp_path / "other.key"))
-
-
-@contextmanager
-def served(folder: Path, *args: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A console of its own process, and what it printed until it was ready."""
-    command = [sys.executable, "-m", "deniable", "serve", "--port", "0", *args]
-    environment = {**os.environ, "TMPDIR": str(folder), "PYTHONWARNINGS": "ignore"}
-    process = subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout is not None
-        printed = ""
-        for line in process.stdout:
-            printed += line
-            if "Ctrl-C" in line:
-                break
-        else:
-            assert process.stderr is not None
-            pytest.fail(process.stderr.read())
-        yield process, printed
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def link(printed: str, kind: str) -> str:
-    found = re.search(rf"https?://\S+/{kind}/[\w-]{{43}}", printed)
-    assert found is not None
-    return found[0]
+    other = ("--key", str(tmp_path / "other.key"))
+    assert "this is not the key" in said(capsys, "--programme", database, *other, "--port", "0")
 
 
 NOT_HTTP = (
@@ -216,40 +153,6 @@ def test_the_first_start(tmp_path: Path) -> None:
     assert files == {"programme.db": 0o600, "programme.key": 0o600}
 
 
-def certificate(folder: Path) -> tuple[Path, Path]:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    paths = folder / "certificate.pem", folder / "certificate.key"
-    paths[0].write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    private = serialization.PrivateFormat.PKCS8
-    paths[1].write_bytes(key.private_bytes(serialization.Encoding.PEM, private, serialization.NoEncryption()))
-    return paths
-
-
-@pytest.mark.long
-def test_with_tls(tmp_path: Path) -> None:
-    cert, key = certificate(tmp_path)
-    options = ("--host", "localhost", "--tls-cert", str(cert), "--tls-key", str(key))
-    with served(tmp_path, *options) as (_, printed):
-        page = httpx.get(link(printed, "first-run"), verify=ssl.create_default_context(cafile=str(cert)))
-    assert page.url.scheme == "https"
-    assert page.headers["set-cookie"].startswith("__Host-visit=")
-    assert "Secure" in page.headers["set-cookie"]
-    assert "strict-transport-security" in page.headers
-
-
 def test_another_administrator(office: Office) -> None:
     """Where the only one has lost the telephone: whoever has the database and its key can let another one in."""
     printed = "\n".join(_greeting(office.console, "http://testserver", "Berta"))
@@ -267,9 +170,7 @@ def test_the_demonstration_leaves_nothing_behind(tmp_path: Path) -> None:
             "importer",
             "auditor",
         ]
-        found = re.search(r"http://127\.0\.0\.1:\d+", printed)
-        assert found is not None
-        assert "Demonstration" in httpx.get(f"{found[0]}/login").text
+        assert "Demonstration" in httpx.get(f"http://127.0.0.1:{port_of(printed)}/login").text
         assert list(tmp_path.glob("deniable-demo-*")) != []
         process.terminate()
         process.communicate(timeout=30)
@@ -301,18 +202,16 @@ def test_killed_under_load_nothing_is_lost(database: str, tmp_path: Path) -> Non
     sent, acknowledged = collections.Counter[str](), collections.Counter[str]()
     for _ in range(3):
         with served(tmp_path, "--programme", database, "--key", str(key.path)) as (process, printed):
-            found = re.search(r"http://127\.0\.0\.1:\d+", printed)
-            assert found is not None
-            before = sum(acknowledged.values())
+            here, enough = f"http://127.0.0.1:{port_of(printed)}", sum(acknowledged.values()) + 60
             machines = [
-                threading.Thread(target=push_until_killed, args=(found[0], secret, target, sent, acknowledged))
+                threading.Thread(target=push_until_killed, args=(here, secret, target, sent, acknowledged))
                 for target in TARGETS * 2
             ]
             for machine in machines:
                 machine.start()
-            while sum(acknowledged.values()) < before + 60:
-                assert process.poll() is None
-                time.sleep(0.01)
+            with _tally:
+                assert _tally.wait_for(lambda: sum(acknowledged.values()) >= enough, timeout=120)  # noqa: B023
+            assert process.poll() is None
             process.kill()
             for machine in machines:
                 machine.join()
@@ -326,7 +225,7 @@ def test_killed_under_load_nothing_is_lost(database: str, tmp_path: Path) -> Non
         assert sum(sent.values()) > sum(acknowledged.values()), "nothing was under way when it was killed"
 
 
-_tally = threading.Lock()
+_tally = threading.Condition()
 
 
 def push_until_killed(
@@ -345,3 +244,4 @@ def push_until_killed(
             assert answer.status_code == 200
             with _tally:
                 acknowledged[target] += 1
+                _tally.notify_all()

@@ -6,7 +6,7 @@ what it is about to do and what was acknowledged. The parent kills it at a rando
 
 import json
 import random
-import time
+import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -96,7 +96,7 @@ class _RedrawingBook(Book):
     def append(self, entry: Entry, seal: bytes | None = None) -> None:
         super().append(entry, seal)
         self.announce(entry)
-        time.sleep(0.05)  # the commit is slow today
+        signal.pause()  # until we are killed: the commit is slow today
 
 
 def work(task: Task, started: Connection) -> None:
@@ -119,7 +119,7 @@ def work(task: Task, started: Connection) -> None:
         _say(log, "try", kind=kind, counts=counts)
         if task.planted == "early":
             _say(log, "done")
-            time.sleep(0.01)  # the commit is slow today
+            signal.pause()  # until we are killed: the commit is slow today
         closed = None
         match kind:
             case "report":
@@ -290,7 +290,7 @@ def endure(
         speaking.close()
         if dice.random() < 0.9:
             listening.recv_bytes()
-        time.sleep(dice.uniform(0, longest))
+        worker.join(dice.uniform(0, longest))
         alive = worker.is_alive()
         worker.kill()
         worker.join()

@@ -1,9 +1,7 @@
 """`deniable serve`: the console, in a browser."""
 
-import asyncio
 import signal
 import socket
-import ssl
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,59 +18,36 @@ if TYPE_CHECKING:
     from deniable.console.console import Console
 
 DEFAULT_PORT = 8470
+MOST_CONNECTIONS = 200
+"""More than a proxy as in deploy/ opens."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where the console listens, and where browsers reach it, through TLS or not."""
+    """Where the console listens, and where browsers reach it, through a proxy with TLS or not."""
 
     host: str
     port: int
-    certificate: Path | None
-    certificate_key: Path | None
     behind_proxy: bool
     origin: str | None = None
     """What browsers show, such as https://console.example.org; None on this computer alone."""
 
     def __post_init__(self) -> None:
-        has_tls = self.certificate is not None
-        if has_tls != (self.certificate_key is not None):
-            raise DeniableError("--tls-cert and --tls-key must be given together")
-        if has_tls and self.behind_proxy:
-            raise DeniableError("give either --tls-cert and --tls-key or --behind-proxy, got both")
         if not 0 <= self.port <= 65535:
             raise DeniableError(f"--port must be from 0 to 65535, got {self.port}")
-        if not (self.is_loopback or has_tls or self.behind_proxy):
+        if not (self.behind_proxy or allowed_hosts.is_loopback(self.host)):
             raise DeniableError(
-                f"on {self.host} others could read what is sent: give --tls-cert and --tls-key, or, where a server "
-                "with TLS stands before this one and nobody can go round it, --behind-proxy"
+                f"on {self.host} others could read what is sent, or keep the console busy: leave out --host, and put a "
+                "web server with TLS in front of the console (deploy/ in the project has configurations for nginx and "
+                "Caddy); where the two must speak over a network that only they can reach, give --behind-proxy too"
             )
         if self.origin is not None:
-            object.__setattr__(self, "origin", allowed_hosts.checked(self.origin, secure=self.secure))
-        elif self.behind_proxy or not self.is_loopback:
+            object.__setattr__(self, "origin", allowed_hosts.checked(self.origin, secure=self.behind_proxy))
+        elif self.behind_proxy:
             raise DeniableError(
                 "say where browsers reach the console, so that it answers to no other name: give --origin, such as "
                 "https://console.example.org"
             )
-
-    @property
-    def secure(self) -> bool:
-        return self.certificate is not None or self.behind_proxy
-
-    @property
-    def is_loopback(self) -> bool:
-        return allowed_hosts.is_loopback(self.host)
-
-    def check_certificate(self) -> None:
-        """Before anything is made or printed."""
-        if self.certificate is None:
-            return
-        try:
-            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.certificate, self.certificate_key)
-        except ssl.SSLError:
-            raise DeniableError("the TLS certificate and its key must be PEM files that belong together") from None
-        except OSError as error:
-            raise DeniableError(f"cannot read the TLS certificate or its key: {error.strerror}") from None
 
     def listening(self) -> socket.socket:
         try:
@@ -116,18 +91,12 @@ def serve(
     ] = False,
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="N", help="Port to listen on; 0 for any that is free.")] = DEFAULT_PORT,
-    tls_cert: Annotated[
-        Path | None, typer.Option(metavar="FILE", show_default=False, help="TLS certificate, with its chain, in PEM.")
-    ] = None,
-    tls_key: Annotated[
-        Path | None, typer.Option(metavar="FILE", show_default=False, help="The certificate's private key, in PEM.")
-    ] = None,
     behind_proxy: Annotated[
         bool,
         typer.Option(
             "--behind-proxy",
-            help="A server with TLS stands before this one, passes the Host header on, and nobody can go round it. "
-            "Needs --origin.",
+            help="A web server with TLS stands in front of the console, passes the Host header on, and is the only way "
+            "to reach it. Needs --origin.",
         ),
     ] = False,
     origin: Annotated[
@@ -157,23 +126,22 @@ def serve(
     """The console: plan a programme, enter reports, close rounds, publish, in a browser.
 
     At the first start it prints a link by which the administrator is set up; nothing else can be reached before. It
-    listens on this computer alone, unless --host names another address, which needs TLS and --origin. No address, no
-    exact time and no request is logged.
+    listens on this computer alone. For others to reach it, put a web server with TLS in front of it, and give
+    --behind-proxy and --origin. No address, no exact time and no request is logged.
     """
-    if demo and (behind_proxy or origin or tls_cert or tls_key or not allowed_hosts.is_loopback(host)):
+    if demo and (behind_proxy or origin or not allowed_hosts.is_loopback(host)):
         raise DeniableError(
-            "--demo shows its passwords to everybody and is for this computer alone: leave out --host, --origin, "
-            "--behind-proxy, --tls-cert and --tls-key"
+            "--demo shows its passwords to everybody and is for this computer alone: leave out --host, --origin and "
+            "--behind-proxy"
         )
-    where = Address(host, port, tls_cert, tls_key, behind_proxy, origin)
+    where = Address(host, port, behind_proxy, origin)
     _check_installed()
-    where.check_certificate()
     with (
         where.listening() as listening,
         _demonstration() if demo else _console(where, database, key, passphrase) as console,
     ):
         shown = f"[{host}]" if ":" in host else host
-        here = where.origin or f"{'https' if tls_cert else 'http'}://{shown}:{listening.getsockname()[1]}"
+        here = where.origin or f"http://{shown}:{listening.getsockname()[1]}"
         for line in _greeting(console, here, new_administrator):
             print(line, flush=True)
         _run(console, where, listening)
@@ -198,7 +166,7 @@ def _console(where: Address, database: str, key: Path | None, passphrase: bool) 
 
     new = is_new(database)
     chosen = key_of(database, key, passphrase, new=new)
-    console = Console.open(database, chosen, secure=where.secure)
+    console = Console.open(database, chosen, secure=where.behind_proxy)
     if new and isinstance(chosen, KeyFile):  # here alone: a browser is no place to say where a key is
         print("The key of this new database is the file below. Copy it now to a safe place apart from the database:")
         print(f"  {chosen.path.absolute()}", flush=True)
@@ -251,18 +219,23 @@ def _run(console: "Console", where: Address, listening: socket.socket) -> None:
     import uvicorn  # noqa: PLC0415
 
     from deniable.console.app import create_app  # noqa: PLC0415
-    from deniable.console.connections import MOST_EACH, Loop, configured  # noqa: PLC0415
 
-    config = configured(
+    config = uvicorn.Config(
         create_app(console, where.origin),
-        certificate=where.certificate,
-        certificate_key=where.certificate_key,
-        most_each=None if where.behind_proxy or where.is_loopback else MOST_EACH,
+        loop="asyncio",
+        http="h11",
+        ws="none",
+        access_log=False,
+        log_config=None,
+        log_level="critical",
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_graceful_shutdown=10,
     )
     before = signal.signal(signal.SIGTERM, _stop)  # which the server calls when it has ended
     try:
-        with asyncio.Runner(loop_factory=Loop) as runner:
-            runner.run(uvicorn.Server(config).serve(sockets=[listening]))
+        uvicorn.Server(config).run(sockets=[listening])
     finally:
         signal.signal(signal.SIGTERM, before)
 

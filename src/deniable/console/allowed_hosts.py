@@ -28,8 +28,8 @@ def checked(origin: str, *, secure: bool) -> str:
     is_plain = parts.path in {"", "/"} and not (parts.query or parts.fragment or "@" in parts.netloc)
     if parts.scheme == "https" and not secure:
         raise DeniableError(
-            "an --origin with https:// needs TLS: give --tls-cert and --tls-key, or --behind-proxy where another "
-            "server has the certificate"
+            "an --origin with https:// needs a web server that has the certificate, in front of the console: give "
+            "--behind-proxy too"
         )
     if parts.scheme != scheme or not is_plain or not _is_name(parts.hostname or ""):
         raise DeniableError(expected)

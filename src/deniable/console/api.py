@@ -4,14 +4,13 @@ What it answers says nothing about the counts: neither its status nor its size d
 """
 
 import json
-import re
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, NoReturn
+from collections.abc import Callable
+from typing import Annotated, Any, NoReturn, TypeVar
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import JSONResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import BaseModel, Field, ValidationError
 from starlette.exceptions import HTTPException
 
 from deniable.console.accounts import tokens
@@ -24,6 +23,7 @@ from deniable.programme.secrets.lock import KeyChangedError
 from deniable.storage.store import StoreError
 
 LONGEST_ID = 100
+Answer = TypeVar("Answer")
 
 router = APIRouter(prefix="/api/v1")
 _bearer = HTTPBearer(auto_error=False, description="A token that the administrator made in the console.")
@@ -50,125 +50,128 @@ def _token(console: Console, given: HTTPAuthorizationCredentials | None, scope: 
     return found
 
 
-def _json(**properties: Any) -> dict[str, Any]:
-    schema = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-    return {"application/json": {"schema": schema}}
+class _Document(BaseModel, extra="forbid", strict=True):
+    """What comes in or goes out: the fields that it names, of exactly these types."""
 
 
-def _answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    told = {
-        400: "The request cannot be read.",
-        401: "No token, or one that was revoked.",
-        403: "The token is for something else.",
-        409: "There is no programme, or it has ended.",
-        413: "The request is too large.",
-        422: "The id, a target's name or a count is not valid. Nothing was counted.",
-        503: "The database cannot be used or is an old one, or the console is not set up yet. Try later.",
-    }
-    return {status: {"description": told[status], "content": _json(error={"type": "string"})} for status in statuses}
+class Push(_Document):
+    id: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=LONGEST_ID,
+            pattern="^[ -~]+$",
+            description="Your own name for this push, in printable ASCII characters. Choose another for every push, "
+            "and the same when you send one again.",
+            examples=["2026-03-02/17"],
+        ),
+    ]
+    reports: Annotated[
+        dict[str, Annotated[int, Field(ge=1, le=MAX_REPORTS)]],
+        Field(
+            min_length=1,
+            description="How many new reports there are, by the target's name in printable characters.",
+            examples=[{"Ash Mill": 2}],
+        ),
+    ]
 
 
-_ID = {
-    "type": "string",
-    "minLength": 1,
-    "maxLength": LONGEST_ID,
-    "pattern": "^[ -~]+$",
-    "description": "Your own name for this push, in printable ASCII characters. Choose another for every push, and the "
-    "same when you send one again.",
-    "example": "2026-03-02/17",
+class Pushed(_Document):
+    counted: Annotated[
+        bool,
+        Field(
+            description="True. False while pushes are paused since the office recovered its database: these reports "
+            "may have been counted before, and do not count, later either."
+        ),
+    ]
+    left_out: Annotated[
+        list[str], Field(description="The targets of this push that do not take part. Their reports do not count.")
+    ]
+
+
+class ProgrammeStatus(_Document):
+    programme: Annotated[str, Field(description="Its name.")]
+    round: Annotated[int, Field(description="The open round.")]
+    due: Annotated[str, Field(description="When it is due.", json_schema_extra={"format": "date-time"})]
+    overdue: Annotated[int, Field(description="Rounds that are due and not closed.")]
+    entries: Annotated[int, Field(description="Entries of the transcript.")]
+    published: Annotated[int, Field(description="Entries that are published.")]
+    targets: Annotated[list[str], Field(description="Those that take part.")]
+    paused: Annotated[
+        bool, Field(description="Whether pushes do not count at present, since the office recovered its database.")
+    ]
+    ended: Annotated[bool, Field(description="Whether the programme is over.")]
+
+
+class Refusal(_Document):
+    error: Annotated[str, Field(description="What is wrong, in a sentence.")]
+
+
+_REFUSALS = {
+    400: "The request cannot be read.",
+    401: "No token, or one that was revoked.",
+    403: "The token is for something else.",
+    409: "There is no programme, or it has ended.",
+    413: "The request is too large.",
+    422: "The id, a target's name or a count is not valid. Nothing was counted.",
+    503: "The database cannot be used or is an old one, or the console is not set up yet. Try later.",
 }
-_COUNTS = {
-    "type": "object",
-    "minProperties": 1,
-    "additionalProperties": {"type": "integer", "minimum": 1, "maximum": MAX_REPORTS},
-    "description": "How many new reports there are, by the target's name in printable characters.",
-    "example": {"Ash Mill": 2},
-}
-_STATUS = {
-    "programme": {"type": "string", "description": "Its name."},
-    "round": {"type": "integer", "description": "The open round."},
-    "due": {"type": "string", "format": "date-time", "description": "When it is due."},
-    "overdue": {"type": "integer", "description": "Rounds that are due and not closed."},
-    "entries": {"type": "integer", "description": "Entries of the transcript."},
-    "published": {"type": "integer", "description": "Entries that are published."},
-    "targets": {"type": "array", "items": {"type": "string"}, "description": "Those that take part."},
-    "paused": {
-        "type": "boolean",
-        "description": "Whether pushes do not count at present, since the office recovered its database.",
-    },
-    "ended": {"type": "boolean", "description": "Whether the programme is over."},
-}
+
+
+def _refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    return {status: {"description": _REFUSALS[status], "model": Refusal} for status in statuses}
 
 
 @router.post(
     "/reports",
     summary="Push counts",
-    description="Counts new reports in the open round. Those about targets that do not take part are left out. "
-    "If no answer comes, send the push again with the same id and the same token: it counts once, however often it "
-    "comes. The answer is the same however many reports there are.",
-    openapi_extra={"requestBody": {"required": True, "content": _json(id=_ID, reports=_COUNTS)}},
-    responses={
-        200: {
-            "description": "The push is known and on the disk.",
-            "content": _json(
-                counted={
-                    "type": "boolean",
-                    "description": "True. False while pushes are paused since the office recovered its database: these "
-                    "reports may have been counted before, and do not count, later either.",
-                },
-                left_out={
-                    "type": "array",
-                    "items": {"type": "string"},
-                    "description": "The targets of this push that do not take part. Their reports do not count.",
-                },
-            ),
-        },
-        **_answers(400, 401, 403, 409, 413, 422, 503),
+    response_description="The push is known and on the disk.",
+    responses=_refusals(400, 401, 403, 409, 413, 422, 503),
+    # Not as a parameter: the framework would read the body before it looks at the token.
+    openapi_extra={
+        "requestBody": {"required": True, "content": {"application/json": {"schema": Push.model_json_schema()}}}
     },
 )
-async def push(request: Request, _: Annotated[Token, needs("reports")]) -> JSONResponse:
+async def push(request: Request, _: Annotated[Token, needs("reports")]) -> Pushed:
+    """Counts new reports in the open round. Those about targets that do not take part are left out. If no answer comes,
+    send the push again with the same id and the same token: it counts once, however often it comes. The answer is the
+    same however many reports there are.
+    """
     body, given, console = await request.body(), await _bearer(request), console_of(request)
     token = await to_thread.run_sync(_token, console, given, "reports")  # may have been revoked while the body came
-    id_, reports = _pushed(body)
-    answer = await to_thread.run_sync(
-        _on_the_programme, console, lambda programme: _push(programme, token, id_, reports)
-    )
-    return JSONResponse(answer)
+    sent = _read(body)
+    return await to_thread.run_sync(_on_the_programme, console, lambda programme: _push(programme, token, sent))
 
 
-def _push(programme: Programme, token: Token, id_: str, reports: Mapping[str, int]) -> dict[str, Any]:
+def _push(programme: Programme, token: Token, sent: Push) -> Pushed:
     """No report decides whether others count: those about targets that do not take part hold nothing back."""
-    counted, present = programme.push(token.id, id_, reports), programme.status().targets
-    return {"counted": counted, "left_out": [name for name in reports if name not in present]}
+    counted, present = programme.push(token.id, sent.id, sent.reports), programme.status().targets
+    return Pushed(counted=counted, left_out=[name for name in sent.reports if name not in present])
 
 
 @router.get(
     "/status",
     summary="Read the status",
-    description="Where the programme stands: public facts only.",
-    responses={
-        200: {"description": "The status.", "content": _json(**_STATUS)},
-        **_answers(401, 403, 409, 503),
-    },
+    response_description="The status.",
+    responses=_refusals(401, 403, 409, 503),
 )
-def status(request: Request, _: Annotated[Token, needs("status")]) -> JSONResponse:
+def status(request: Request, _: Annotated[Token, needs("status")]) -> ProgrammeStatus:
+    """Where the programme stands: public facts only."""
     now = _on_the_programme(console_of(request), Programme.status)
-    return JSONResponse(
-        {
-            "programme": now.parameters.name,
-            "round": now.open_round,
-            "due": now.due.isoformat(),
-            "overdue": now.overdue,
-            "entries": now.entries,
-            "published": now.published,
-            "targets": list(now.targets),
-            "paused": now.is_paused,
-            "ended": now.ended,
-        }
+    return ProgrammeStatus(
+        programme=now.parameters.name,
+        round=now.open_round,
+        due=now.due.isoformat(),
+        overdue=now.overdue,
+        entries=now.entries,
+        published=now.published,
+        targets=list(now.targets),
+        paused=now.is_paused,
+        ended=now.ended,
     )
 
 
-def _on_the_programme(console: Console, work: Callable[[Programme], Any]) -> Any:
+def _on_the_programme(console: Console, work: Callable[[Programme], Answer]) -> Answer:
     programme = console.programme()
     if programme is None:
         raise HTTPException(409, "There is no programme yet.")
@@ -184,22 +187,35 @@ def _on_the_programme(console: Console, work: Callable[[Programme], Any]) -> Any
         raise HTTPException(422, elsewhere(error)) from None
 
 
-def _pushed(body: bytes) -> tuple[str, dict[str, int]]:
-    """The sender's id of the push, and its reports. What is wrong with it is told without quoting it."""
+_FORM = 'The body must be {"id": "your name for this push", "reports": {"target": number}}.'
+_NAMES = "The names of targets must have printable characters only."
+
+
+def _read(body: bytes) -> Push:
+    """What is wrong with it is told without quoting it."""
     try:
-        sent = json.loads(body, object_pairs_hook=_unique, parse_constant=_no_number)
+        sent = Push.model_validate(json.loads(body, object_pairs_hook=_unique, parse_constant=_no_number))
+    except ValidationError as error:
+        raise HTTPException(422, _told(error)) from None
     except (ValueError, RecursionError):
         raise HTTPException(400, "The body must be one JSON object, each name in it once.") from None
-    if not isinstance(sent, dict) or sent.keys() != {"id", "reports"} or not isinstance(sent["reports"], dict):
-        raise HTTPException(422, 'The body must be {"id": "your name for this push", "reports": {"target": number}}.')
-    id_, reports = sent["id"], sent["reports"]
-    if not isinstance(id_, str) or not re.fullmatch(f"[ -~]{{1,{LONGEST_ID}}}", id_):
-        raise HTTPException(422, f"The id must have 1 to {LONGEST_ID} printable ASCII characters.")
-    if not reports or not all(type(count) is int and 1 <= count <= MAX_REPORTS for count in reports.values()):
-        raise HTTPException(422, f"Reports must be whole numbers from 1 to {MAX_REPORTS:,}, for one target or more.")
-    if not all(name.isprintable() for name in reports):
-        raise HTTPException(422, "The names of targets must have printable characters only.")
-    return id_, reports
+    if not all(name.isprintable() for name in sent.reports):
+        raise HTTPException(422, _NAMES)
+    return sent
+
+
+def _told(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    if first["type"] in {"missing", "extra_forbidden"}:
+        return _FORM
+    match first["loc"]:
+        case ["id"]:
+            return f"The id must have 1 to {LONGEST_ID} printable ASCII characters."
+        case ["reports", _, "[key]"]:
+            return _NAMES
+        case ["reports", *_] if first["type"] != "dict_type":
+            return f"Reports must be whole numbers from 1 to {MAX_REPORTS:,}, for one target or more."
+    return _FORM
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

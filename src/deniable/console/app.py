@@ -68,8 +68,8 @@ class ErrorPage:
 
 
 def create_app(console: Console, origin: str | None = None) -> FastAPI:
-    """The whole console. origin: where browsers reach it, as `origins.checked` gives it; without one it answers to the
-    names and addresses of this computer alone.
+    """The whole console. origin: where browsers reach it, as `allowed_hosts.checked` gives it; without one the console
+    answers to the names and addresses of this computer alone.
     """
     app = FastAPI(
         title="deniable",

@@ -44,34 +44,36 @@ class ApiPage:
 
 @router.get("/api")
 def api_page(request: Request, _: Annotated[Person, require("people")]) -> Response:
-    app, here = request.app, origin_of(request)
+    document, here = request.app.openapi(), origin_of(request)
     operations = tuple(
-        _operation(here, method, path, described)
-        for path, methods in app.openapi()["paths"].items()
-        for method, described in methods.items()
+        _operation(document, here, method, path) for path, methods in document["paths"].items() for method in methods
     )
-    return render(request, "api.html", ApiPage(operations, app.openapi_url))
+    return render(request, "api.html", ApiPage(operations, request.app.openapi_url))
 
 
-def _operation(here: str, method: str, path: str, described: dict[str, Any]) -> Operation:
+def _operation(document: dict[str, Any], here: str, method: str, path: str) -> Operation:
+    described = document["paths"][path][method]
     command = f'curl -H "Authorization: Bearer $TOKEN" {here}{path}'
-    takes = _properties(described["requestBody"]) if "requestBody" in described else {}
+    takes = _properties(document, described["requestBody"]) if "requestBody" in described else {}
     if takes:
-        command += f" --json '{json.dumps({name: schema['example'] for name, schema in takes.items()})}'"
+        command += f" --json '{json.dumps({name: schema['examples'][0] for name, schema in takes.items()})}'"
     return Operation(
         method=method.upper(),
         path=path,
         summary=described["summary"],
         description=described["description"],
         takes=_meanings(takes),
-        fields=_meanings(_properties(described["responses"]["200"])),
+        fields=_meanings(_properties(document, described["responses"]["200"])),
         command=command,
         answers=tuple(Answer(status, answer["description"]) for status, answer in described["responses"].items()),
     )
 
 
-def _properties(described: dict[str, Any]) -> dict[str, Any]:
-    properties: dict[str, Any] = described["content"]["application/json"]["schema"]["properties"]
+def _properties(document: dict[str, Any], described: dict[str, Any]) -> dict[str, Any]:
+    schema = described["content"]["application/json"]["schema"]
+    if "$ref" in schema:
+        schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    properties: dict[str, Any] = schema["properties"]
     return properties
 
 
