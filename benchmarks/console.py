@@ -90,7 +90,7 @@ def office(database: str, folder: Path, size: tuple[int, int], reports: int, peo
 def _visitor(console: Console, role: Role, number: int) -> Visitor:
     person = Person(f"id-{number}", f"{role} {number}", role)
     with console.store.writing() as connection:
-        staff.add(connection, console.key, person, password="", codes="")
+        staff.add(connection, console.key, person, password="", totp_salt="")
         if role in ("importer", "auditor"):
             hotlines.assign(connection, console.key, f"hotline {number}", person.id)
         cookie = sessions.begin(connection, console.key, person.id, system_clock())
@@ -141,8 +141,8 @@ def look_at_file(client: httpx.Client, who: Visitor) -> httpx.Response:
 
 def count_file(client: httpx.Client, who: Visitor) -> httpx.Response:
     """Looks at it first; the time of both."""
-    held = look_at_file(client, who).text.partition('name="held" value="')[2][:22]
-    return client.post("/import/confirm", data={"csrf": who.csrf, "held": held, "step": "count"})
+    held = look_at_file(client, who).text.partition('name="pending" value="')[2][:22]
+    return client.post("/import/confirm", data={"csrf": who.csrf, "pending": held, "step": "count"})
 
 
 STEPS: dict[Role, dict[str, Step]] = {

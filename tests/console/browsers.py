@@ -134,7 +134,7 @@ class Walk:
         with self.console.store.reading() as connection:
             known = people.by_name(connection, self.console.key, name)
         assert known is not None
-        return totp.totp(self.console.key, known.person.id, known.codes).at(self.clock.now)
+        return totp.totp(self.console.key, known.person.id, known.totp_salt).at(self.clock.now)
 
     def sign_in(self, page: Page, name: str) -> None:
         code = self.code(name)

@@ -15,7 +15,7 @@ from argon2 import PasswordHasher
 from fastapi.routing import APIRoute
 from tests.programme.offices import DAILY, TARGETS, Clock
 
-from deniable.console import sessions
+from deniable.console import sessions, tables
 from deniable.console.accounts import hotlines, people, totp
 from deniable.console.accounts.passwords import Passwords
 from deniable.console.accounts.people import Person, Role
@@ -25,7 +25,6 @@ from deniable.programme.programme import Programme
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.secrets.lock import unlock
 from deniable.programme.transcript_copies import KeyCopy
-from deniable.storage import tables
 from deniable.storage.store import Store
 
 with warnings.catch_warnings():
@@ -52,14 +51,14 @@ class Office:
         person = Person(f"id-{name}", name, role)
         with self.console.store.writing() as connection:
             stored = self.console.passwords.hashed(PASSWORD)
-            people.add(connection, self.console.key, person, password=stored, codes=f"salt of {name}")
+            people.add(connection, self.console.key, person, password=stored, totp_salt=f"salt of {name}")
         self.people[name] = person
         return person
 
     def salt(self, name: str) -> str:
         """Of this person's one-time codes, as the database has it."""
         with self.console.store.reading() as connection:
-            found = sa.select(tables.people.c.codes).where(tables.people.c.id == self.people[name].id)
+            found = sa.select(tables.people.c.totp_salt).where(tables.people.c.id == self.people[name].id)
             return str(connection.execute(found).scalar_one())
 
     def code(self, name: str, salt: str | None = None) -> str:
@@ -126,7 +125,7 @@ class Browser:
         return self.post("/report", {"target": target, "number": str(number), "form_id": form_id})
 
     def cookie(self, name: str) -> str | None:
-        value: str | None = self.client.cookies.get(self.office.console.cookie(name))
+        value: str | None = self.client.cookies.get(self.office.console.cookie_name(name))
         return value
 
     def csrf(self) -> str:

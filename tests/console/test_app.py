@@ -22,10 +22,10 @@ from deniable.console import sessions
 from deniable.console.accounts import activity, invitations, people, tokens, totp
 from deniable.console.app import HEADERS, THREADS
 from deniable.console.console import DemoPerson
+from deniable.console.limits import TRIES, PasswordQueues
 from deniable.console.pages import imports
 from deniable.console.pages.login import TOO_OFTEN, WRONG
 from deniable.console.security import ALLOWED, SMALL
-from deniable.console.throttle import TRIES, Lanes
 from deniable.storage.store import StoreError
 
 
@@ -247,7 +247,7 @@ def test_the_file_of_whoever_is_shut_out_is_not_read(office: Office, monkeypatch
     sent = asked(office.app, "/import", headers, in_two(body, lambda: shut_out(office, how, "Ida")))
     assert sent[0]["status"] == (422 if how == "not at all" else 303)
     assert bool(reached) == (how == "not at all")
-    assert not office.console.uploads._people
+    assert not office.console.upload_slots._people
 
 
 @pytest.mark.parametrize("revoked", [True, False])
@@ -429,8 +429,8 @@ def test_whatever_is_wrong_the_answer_is_the_same(office: Office) -> None:
     used = office.code("Anna")
     assert office.browser().sign_in("Anna", code=used).status_code == 303
     work: list[bool] = []
-    fits = office.console.passwords.fits
-    office.console.passwords.fits = lambda *given: work.append(True) or fits(*given)  # type: ignore[method-assign, func-returns-value]
+    fits = office.console.passwords.matches
+    office.console.passwords.matches = lambda *given: work.append(True) or fits(*given)  # type: ignore[method-assign, func-returns-value]
     tries = [
         ("Nobody", PASSWORD, "000000"),
         ("", PASSWORD, "000000"),
@@ -473,9 +473,9 @@ def test_too_many_tries(office: Office) -> None:
 @pytest.mark.parametrize("is_late", [False, True], ids=["as it is", "a check that comes too late"])
 def test_a_try_that_is_sent_away_is_not_used_up(office: Office, monkeypatch: pytest.MonkeyPatch, is_late: bool) -> None:
     """Where too many wait to sign in. Asked after the try was counted, it would be."""
-    lanes, browser = office.console.lanes, office.browser()
+    lanes, browser = office.console.password_queues, office.browser()
     with monkeypatch.context() as full:
-        full.setattr(Lanes, "MOST_WAITING", 0)
+        full.setattr(PasswordQueues, "MOST_WAITING", 0)
         if is_late:
             check, at_last = lanes.check, cycle([False, True])
             full.setattr(lanes, "check", lambda *, stranger: next(at_last) and check(stranger=stranger))
@@ -499,7 +499,7 @@ def test_a_forged_device_is_a_strangers(office: Office) -> None:
     stranger = office.browser()
     while stranger.sign_in("Ada", "wrong", "000000").status_code != 429:
         pass
-    stranger.client.cookies.set("device", sessions.device(bytes(32), "id-Ada"))
+    stranger.client.cookies.set("device", sessions.new_device_cookie(bytes(32), "id-Ada"))
     assert stranger.sign_in("Ada").status_code == 429
 
 
@@ -822,7 +822,7 @@ def test_the_log_names_what_the_administrator_did(office: Office) -> None:
     ada.post("/people/id-Anna/reset")
     ada.post("/tokens/new", {"name": "hotline", "scope": "status"})
     with office.console.store.reading() as connection:
-        deeds = [deed.deed for deed in activity.read(connection, 10, about="people").deeds]
+        deeds = [deed.action for deed in activity.read(connection, 10, about="people").entries]
     assert deeds == [
         "made the token hotline for status",
         "reset the one-time codes of Anna",
@@ -842,7 +842,7 @@ def test_every_page_a_demonstration_shows_is_marked(office: Office) -> None:
 
 def test_there_are_enough_connections_for_all_threads() -> None:
     """A pool of the database layer gives 15."""
-    assert THREADS + 2 * Lanes.AT_ONCE < 15
+    assert THREADS + 2 * PasswordQueues.AT_ONCE < 15
 
 
 def at_once(browsers: list[Browser], path: str, typed: list[dict[str, str]]) -> list[int]:

@@ -28,7 +28,7 @@ def enter(office: Office) -> Any:
 
 def import_(office: Office) -> Any:
     ida = office.browser("Ida")
-    return ida.post("/import/confirm", {"held": held(preview(ida)), "step": "count"})
+    return ida.post("/import/confirm", {"pending": held(preview(ida)), "step": "count"})
 
 
 def push_(office: Office) -> Any:
@@ -227,6 +227,6 @@ def test_no_programme_is_begun_with_a_key_that_was_changed(office: Office, monke
     with pytest.raises(KeyChangedError, match="start it again with the new key"):
         office.begin()
     assert office.console.programme() is None
-    monkeypatch.setattr(programme, "check_key", lambda *_: None)
+    monkeypatch.setattr("deniable.programme.programme.check_key", lambda *_: None)
     office.begin()
     assert office.console.programme() is not None

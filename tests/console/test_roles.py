@@ -13,10 +13,10 @@ from tests.console.offices import Browser, Office, routes
 from tests.console.test_api import token
 from tests.programme.offices import TARGETS
 
-from deniable.console import sessions
+from deniable.console import sessions, tables
 from deniable.console.accounts.tokens import Scope
 from deniable.console.security import ALLOWED, Permission
-from deniable.storage import tables
+from deniable.storage import layout
 
 NEEDS: dict[tuple[str, str], Permission] = {
     ("GET", "/account"): "account",
@@ -99,7 +99,7 @@ def request(browser: Browser, method: str, path: str, csrf: str | None = None) -
 
 def everything(office: Office) -> str:
     """A fingerprint of all that the database holds, sessions apart."""
-    kept = [table for table in tables.metadata.sorted_tables if table is not tables.sessions]
+    kept = [table for table in layout.tables() if table.name != tables.sessions.name]
     with office.console.store.reading() as connection:
         rows = [sorted(map(repr, connection.execute(sa.select(table)))) for table in kept]
     return hashlib.sha256(repr(rows).encode()).hexdigest()

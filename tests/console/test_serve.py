@@ -193,7 +193,7 @@ def test_killed_under_load_nothing_is_lost(database: str, tmp_path: Path) -> Non
     with console.store.writing() as connection:
         secret = tokens.make(connection, console.key, "hotline", ["reports"])
         person = Person("id-Ada", "Ada", "administrator")
-        people.add(connection, console.key, person, password="", codes="")
+        people.add(connection, console.key, person, password="", totp_salt="")
     Programme.begin(
         console.store, console.vault, console.copy, name="Killed", targets=TARGETS, mechanism="race", delta=0.1,
         calendar=Calendar(datetime.datetime.now(datetime.UTC).date(), "1D", "UTC"),

@@ -12,7 +12,7 @@ from tests.programme.offices import Clock
 
 from deniable.console import sessions
 from deniable.console.accounts import invitations, people
-from deniable.console.throttle import MOST_KEPT, REFILLED_IN, TRIES, Lanes, Throttle
+from deniable.console.limits import MOST_KEPT, REFILLED_IN, TRIES, PasswordQueues, Throttle
 
 KEY = bytes(range(32))
 
@@ -60,7 +60,7 @@ def test_old_sessions_are_swept_away(office: Office, connection: sa.Connection) 
     now = office.clock.now
     sessions.begin(connection, office.console.key, "id-Ada", now)
     sessions.begin(connection, office.console.key, "id-Otto", now + sessions.IDLE)
-    kept = connection.execute(sa.text("SELECT person FROM sessions")).scalars().all()
+    kept = connection.execute(sa.text("SELECT person FROM transient_sessions")).scalars().all()
     assert kept == ["id-Otto"]
 
 
@@ -82,7 +82,7 @@ def test_a_form_belongs_to_one_session() -> None:
 
 
 def test_a_device_is_known_to_one_person() -> None:
-    cookie = sessions.device(KEY, "a")
+    cookie = sessions.new_device_cookie(KEY, "a")
     assert sessions.known_device(KEY, "a", cookie) == cookie.partition(".")[0]
     for person, given in (("b", cookie), (None, cookie), ("a", None), ("a", ""), ("a", "."), ("a", cookie + "0")):
         assert sessions.known_device(KEY, person, given) is None
@@ -135,14 +135,14 @@ def test_few_passwords_are_checked_at_once_and_strangers_hold_up_nobody() -> Non
     outcomes: list[str] = []
 
     async def crowd() -> None:
-        lanes, released = Lanes(), anyio.Event()
+        lanes, released = PasswordQueues(), anyio.Event()
 
         def waits() -> None:
             anyio.from_thread.run(released.wait)
             outcomes.append("stranger")
 
         async with anyio.create_task_group() as tasks:
-            for _ in range(Lanes.AT_ONCE + Lanes.MOST_WAITING):
+            for _ in range(PasswordQueues.AT_ONCE + PasswordQueues.MOST_WAITING):
                 tasks.start_soon(lambda: lanes.run(waits, stranger=True))
             await anyio.wait_all_tasks_blocked()
             with pytest.raises(HTTPException) as refused:
@@ -155,4 +155,4 @@ def test_few_passwords_are_checked_at_once_and_strangers_hold_up_nobody() -> Non
             released.set()
 
     anyio.run(crowd)
-    assert outcomes == ["503", "known"] + ["stranger"] * (Lanes.AT_ONCE + Lanes.MOST_WAITING)
+    assert outcomes == ["503", "known"] + ["stranger"] * (PasswordQueues.AT_ONCE + PasswordQueues.MOST_WAITING)

@@ -22,11 +22,11 @@ from deniable.console.pages import (
     activity,
     api,
     decisions,
-    first_run,
     guarantee,
     health,
     hotlines,
     imports,
+    invitations,
     login,
     open_round,
     people,
@@ -40,7 +40,7 @@ from deniable.console.pages.common import Bar
 FRAME = {"who", "role", "navigation", "programme", "csrf", "demo"}
 
 ROUND = {"round", "due", "overdue", "ended", "targets", "may_close", "may_decide", "may_report"}
-PREVIEW = {"held", "kind", "source", "round", "minutes", "megabytes", "paused", "is_large", "set_aside"}
+PREVIEW = {"pending", "kind", "source", "round", "minutes", "megabytes", "paused", "is_large", "set_aside"}
 
 SHOWN: dict[str, tuple[type, set[str]]] = {
     "account.html": (account.AccountPage, {"name", "role", "done", "error"}),
@@ -68,13 +68,13 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
         PREVIEW | {"new", "others", "n_set_aside", "left_out", "counts"},
     ),
     "invitation.html": (
-        first_run.InvitationPage,
+        invitations.InvitationPage,
         {"name", "role", "is_first", "joins", "qr", "uri", "secret", "typed_name", "error"},
     ),
     "login.html": (login.LoginPage, {"done", "error", "demo"}),
     "people.html": (
         people.PeoplePage,
-        {"people", "lacks_auditor", "roles", "link", "typed_name", "typed_role", "error"},
+        {"people", "self_id", "lacks_auditor", "roles", "link", "typed_name", "typed_role", "error"},
     ),
     "plan.html": (plan.PlanPage, {"form", "zones", "preview", "shown", "error"}),
     "planned.html": (

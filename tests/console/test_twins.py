@@ -117,9 +117,9 @@ class Twins:
         for _ in range(2):
             yield "Ada", "POST", PUSH, {"id": "7", "reports": {"Ash Mill": 1, "Nowhere": 1}}
             yield "Ida", "POST", "/import", {"kind": "plain", "source": "hotline", "mapped": "names"}, FILE
-            held = re.search(r'name="held" value="([^"]+)"', self.last)
+            held = re.search(r'name="pending" value="([^"]+)"', self.last)
             assert held is not None
-            yield "Ida", "POST", "/import/confirm", {"held": held[1], "step": "count"}
+            yield "Ida", "POST", "/import/confirm", {"pending": held[1], "step": "count"}
 
 
 @pytest.fixture(autouse=True)

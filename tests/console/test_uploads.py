@@ -21,8 +21,8 @@ from tests.console.test_api import push, token
 from tests.programme.imports import exports
 
 from deniable.console import app
+from deniable.console.limits import UploadSlots
 from deniable.console.security import LARGE, SMALL
-from deniable.console.uploads import Uploads
 
 MIB = 2**20
 
@@ -117,7 +117,7 @@ def test_a_file_that_is_refused(office: Office, name: str) -> None:
     answer = sent(office, *REFUSED[name])
     assert answer.status_code == 422
     assert "This did not work." in answer.text
-    assert 'name="held"' not in answer.text
+    assert 'name="pending"' not in answer.text
 
 
 @pytest.mark.parametrize("name", SET_ASIDE)
@@ -135,7 +135,7 @@ def test_a_formula_as_an_outside_id_is_an_id_like_others(office: Office, sign: s
     anna, formula = office.browser("Anna"), f"{sign}cmd|calc!A"
     page = preview(anna, f"id,channel\n{formula}1,Ash Mill\n{formula}2,Ash Mill\n".encode())
     assert page.status_code == 200
-    answer = anna.post("/import/confirm", {"held": held(page), "step": "count"})
+    answer = anna.post("/import/confirm", {"pending": held(page), "step": "count"})
     assert programme.active_counts()["Ash Mill"] == 2
     files = Path(str(office.console.store.url.database)).parent.iterdir()
     written = b"".join(file.read_bytes() for file in files if file.is_file())
@@ -263,23 +263,23 @@ def test_within_its_time_a_body_may_trickle() -> None:
 
 
 def test_one_file_a_person_and_two_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Uploads, "PATIENCE", 0.05)
+    monkeypatch.setattr(UploadSlots, "PATIENCE", 0.05)
     outcomes: list[Any] = []
     told: list[str] = []
 
-    async def sends(uploads: Uploads, person: str, done: anyio.Event) -> None:
-        async with uploads.place(person):
+    async def sends(uploads: UploadSlots, person: str, done: anyio.Event) -> None:
+        async with uploads.slot(person):
             outcomes.append(person)
             await done.wait()
 
-    async def refused(uploads: Uploads, person: str) -> None:
+    async def refused(uploads: UploadSlots, person: str) -> None:
         with pytest.raises(HTTPException) as error:
             await sends(uploads, person, anyio.Event())
         outcomes.append(error.value.status_code)
         told.append(error.value.detail)
 
     async def crowd() -> None:
-        uploads, done = Uploads(), anyio.Event()
+        uploads, done = UploadSlots(), anyio.Event()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(sends, uploads, "Ida", done)
             await anyio.wait_all_tasks_blocked()
@@ -296,13 +296,13 @@ def test_one_file_a_person_and_two_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     assert "other" not in told[-1].lower()  # whoever has to wait is not told why
 
 
-class _Taken(Uploads):
-    def place(self, person: str) -> Any:
+class _Taken(UploadSlots):
+    def slot(self, person: str) -> Any:
         raise HTTPException(503, f"no place for {person}")
 
 
 def test_a_plan_needs_no_place_and_a_file_does(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(office.console, "uploads", _Taken())
+    monkeypatch.setattr(office.console, "upload_slots", _Taken())
     anna = office.browser("Anna")
     assert anna.post("/plan", {"name": "x"}).status_code == 422
     office.begin()
@@ -315,7 +315,7 @@ def test_the_place_is_free_again_after_each_file(office: Office) -> None:
     for file in (b"", b"id,channel\n1,Ash Mill\n", b"\xff"):
         assert preview(ida, file).status_code in {200, 422}
     ida.client.post("/import", content=b"x", headers={"Content-Type": "text/plain"})
-    assert not office.console.uploads._people
+    assert not office.console.upload_slots._people
     assert preview(ida).status_code == 200
 
 

@@ -20,13 +20,13 @@ from tests.console.offices import PASSWORD
 from tests.programme.imports import exports
 from tests.programme.offices import TARGETS, Clock
 
+from deniable.console import tables
 from deniable.console.accounts import activity, invitations
 from deniable.console.accounts.passwords import Passwords
 from deniable.console.console import Console
 from deniable.console.pages.activity import MOST
 from deniable.programme.public.verify import verify
 from deniable.programme.secrets.keys import KeyFile
-from deniable.storage import tables
 
 CHEAP = Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
 NOT_FOR_BROWSERS = {("GET", "/api/v1/status"), ("POST", "/api/v1/reports")}

@@ -10,7 +10,7 @@ from scripts import reference
 from tests.docs.blocks import DOCS
 from tests.programme.offices import new_office
 
-from deniable.storage import tables
+from deniable.storage import layout
 
 
 @pytest.mark.parametrize("name", reference.PAGES)
@@ -22,7 +22,7 @@ def test_a_written_page_is_what_would_be_written_now(name: str) -> None:
 def undescribed(page: str) -> set[str]:
     """The columns of the database that no row of the page is about: `table.column`."""
     described = set(re.findall(r"^\| `(\w+\.\w+)` \|", page, re.MULTILINE))
-    there = {f"{table.name}.{column.name}" for table in tables.metadata.sorted_tables for column in table.columns}
+    there = {f"{table.name}.{column.name}" for table in layout.tables() for column in table.columns}
     return there ^ described
 
 

@@ -8,7 +8,7 @@ import pyrage
 import sqlalchemy as sa
 
 from deniable.programme.secrets.sealed_inputs import Inputs
-from deniable.storage import tables
+from deniable.storage import layout, tables
 from deniable.storage.store import Store
 
 
@@ -30,7 +30,7 @@ def rows(database: str, table: sa.Table) -> list[dict[str, Any]]:
 
 def everything(database: str) -> dict[str, list[dict[str, Any]]]:
     """Every row of every table."""
-    return {table.name: rows(database, table) for table in tables.metadata.sorted_tables}
+    return {table.name: rows(database, table) for table in layout.tables()}
 
 
 def lines_of(database: str) -> list[str]:

@@ -202,7 +202,7 @@ def _nudged(value: Any) -> Any:
         ({"audits": 1.0}, "has a value of the wrong type for audits"),
         ({"audits": 9}, "cannot be used: audits must be at most the number of targets, 3, got 9"),
         ({"targets": "Acme"}, "has a value of the wrong type for targets"),
-        ({"targets": ["Acme", 2]}, "cannot be used: target must be a name"),
+        ({"targets": ["Acme", 2]}, "cannot be used: a target's name must have"),
         ({"weights": [1.0, 2.0, "3"]}, "cannot be used: weights must be numbers"),
         ({"weights": [1.0, 2.0, [3.0]]}, "cannot be used: weights must be numbers"),
         ({"weights": [1.0, 2.0, float("inf")]}, "cannot be used: weights must be positive numbers"),
@@ -218,7 +218,7 @@ def _nudged(value: Any) -> Any:
         ({"calibrated": float("nan")}, "cannot be used: calibrated must be what delta comes to"),
         ({"calibrated": float("inf")}, "cannot be used: calibrated must be what delta comes to"),
         ({"targets": ["Acme", "Bravo", "ACME"]}, "cannot be used: targets must have names of their own"),
-        ({"targets": ["Acme", "Bravo", "Cafe\u0301"]}, "cannot be used: target must be a name in Unicode NFC"),
+        ({"targets": ["Acme", "Bravo", "Cafe\u0301"]}, "cannot be used: a target's name must be in Unicode NFC"),
         ({"max_gap": 10**400}, "cannot be used: max_gap must be at most"),
         ({"reports_per_person": 2}, "states another guarantee than its parameters give"),
         ({"horizon": 10**30, "mechanism": "tca"}, "cannot be used: horizon must be at most"),
@@ -305,7 +305,7 @@ def test_no_changed_byte_goes_unnoticed(position: int, byte: int) -> None:
         (RACE | {"programme": "x"}, "programme must be 32 lower-case hex characters"),
         (RACE | {"programme": "0123456789ABCDEF" * 2}, "programme must be 32 lower-case hex characters"),
         (RACE | {"programme": "0123456789abcdef" * 2 + "\n"}, "programme must be 32 lower-case hex characters"),
-        (RACE | {"name": ""}, "name must be a name of 1 to 200 printable characters"),
+        (RACE | {"name": ""}, "programme's name must have 1 to 200 printable characters"),
         (RACE | {"targets": ("Acme",)}, "targets must be a list of at least two names"),
         (RACE | {"targets": "Acme"}, "targets must be a list of at least two names"),
         (RACE | {"targets": ("Acme", "Bravo", "Acme")}, "targets must have names of their own, got Acme twice"),
@@ -313,8 +313,8 @@ def test_no_changed_byte_goes_unnoticed(position: int, byte: int) -> None:
             RACE | {"targets": ("Straße", "Bravo", "STRASSE")},
             "targets must have names of their own, got Straße and STRASSE, which differ in case alone",
         ),
-        (RACE | {"name": "Cafe\u0301"}, "name must be a name in Unicode NFC, with accents composed: 'Caf\\xe9', got"),
-        (RACE | {"name": "a\u3164"}, "name must be a name of 1 to 200 printable characters"),
+        (RACE | {"name": "Cafe\u0301"}, "name must be in Unicode NFC, with accents composed: 'Caf\\xe9', got"),
+        (RACE | {"name": "a\u3164"}, "programme's name must have 1 to 200 printable characters"),
         (RACE | {"mechanism": "greedy"}, "mechanism must be race or tca, got greedy"),
         (RACE | {"delta": 0.0}, "delta must be in (0, 1), got 0.0"),
         (RACE | {"horizon": 10}, "horizon is for tca"),
@@ -364,15 +364,15 @@ def test_parameters_do_not_change() -> None:
 
 @pytest.mark.parametrize("name", ["A", "x" * 200, "Süd & Söhne", "東京", "two words", "'); DROP TABLE", "<b>"])
 def test_good_names(name: str) -> None:
-    assert check_name("target", name) == name
+    assert check_name("a target's name", name) == name
 
 
 @pytest.mark.parametrize(
     "name", ["", "x" * 201, " A", "A ", "a\nb", "a\tb", "a\0b", "\u202eabc", "a\u2028b", "a\u00a0b", "\ud800", 1, None]
 )
 def test_bad_names(name: object) -> None:
-    with pytest.raises(DeniableError, match="target must be a name of 1 to 200 printable characters") as caught:
-        check_name("target", name)
+    with pytest.raises(DeniableError, match=r"target's name (must have 1 to|can have at most) 200") as caught:
+        check_name("a target's name", name)
     assert str(caught.value).isascii()
     assert str(caught.value).isprintable()
 
@@ -384,8 +384,8 @@ def test_bad_names(name: object) -> None:
 )  # fmt: skip
 def test_a_name_has_nothing_that_cannot_be_seen(unseen: str) -> None:
     for name in (unseen, f"a{unseen}b", f"a{unseen}"):
-        with pytest.raises(DeniableError, match="target must be a name of 1 to 200 printable characters"):
-            check_name("target", name)
+        with pytest.raises(DeniableError, match=r"target's name (must have 1 to|can have at most) 200"):
+            check_name("a target's name", name)
 
 
 # delta_for

@@ -24,7 +24,7 @@ from tests.programme.planted_bugs import Plant
 from tests.programme.twin_machine import OPERATIONS, TARGETS, TwinWorlds
 from tests.programme.twin_worlds import Stage, World, coupled
 
-from deniable.storage import tables
+from deniable.storage import layout
 from deniable.storage.store import Store
 
 RULES: dict[str, dict[str, Any]] = {
@@ -111,7 +111,7 @@ def _copy_key(template: Path, folder: Path) -> None:
 
 
 def _fill(connection: sa.Connection, rows: dict[str, list[dict[str, Any]]]) -> None:
-    for table in tables.metadata.sorted_tables:
+    for table in layout.tables():
         if rows[table.name]:
             connection.execute(sa.insert(table), rows[table.name])
 

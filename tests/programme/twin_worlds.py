@@ -40,7 +40,7 @@ from deniable.programme.status import Status
 from deniable.programme.transaction import MANIFEST, SEED, Book
 from deniable.run import AuditRun
 from deniable.state import _arrays
-from deniable.storage import store, tables
+from deniable.storage import layout, store, tables
 
 ROOM, DUMMIES, FEW = 8, 3, 6
 """Of known reports: places of a block, those taken by nothing, and the most reports that are looked up one by one."""
@@ -156,7 +156,7 @@ def coupled(monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setattr(books, "noise_of_round", lambda *_: ReplayNoise(stage.fate))
     monkeypatch.setattr(options, "now", now)
     monkeypatch.setattr(os, "fsync", lambda _: None)  # no test cuts the power
-    monkeypatch.setattr(store, "_migrate", _make_tables)  # faster, and migrations have tests of their own
+    monkeypatch.setattr(store, "migrate", _make_tables)  # faster, and migrations have tests of their own
     for module in (command_line, programme_commands):  # to build them anew for every command takes long
         name = "get_command" if module is command_line else "get_group"
         monkeypatch.setattr(module, name, functools.cache(getattr(module, name)))
@@ -168,9 +168,9 @@ def coupled(monkeypatch: pytest.MonkeyPatch) -> Stage:
 
 
 def _make_tables(connection: sa.Connection) -> None:
-    tables.metadata.create_all(connection)
+    layout.tables()[0].metadata.create_all(connection, layout.tables())
     connection.execute(sa.text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)"))
-    connection.execute(sa.text("INSERT INTO alembic_version VALUES (:layout)"), {"layout": store.LAYOUT})
+    connection.execute(sa.text("INSERT INTO alembic_version VALUES (:layout)"), {"layout": layout.LAYOUT})
 
 
 def _share_entropy(monkeypatch: pytest.MonkeyPatch, entropy: Callable[[int], bytes]) -> None:

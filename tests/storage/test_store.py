@@ -8,56 +8,44 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
 from tests.programme.insight import connected, everything
 from tests.programme.offices import new_office
+from tests.storage.stores import a_row, nothing
 
+from deniable.console import tables as console_tables
 from deniable.errors import DeniableError
 from deniable.programme.programme import Programme
 from deniable.storage import store as module
 from deniable.storage import tables
-from deniable.storage.store import LAYOUT, Store
+from deniable.storage.layout import LAYOUT
+from deniable.storage.store import Store
 
 
-def nothing(_: sa.Connection) -> None:
-    """An empty programme is enough here."""
-
-
-def a_row(connection: sa.Connection) -> None:
-    connection.execute(sa.insert(tables.lock), {"id": 1, "programme": "0" * 32})
-    row = {"id": 1, "parameters": "{}", "state": "{}", "head": "{}", "published": 0}
-    connection.execute(sa.insert(tables.programme), row)
-
-
-def test_the_migrations_make_exactly_the_tables(database: str) -> None:
-    store = Store.create(database, nothing)
-    with store.reading() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), tables.metadata) == []
-
-
-def test_a_table_that_differs_would_be_noticed(database: str) -> None:
-    store = Store.create(database, nothing)
-    with store.writing() as connection:
-        connection.execute(sa.text("ALTER TABLE secrets ADD COLUMN remark TEXT"))
-    with store.reading() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), tables.metadata) != []
-
-
-def test_the_newest_migration_is_the_layout_we_know(database: str) -> None:
-    store = Store.create(database, nothing)
-    with store.reading() as connection:
-        assert MigrationContext.configure(connection).get_current_revision() == LAYOUT
-
-
-def test_a_database_of_another_layout_is_refused(database: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("layout", ["0004", "0099"])
+def test_a_database_of_an_unknown_layout_is_refused(database: str, tmp_path: Path, layout: str) -> None:
+    """Made before the first release, or by a newer version."""
     office = new_office(database, tmp_path)
     with connected(database) as connection:
-        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0099'"))
-    with pytest.raises(DeniableError, match=f"has layout 0099, this version of deniable knows {LAYOUT}; back it up"):
+        connection.execute(sa.text(f"UPDATE alembic_version SET version_num = '{layout}'"))
+    with pytest.raises(DeniableError, match=f"has layout {layout}, .* knows {LAYOUT}; use the version that made it"):
         office.again()
     with pytest.raises(DeniableError, match="use the version that made it"):
         Store(database).upgrade()
+
+
+def test_a_database_of_an_older_layout_is_upgraded(database: str, tmp_path: Path) -> None:
+    """Here one without the tables of the console."""
+    office = new_office(database, tmp_path)
+    before = everything(database)
+    with connected(database) as connection:
+        for table in reversed(console_tables.metadata.sorted_tables):
+            connection.execute(sa.text(f"DROP TABLE {table.name}"))
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0005'"))
+    with pytest.raises(DeniableError, match=r"has layout 0005, .* run: deniable programme upgrade"):
+        office.again()
+    Store(database).upgrade()
+    assert everything(database) == before
+    office.again()
 
 
 def test_upgrading_what_is_up_to_date_changes_nothing(database: str, tmp_path: Path) -> None:

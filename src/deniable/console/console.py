@@ -14,9 +14,8 @@ from starlette.responses import Response
 from deniable.console.accounts import activity, people, totp
 from deniable.console.accounts.passwords import Passwords
 from deniable.console.accounts.people import Person
-from deniable.console.pending_imports import Previews
-from deniable.console.throttle import Lanes, Throttle
-from deniable.console.uploads import Uploads
+from deniable.console.limits import PasswordQueues, Throttle, UploadSlots
+from deniable.console.pending_imports import PendingImports
 from deniable.errors import DeniableError
 from deniable.programme.calendar import Clock, system_clock
 from deniable.programme.programme import Programme
@@ -64,9 +63,9 @@ class Console:
         self.secure = secure
         self.passwords = passwords or Passwords()
         self.throttle = Throttle(clock)
-        self.previews = Previews(clock)
-        self.lanes = Lanes()
-        self.uploads = Uploads()
+        self.pending_imports = PendingImports(clock)
+        self.password_queues = PasswordQueues()
+        self.upload_slots = UploadSlots()
         self.demo: Sequence[DemoPerson] = ()
         self.key = _console_key(store, vault)
         self._programme: Programme | None = None
@@ -100,24 +99,24 @@ class Console:
                 self._has_people = people.anybody(connection)
         return self._has_people
 
-    def record(self, person: Person, deed: str) -> None:
-        """Put a deed into the activity log: "closed round 3".
+    def record(self, person: Person, action: str) -> None:
+        """Put an action into the activity log: "closed round 3".
 
         Never that somebody entered or imported reports, not even without their number: when reports come in is itself
         confidential, and the administrator reads the log.
         """
         with self.store.writing() as connection:
-            activity.record(connection, self.clock(), person.name, deed)
+            activity.record(connection, self.clock(), person.name, action)
 
-    def cookie(self, name: str) -> str:
+    def cookie_name(self, name: str) -> str:
         """A cookie's name: browsers accept __Host- from this very host over TLS alone."""
         return f"__Host-{name}" if self.secure else name
 
-    def keep(self, response: Response, name: str, value: str) -> None:
+    def set_cookie(self, response: Response, name: str, value: str) -> None:
         """Give the browser a cookie: until it is closed, or for a year where it says which device this is."""
         lasts = A_YEAR if name == "device" else None
         response.set_cookie(
-            self.cookie(name), value, max_age=lasts, secure=self.secure, httponly=True, samesite="strict", path="/"
+            self.cookie_name(name), value, max_age=lasts, secure=self.secure, httponly=True, samesite="strict", path="/"
         )
 
     def close(self) -> None:
@@ -137,9 +136,9 @@ def is_new(database: str) -> bool:
 
 
 def _console_key(store: Store, vault: Vault) -> bytes:
-    """From which marks, digests, one-time codes, form tokens and device cookies are derived; made at the first start.
+    """Of which the console makes authentication codes, digests, one-time codes, form tokens and device cookies.
 
-    It is sealed like the programme's secrets, and outlives a change of the master key.
+    It is made at the first start, sealed like the programme's secrets, and outlives a change of the master key.
     """
     with store.writing() as connection:
         found = sa.select(tables.secrets.c.blob).where(tables.secrets.c.name == CONSOLE_KEY)

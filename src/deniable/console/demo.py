@@ -93,6 +93,6 @@ def _person(console: Console, role: Role) -> DemoPerson:
     person, password = Person(secrets.token_hex(8), PEOPLE[role], role), f"{role}-{secrets.token_hex(4)}"
     salt, stored = totp.new_salt(), console.passwords.hashed(password)
     with console.store.writing() as connection:
-        people.add(connection, console.key, person, password=stored, codes=salt)
+        people.add(connection, console.key, person, password=stored, totp_salt=salt)
         activity.record(connection, console.clock(), person.name, f"joined as {role}", "people")
     return DemoPerson(person, password, salt)

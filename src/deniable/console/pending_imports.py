@@ -17,7 +17,7 @@ twice as large. Not by their size together: a refusal would then tell how much o
 
 
 @dataclass(frozen=True, repr=False)
-class Held:
+class PendingImport:
     """A file that was read and not counted yet."""
 
     person: str
@@ -27,51 +27,51 @@ class Held:
     until: datetime
 
 
-class Previews:
+class PendingImports:
     """One a person; a new one replaces the one before. A session gets back its own and no other."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = Lock()
-        self._held: dict[str, Held] = {}
+        self._imports: dict[str, PendingImport] = {}
         self._timer: Timer | None = None
 
     def hold(self, person: str, session: str, source: str, batch: Batch) -> str:
         """Keep it for now; returns the name by which it is confirmed."""
         name = secrets.token_urlsafe(16)
         with self._lock:
-            self._sweep()
-            for other in [key for key, held in self._held.items() if held.person == person]:
-                del self._held[other]
-            if len(self._held) >= MOST_KEPT:
+            self._delete_expired()
+            for other in [key for key, kept in self._imports.items() if kept.person == person]:
+                del self._imports[other]
+            if len(self._imports) >= MOST_KEPT:
                 raise DeniableError("others are importing at the moment; try again in a few minutes")
-            self._held[name] = Held(person, session, source, batch, self._clock() + KEPT_FOR)
-            self._remember_to_forget()
+            self._imports[name] = PendingImport(person, session, source, batch, self._clock() + KEPT_FOR)
+            self._start_timer()
         return name
 
-    def take(self, session: str, name: str) -> Held | None:
+    def take(self, session: str, name: str) -> PendingImport | None:
         """Hand it over and forget it; None where it is not there any more."""
         with self._lock:
-            self._sweep()
-            held = self._held.get(name)
-            return self._held.pop(name) if held is not None and held.session == session else None
+            self._delete_expired()
+            found = self._imports.get(name)
+            return self._imports.pop(name) if found is not None and found.session == session else None
 
-    def sweep(self) -> None:
+    def delete_expired(self) -> None:
         """Forget what was kept for too long."""
         with self._lock:
             self._timer = None
-            self._sweep()
-            if self._held:
-                self._remember_to_forget()
+            self._delete_expired()
+            if self._imports:
+                self._start_timer()
 
-    def _remember_to_forget(self) -> None:
+    def _start_timer(self) -> None:
         """Also where nobody comes back. One timer serves all."""
         if self._timer is None:
-            self._timer = Timer(60, self.sweep)
+            self._timer = Timer(60, self.delete_expired)
             self._timer.daemon = True
             self._timer.start()
 
-    def _sweep(self) -> None:
+    def _delete_expired(self) -> None:
         now = self._clock()
-        for name in [name for name, held in self._held.items() if held.until <= now]:
-            del self._held[name]
+        for name in [name for name, kept in self._imports.items() if kept.until <= now]:
+            del self._imports[name]

@@ -75,7 +75,7 @@ def render(request: Request, template_name: str, page: Any, status: int = 200) -
     response = HTMLResponse(_templates().get_template(template_name).render(page=page, frame=frame), status)
     if who.is_new:
         response.set_cookie(
-            console.cookie("visit"), who.cookie, secure=console.secure, httponly=True, samesite="strict", path="/"
+            console.cookie_name("visit"), who.cookie, secure=console.secure, httponly=True, samesite="strict", path="/"
         )
     return response
 

@@ -16,6 +16,7 @@ from deniable.console import sessions
 from deniable.console.accounts.people import ROLES, Person, Role
 from deniable.console.console import Console
 from deniable.console.sessions import Session
+from deniable.storage.store import is_storable
 
 Permission = Literal[
     "account",
@@ -100,7 +101,7 @@ def may(person: Person | None, permission: Permission) -> bool:
 def visitor(request: Request) -> Visitor:
     """Whoever made the request; notes that their session is in use."""
     console, now = console_of(request), console_of(request).clock()
-    cookie = request.cookies.get(console.cookie("session"), "")
+    cookie = request.cookies.get(console.cookie_name("session"), "")
     found = _session(console, cookie) if cookie else None
     if found is not None:
         if not found.is_fresh:
@@ -108,7 +109,7 @@ def visitor(request: Request) -> Visitor:
                 sessions.touch(connection, console.key, cookie, now)
         result = Visitor(found.person, cookie, is_new=False)
     else:
-        visit = request.cookies.get(console.cookie("visit"), "")
+        visit = request.cookies.get(console.cookie_name("visit"), "")
         result = Visitor(None, visit or secrets.token_urlsafe(16), is_new=not visit)
     request.state.visitor = result
     return result
@@ -138,7 +139,7 @@ def require(permission: Permission) -> Any:
 
 
 class _InMemory(MultiPartParser):
-    """Uploads are confidential and never touch the disk. The body's size is bounded before it comes here."""
+    """UploadSlots are confidential and never touch the disk. The body's size is bounded before it comes here."""
 
     spool_max_size = 2**40
 
@@ -153,7 +154,7 @@ async def form(request: Request, who: Annotated[Visitor, Depends(visitor)]) -> A
     if request.scope["path"] in LARGE and who.person is None:
         raise SignInFirst
     is_upload = request.scope["path"] == UPLOAD
-    async with console.uploads.place(who.person.id) if is_upload and who.person else nullcontext():
+    async with console.upload_slots.slot(who.person.id) if is_upload and who.person else nullcontext():
         fields = await _parsed(request)
         try:
             if who.person is not None:
@@ -182,14 +183,9 @@ async def _parsed(request: Request) -> FormData:
             fields = await FormParser(request.headers, request.stream()).parse()
     except (MultiPartException, ValueError, LookupError):  # the last for a character set that there is not
         raise HTTPException(400, "The form cannot be read.") from None
-    if not all(_is_text(value) for _, value in fields.multi_items() if isinstance(value, str)):
+    if not all(is_storable(value) for _, value in fields.multi_items() if isinstance(value, str)):
         raise HTTPException(400, "The form has something in it that is not text.")
     return fields
-
-
-def _is_text(value: str) -> bool:
-    """Databases refuse the character 0, and what is half of another character cannot be written anywhere."""
-    return "\0" not in value and value.encode("utf-8", "replace").decode() == value
 
 
 Fields = Annotated[FormData, Depends(form)]

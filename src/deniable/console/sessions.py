@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
+from deniable.console import tables
 from deniable.console.accounts import people, row_authentication
 from deniable.console.accounts.people import Person
 from deniable.console.accounts.row_authentication import Row
-from deniable.console.accounts.times import minutes
-from deniable.storage import tables
+from deniable.console.tables import minutes
 
 IDLE = timedelta(minutes=30)
 LONGEST = timedelta(hours=12)
@@ -28,11 +28,11 @@ def begin(connection: sa.Connection, key: bytes, person: str, now: datetime, bef
     """A new session, which ends the one `before`: what somebody knew of it is worth nothing. Returns its cookie."""
     if before is not None:
         end(connection, key, before)
-    _sweep(connection, now)
+    _delete_expired(connection, now)
     token = secrets.token_urlsafe(32)
     digest = row_authentication.digest(key, "session", token)
     row = {"digest": digest, "person": person, "began": minutes(now), "used": minutes(now)}
-    connection.execute(sa.insert(tables.sessions), row_authentication.marked(key, tables.sessions, row))
+    connection.execute(sa.insert(tables.sessions), row_authentication.authenticated(key, tables.sessions, row))
     return token
 
 
@@ -52,7 +52,7 @@ def touch(connection: sa.Connection, key: bytes, token: str, now: datetime) -> N
     row = _row(connection, key, token)
     if row is not None:
         used = sa.update(tables.sessions).where(tables.sessions.c.digest == row["digest"])
-        connection.execute(used, row_authentication.marked(key, tables.sessions, {**row, "used": minutes(now)}))
+        connection.execute(used, row_authentication.authenticated(key, tables.sessions, {**row, "used": minutes(now)}))
 
 
 def end(connection: sa.Connection, key: bytes, token: str) -> None:
@@ -66,10 +66,10 @@ def _row(connection: sa.Connection, key: bytes, token: str) -> Row | None:
         tables.sessions.c.digest == row_authentication.digest(key, "session", token)
     )
     row = connection.execute(wanted).mappings().one_or_none()
-    return row if row is not None and row_authentication.fits(key, tables.sessions, row) else None
+    return row if row is not None and row_authentication.is_authentic(key, tables.sessions, row) else None
 
 
-def _sweep(connection: sa.Connection, now: datetime) -> None:
+def _delete_expired(connection: sa.Connection, now: datetime) -> None:
     used, began = tables.sessions.c.used, tables.sessions.c.began
     old = sa.or_(used <= minutes(now - IDLE), began <= minutes(now - LONGEST))
     connection.execute(sa.delete(tables.sessions).where(old))
@@ -84,18 +84,18 @@ def is_form_token(key: bytes, cookie: str, given: str) -> bool:
     return hmac.compare_digest(form_token(key, cookie).encode(), given.encode())
 
 
-def device(key: bytes, person: str) -> str:
+def new_device_cookie(key: bytes, person: str) -> str:
     """A cookie by which a browser is known to have signed in as this person before."""
     name = secrets.token_hex(16)
-    return f"{name}.{_device_mark(key, person, name)}"
+    return f"{name}.{_device_code(key, person, name)}"
 
 
 def known_device(key: bytes, person: str | None, cookie: str | None) -> str | None:
     """The device's name, if the cookie was made for this person."""
-    name, _, mark = (cookie or "").partition(".")
-    expected = _device_mark(key, person or "", name)
-    return name if hmac.compare_digest(expected.encode(), mark.encode()) and person is not None else None
+    name, _, code = (cookie or "").partition(".")
+    expected = _device_code(key, person or "", name)
+    return name if hmac.compare_digest(expected.encode(), code.encode()) and person is not None else None
 
 
-def _device_mark(key: bytes, person: str, name: str) -> str:
+def _device_code(key: bytes, person: str, name: str) -> str:
     return hmac.digest(key, f"device:{person}:{name}".encode(), "sha256").hex()

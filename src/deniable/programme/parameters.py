@@ -90,7 +90,7 @@ class Parameters:
 
     def __post_init__(self) -> None:
         _check_hex("programme", self.programme, 32)
-        check_name("name", self.name)
+        check_name("the programme's name", self.name)
         object.__setattr__(self, "targets", _check_targets(self.targets))
         if self.mechanism not in ("race", "tca"):
             raise DeniableError(f"mechanism must be race or tca, got {self.mechanism}")
@@ -233,33 +233,27 @@ def delta_for(advantage: float, reports_per_person: int, mechanism: str, horizon
     return delta
 
 
-def check_name(what: str, name: object) -> str:
-    """The name of a target or of the programme: 1 to 200 printable characters, no space at either end.
+def check_name(what: str, name: object, longest: int = LONGEST_NAME) -> str:
+    """The one rule for names of targets, programmes, hotlines, people and tokens; `what` is whose name it is.
 
-    In Unicode's composed form (NFC), and without characters that show as nothing: two names that look the same are
-    the same.
+    At most so many printable characters, no space at either end, in Unicode's composed form (NFC), and without
+    characters that show as nothing: two names that look the same are the same.
 
-    >>> check_name("target", "Acme ")
+    >>> check_name("a target's name", "Acme ")
     Traceback (most recent call last):
-    deniable.errors.DeniableError: target must be a name of 1 to 200 printable characters without spaces at the ends,
+    deniable.errors.DeniableError: a target's name must have 1 to 200 printable characters and no spaces at the ends,
     got 'Acme '
     """
-    if (
-        not isinstance(name, str)
-        or not 1 <= len(name) <= LONGEST_NAME
-        or not name.isprintable()
-        or name != name.strip()
-        or _UNSEEN.search(name)
-    ):
-        came = ascii(name[: LONGEST_NAME + 1]) if isinstance(name, str) else type(name).__name__
+    if isinstance(name, str) and len(name) > longest:
+        raise DeniableError(f"{what} can have at most {longest} characters")
+    if not isinstance(name, str) or not name or not name.isprintable() or name != name.strip() or _UNSEEN.search(name):
+        came = ascii(name) if isinstance(name, str) else type(name).__name__
         raise DeniableError(
-            f"{what} must be a name of 1 to {LONGEST_NAME} printable characters without spaces at the ends, got {came}"
+            f"{what} must have 1 to {longest} printable characters and no spaces at the ends, got {came}"
         )
-    if not unicodedata.is_normalized("NFC", name):
-        raise DeniableError(
-            f"{what} must be a name in Unicode NFC, with accents composed: {unicodedata.normalize('NFC', name)!a}, "
-            f"got {name!a}"
-        )
+    composed = unicodedata.normalize("NFC", name)
+    if name != composed:
+        raise DeniableError(f"{what} must be in Unicode NFC, with accents composed: {composed!a}, got {name!a}")
     return name
 
 
@@ -275,7 +269,7 @@ def caseless(name: str) -> str:
 def _check_targets(targets: object) -> tuple[str, ...]:
     if not isinstance(targets, list | tuple) or len(targets) < 2:
         raise DeniableError("targets must be a list of at least two names")
-    names = tuple(check_name("target", name) for name in targets)
+    names = tuple(check_name("a target's name", name) for name in targets)
     seen: dict[str, str] = {}
     for name in names:
         if (other := seen.get(caseless(name))) is not None:

@@ -17,11 +17,11 @@ from deniable.programme.parameters import Parameters
 from deniable.programme.public.folder import TRANSCRIPT, entries_in, folder_error, read_head, read_public, replace_file
 from deniable.programme.public.verify import verify
 from deniable.programme.secrets.keys import Key, KeyFile
-from deniable.programme.secrets.vault import sync_folder
 from deniable.programme.transcript.chain import Head, check_head, digest, from_file, parse_head, to_file
 from deniable.programme.transcript.replay import parse, replay
 from deniable.programme.transcript.state import PublicState
 from deniable.storage import tables
+from deniable.storage.files import sync_folder
 
 _TWO_DATABASES = "two databases of this programme were used; go on with the one that was published, and no other"
 

@@ -12,9 +12,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from deniable.errors import DeniableError, PlaceError
 from deniable.storage import tables
-
-LAYOUT = "0004"
-"""The newest migration."""
+from deniable.storage.layout import LAYOUT, LAYOUTS, migrate
 
 # Seconds to wait for another process that writes; every transaction takes milliseconds.
 PATIENCE = 60
@@ -68,7 +66,7 @@ class Store:
         try:
             with store._changing_layout() as connection:
                 store._check_empty(connection)
-                _migrate(connection)
+                migrate(connection)
                 fill(connection)
         except BaseException:
             store.dispose()
@@ -97,16 +95,17 @@ class Store:
         with store.reading() as connection:
             layout = connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
         if layout != LAYOUT:
+            remedy = "back it up, then run: deniable programme upgrade"
             raise DeniableError(
                 f"the database has layout {layout}, this version of deniable knows {LAYOUT}; "
-                "back it up, then run: deniable programme upgrade"
+                + (remedy if layout in LAYOUTS else "use the version that made it")
             )
         return store
 
     def upgrade(self) -> None:
         """Bring the tables to the newest layout."""
         with self._changing_layout() as connection:
-            _migrate(connection)
+            migrate(connection)
 
     @contextmanager
     def _changing_layout(self) -> Iterator[sa.Connection]:
@@ -205,21 +204,9 @@ def _url(database: str) -> sa.URL:
     return url
 
 
-def _migrate(connection: sa.Connection) -> None:
-    from alembic import command  # noqa: PLC0415  # slow to import, and only needed here
-    from alembic.config import Config  # noqa: PLC0415
-    from alembic.util.exc import CommandError  # noqa: PLC0415
-
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
-    config.attributes["connection"] = connection
-    try:
-        command.upgrade(config, "head")
-    except CommandError:
-        raise DeniableError(
-            f"the database has a layout that this version of deniable does not know: newer than {LAYOUT}, or too old; "
-            "use the version that made it"
-        ) from None
+def is_storable(text: str) -> bool:
+    """Whether both databases take this text: no NUL, and no half of a surrogate pair."""
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _new_file(path: Path) -> None:

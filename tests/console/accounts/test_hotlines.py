@@ -8,7 +8,7 @@ from deniable.errors import DeniableError
 
 def person(connection: sa.Connection, key: bytes, name: str, role: Role) -> Person:
     added = Person(f"id-{name}", name, role)
-    people.add(connection, key, added, password="", codes="")
+    people.add(connection, key, added, password="", totp_salt="")
     return added
 
 
@@ -17,9 +17,9 @@ def test_one_person_brings_a_hotline(connection: sa.Connection, key: bytes) -> N
     axel = person(connection, key, "Axel", "auditor")
     assert hotlines.assign(connection, key, " North  line ", iris.id) == ("North line", "Iris")
     hotlines.assign(connection, key, "south", ivo.id)
-    assert hotlines.brought_by(connection, key, iris) == ("North line",)
-    assert hotlines.brought_by(connection, key, ivo) == ("south",)
-    assert hotlines.brought_by(connection, key, axel) == ("North line", "south")
+    assert hotlines.assigned_to(connection, key, iris) == ("North line",)
+    assert hotlines.assigned_to(connection, key, ivo) == ("south",)
+    assert hotlines.assigned_to(connection, key, axel) == ("North line", "south")
 
 
 def test_a_hotline_is_handed_over_under_its_first_name(connection: sa.Connection, key: bytes) -> None:
@@ -27,8 +27,8 @@ def test_a_hotline_is_handed_over_under_its_first_name(connection: sa.Connection
     iris, ivo = (person(connection, key, name, "importer") for name in ("Iris", "Ivo"))
     hotlines.assign(connection, key, "North line", iris.id)
     assert hotlines.assign(connection, key, "NORTH LINE", ivo.id) == ("North line", "Ivo")
-    assert hotlines.brought_by(connection, key, iris) == ()
-    assert hotlines.brought_by(connection, key, ivo) == ("North line",)
+    assert hotlines.assigned_to(connection, key, iris) == ()
+    assert hotlines.assigned_to(connection, key, ivo) == ("North line",)
 
 
 def test_who_cannot_bring_one(connection: sa.Connection, key: bytes) -> None:

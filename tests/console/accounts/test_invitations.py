@@ -5,10 +5,10 @@ import pytest
 import sqlalchemy as sa
 from tests.console.offices import CHEAP, PASSWORD, new_office
 
+from deniable.console import tables
 from deniable.console.accounts import invitations, people, totp
 from deniable.console.accounts.people import Person
 from deniable.errors import DeniableError
-from deniable.storage import tables
 
 
 def accept(connection: sa.Connection, key: bytes, token: str, now: datetime, **given: str) -> Person:
@@ -59,7 +59,7 @@ def test_the_codes_that_were_set_up_serve_and_no_others(connection: sa.Connectio
     token = invitations.invite(connection, key, "Berta", "auditor", now)
     mine, overheard = (invitations.salt(key, token, visit) for visit in ("Berta's", "somebody's who read the mail"))
     person = accept(connection, key, token, now, salt=mine)
-    assert people.known(connection, key, person.id).codes == mine != overheard
+    assert people.known(connection, key, person.id).totp_salt == mine != overheard
 
 
 def test_the_first_administrator_chooses_a_name(tmp_path: Path, now: datetime) -> None:
@@ -82,9 +82,9 @@ def test_the_first_administrator_chooses_a_name(tmp_path: Path, now: datetime) -
 
 
 def test_new_codes_make_the_old_ones_useless(connection: sa.Connection, key: bytes, now: datetime) -> None:
-    before = people.known(connection, key, "id-Otto").codes
+    before = people.known(connection, key, "id-Otto").totp_salt
     token = invitations.reset_codes(connection, key, "id-Otto", now)
-    between = people.known(connection, key, "id-Otto").codes
+    between = people.known(connection, key, "id-Otto").totp_salt
     invited = invitations.find(connection, key, token, now)
     assert invited is not None
     assert not invited.joins
@@ -92,7 +92,7 @@ def test_new_codes_make_the_old_ones_useless(connection: sa.Connection, key: byt
     assert len({before, between, mine}) == 3  # nobody can sign in until the link is used
     accept(connection, key, token, now, password="ignored")
     after = people.known(connection, key, "id-Otto")
-    assert after.codes == mine
+    assert after.totp_salt == mine
     assert CHEAP.verify(after.password, PASSWORD)
 
 
@@ -103,11 +103,11 @@ def test_a_link_that_was_replaced_shows_codes_that_never_serve(
     shown = set()
     for _ in range(3):
         token = invitations.reset_codes(connection, key, "id-Otto", now)
-        assert people.known(connection, key, "id-Otto").codes not in shown
+        assert people.known(connection, key, "id-Otto").totp_salt not in shown
         shown.add(invitations.salt(key, token, "visit"))
     assert len(shown) == 3
     invitations.withdraw(connection, "id-Otto")
-    assert people.known(connection, key, "id-Otto").codes not in shown
+    assert people.known(connection, key, "id-Otto").totp_salt not in shown
 
 
 def test_who_is_disabled_gets_no_new_codes(connection: sa.Connection, key: bytes, now: datetime) -> None:

@@ -11,15 +11,15 @@ def test_a_password_is_recognised_and_nothing_else() -> None:
     passwords = Passwords(CHEAP)
     stored = passwords.hashed(PASSWORD)
     assert stored.startswith("$argon2id$")
-    assert passwords.fits(PASSWORD, stored)
-    assert not passwords.fits(PASSWORD + " ", stored)
-    assert not passwords.fits("", stored)
+    assert passwords.matches(PASSWORD, stored)
+    assert not passwords.matches(PASSWORD + " ", stored)
+    assert not passwords.matches("", stored)
     assert passwords.hashed(PASSWORD) != stored
 
 
 def test_accents_may_be_composed_differently() -> None:
     passwords = Passwords(CHEAP)
-    assert passwords.fits("cafe\u0301 au lait, deux", passwords.hashed("caf\u00e9 au lait, deux"))
+    assert passwords.matches("cafe\u0301 au lait, deux", passwords.hashed("caf\u00e9 au lait, deux"))
 
 
 def test_the_service_hashes_as_the_standard_recommends() -> None:
@@ -35,7 +35,7 @@ def test_a_password_that_is_too_short_or_too_long(password: str) -> None:
 
 def test_a_new_password_is_typed_twice() -> None:
     passwords = Passwords(CHEAP)
-    assert passwords.fits(PASSWORD, passwords.new(PASSWORD, PASSWORD))
+    assert passwords.matches(PASSWORD, passwords.new(PASSWORD, PASSWORD))
     with pytest.raises(DeniableError, match="the two passwords must be the same"):
         passwords.new(PASSWORD, PASSWORD + "x")
 
@@ -51,6 +51,6 @@ def test_where_there_is_no_password_the_same_work_is_done() -> None:
 
     passwords = Passwords(Counting(time_cost=1, memory_cost=8, parallelism=1))
     stored = passwords.hashed(PASSWORD)
-    assert not passwords.fits(PASSWORD, None)
-    assert not passwords.fits("another password", stored)
+    assert not passwords.matches(PASSWORD, None)
+    assert not passwords.matches("another password", stored)
     assert [extract_parameters(hash_) for hash_ in checked] == [extract_parameters(stored)] * 2

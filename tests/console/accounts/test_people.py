@@ -4,11 +4,10 @@ import pytest
 import sqlalchemy as sa
 from tests.console.offices import Office
 
-from deniable.console import sessions
+from deniable.console import sessions, tables
 from deniable.console.accounts import invitations, people
 from deniable.console.accounts.people import Person
 from deniable.errors import DeniableError
-from deniable.storage import tables
 
 
 def test_names_are_found_however_they_are_written(connection: sa.Connection, key: bytes) -> None:
@@ -21,7 +20,7 @@ def test_names_are_found_however_they_are_written(connection: sa.Connection, key
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 61, "a\x07b", "a\u202eb"])
 def test_names_that_are_refused(connection: sa.Connection, key: bytes, name: str) -> None:
-    with pytest.raises(DeniableError, match="1 to 60 printable characters"):
+    with pytest.raises(DeniableError, match=r"60.* characters"):
         people.free_name(connection, key, name)
 
 
@@ -46,7 +45,7 @@ def test_an_unknown_role() -> None:
 def test_one_administrator_always_stays(connection: sa.Connection, key: bytes) -> None:
     with pytest.raises(DeniableError, match="the last administrator cannot be disabled"):
         people.set_disabled(connection, key, "id-Ada", True)
-    people.add(connection, key, Person("2", "Second", "administrator"), password="hash", codes="salt")
+    people.add(connection, key, Person("2", "Second", "administrator"), password="hash", totp_salt="salt")
     people.set_disabled(connection, key, "id-Ada", True)
     with pytest.raises(DeniableError, match="the last administrator"):
         people.set_disabled(connection, key, "2", True)
@@ -61,7 +60,7 @@ def test_an_altered_administrator_does_not_count_as_one(connection: sa.Connectio
 
 def test_who_may_see_counts(connection: sa.Connection, key: bytes) -> None:
     for number, name in enumerate(("berta", "Carl", "Dora")):
-        people.add(connection, key, Person(str(number), name, "auditor"), password="hash", codes="salt")
+        people.add(connection, key, Person(str(number), name, "auditor"), password="hash", totp_salt="salt")
     assert people.auditors(connection, key) == ["Anna", "berta", "Carl", "Dora"]
     people.set_disabled(connection, key, "1", True)
     connection.execute(sa.update(tables.people).where(tables.people.c.id == "2"), {"name": "Dorothea"})
@@ -73,7 +72,7 @@ def test_a_change_leaves_the_rest_as_it_was(connection: sa.Connection, key: byte
     people.set_password(connection, key, "id-Anna", "another hash")
     people.set_codes(connection, key, "id-Anna", "another salt")
     after = people.known(connection, key, "id-Anna")
-    assert (after.person, after.password, after.codes) == (before.person, "another hash", "another salt")
+    assert (after.person, after.password, after.totp_salt) == (before.person, "another hash", "another salt")
 
 
 def test_a_new_password_or_new_codes_end_all_sessions(office: Office, connection: sa.Connection, key: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Somebody who can write to the database but has no key gains nothing by it; without the check of marks, they would.
+"""Somebody who can write to the database but has no key gains nothing by it; without the check of rows, they would.
 
 What stays possible, and is documented: deleting rows, and putting back a row as it once was.
 """
@@ -14,12 +14,12 @@ from tests.console.offices import PASSWORD, Office
 from tests.console.test_api import PUSH, STATUS, token
 from tests.console.test_app import accepted
 
-from deniable.console import sessions
+from deniable.console import sessions, tables
 from deniable.console.accounts import hotlines, invitations, people, row_authentication, tokens
 from deniable.console.accounts.people import Person
-from deniable.storage import tables
+from deniable.storage import layout
 
-MARKED = (tables.people, tables.hotlines, tables.invitations, tables.sessions, tables.tokens)
+AUTHENTICATED = (tables.people, tables.hotlines, tables.invitations, tables.sessions, tables.tokens)
 
 
 def write(office: Office, statement: str) -> None:
@@ -33,12 +33,12 @@ def sees_counts(browser: Any) -> bool:
     return bool(answer.status_code == 200 and "31,337" in answer.text)
 
 
-# The attacker is Ida, an importer, who wants to see counts; each of these does so where marks are not checked.
+# The attacker is Ida, an importer, who wants to see counts; each of these does so where rows are not checked.
 
 
 def another_persons_session(office: Office) -> bool:
     ida = office.browser("Ida")
-    write(office, "UPDATE sessions SET person = 'id-Anna' WHERE person = 'id-Ida'")
+    write(office, "UPDATE transient_sessions SET person = 'id-Anna' WHERE person = 'id-Ida'")
     return sees_counts(ida)
 
 
@@ -58,7 +58,8 @@ def a_higher_role_before_signing_in(office: Office) -> bool:
 def an_auditors_fields_under_ones_own_name(office: Office) -> bool:
     ida = office.browser("Ida")
     anna = "FROM people AS anna WHERE anna.id = 'id-Anna' AND people.id = 'id-Ida'"
-    write(office, f"UPDATE people SET role = anna.role, codes = anna.codes, mark = anna.mark {anna}")
+    copied = ", ".join(f"{name} = anna.{name}" for name in ("role", "totp_salt", "authentication_code"))
+    write(office, f"UPDATE people SET {copied} {anna}")
     return sees_counts(ida)
 
 
@@ -95,7 +96,7 @@ def a_session_that_lasts(office: Office) -> bool:
     anna = office.browser("Anna")
     office.clock.now += sessions.LONGEST
     minute = int(office.clock.now.timestamp()) // 60
-    write(office, f"UPDATE sessions SET began = {minute}, used = {minute}")
+    write(office, f"UPDATE transient_sessions SET began = {minute}, used = {minute}")
     return sees_counts(anna)
 
 
@@ -114,7 +115,7 @@ def join(office: Office, link: str) -> bool:
 def a_link_for_a_higher_role(office: Office) -> bool:
     with office.console.store.writing() as connection:
         link = invitations.invite(connection, office.console.key, "Berta", "importer", office.clock.now)
-    write(office, "UPDATE invitations SET role = 'auditor'")
+    write(office, "UPDATE transient_invitations SET role = 'auditor'")
     return join(office, link)
 
 
@@ -122,7 +123,7 @@ def a_link_that_has_expired(office: Office) -> bool:
     with office.console.store.writing() as connection:
         link = invitations.invite(connection, office.console.key, "Berta", "auditor", office.clock.now)
     office.clock.now += invitations.LASTS
-    write(office, "UPDATE invitations SET until = until + 100")
+    write(office, "UPDATE transient_invitations SET until = until + 100")
     return join(office, link)
 
 
@@ -131,7 +132,7 @@ def a_link_for_new_codes_that_lets_one_join(office: Office) -> bool:
     with office.console.store.writing() as connection:
         link = invitations.reset_codes(connection, office.console.key, "id-Anna", office.clock.now)
     write(office, "DELETE FROM people WHERE id = 'id-Anna'")
-    write(office, "UPDATE invitations SET joins = 1, name = 'Berta'")
+    write(office, "UPDATE transient_invitations SET joins = 1, name = 'Berta'")
     return join(office, link)
 
 
@@ -147,7 +148,7 @@ def a_token_with_anothers_scopes(office: Office) -> bool:
     """Which were copied together with its mark."""
     mine, _ = token(office, "status"), token(office, "reports")
     other = "FROM tokens AS other WHERE other.scopes = 'reports' AND tokens.scopes = 'status'"
-    write(office, f"UPDATE tokens SET scopes = other.scopes, mark = other.mark {other}")
+    write(office, f"UPDATE tokens SET scopes = other.scopes, authentication_code = other.authentication_code {other}")
     answer = office.browser().client.post(PUSH, json={"id": "7", "reports": {"Ash Mill": 1}}, headers=mine)
     return bool(answer.status_code == 200)
 
@@ -174,10 +175,10 @@ ATTACKS = [
 def test_writing_to_the_database_gains_nothing(
     office: Office, monkeypatch: pytest.MonkeyPatch, attack: Callable[[Office], bool], checked: bool
 ) -> None:
-    """And without the check of marks each attack works."""
+    """And without the check of rows each attack works."""
     office.begin().report({"Ash Mill": 31_337})
     if not checked:
-        monkeypatch.setattr(row_authentication, "fits", lambda *_: True)
+        monkeypatch.setattr(row_authentication, "is_authentic", lambda *_: True)
     assert attack(office) != checked
 
 
@@ -185,14 +186,14 @@ def test_writing_to_the_database_gains_nothing(
 def test_nobody_without_the_key_makes_a_digest(office: Office, monkeypatch: pytest.MonkeyPatch, keyed: bool) -> None:
     """A session, a link and a token of one's own, with the digest of something chosen; marks are not checked."""
     office.begin().report({"Ash Mill": 31_337})
-    monkeypatch.setattr(row_authentication, "fits", lambda *_: True)
+    monkeypatch.setattr(row_authentication, "is_authentic", lambda *_: True)
     if not keyed:
         monkeypatch.setattr(row_authentication, "digest", lambda *given: hashlib.sha256(given[-1].encode()).hexdigest())
     chosen = hashlib.sha256(b"chosen").hexdigest()
     minute = int(office.clock.now.timestamp()) // 60
-    write(office, f"INSERT INTO sessions VALUES ('{chosen}', 'id-Anna', {minute}, {minute}, '')")
+    write(office, f"INSERT INTO transient_sessions VALUES ('{chosen}', 'id-Anna', {minute}, {minute}, '')")
     write(office, f"INSERT INTO tokens VALUES ('id', 'mine', '{chosen}', 'status', '')")
-    write(office, f"INSERT INTO invitations VALUES ('{chosen}', 'id', 'Eve', 'auditor', 1, {minute + 9}, '')")
+    write(office, f"INSERT INTO transient_invitations VALUES ('{chosen}', 'id', 'Eve', 'auditor', 1, {minute + 9}, '')")
     browser = office.browser()
     assert (browser.get("/invitation/chosen").status_code == 200) != keyed
     assert (browser.get(STATUS, headers={"Authorization": "Bearer chosen"}).status_code == 200) != keyed
@@ -208,35 +209,39 @@ def rows(office: Office) -> dict[str, dict[str, Any]]:
         invitations.invite(connection, key, "Berta", "auditor", now)
         tokens.make(connection, key, "hotline", ["status"])
         hotlines.assign(connection, key, "hotline", "id-Ida")
-        return {table.name: dict(connection.execute(sa.select(table)).mappings().first() or {}) for table in MARKED}
+        return {
+            table.name: dict(connection.execute(sa.select(table)).mappings().first() or {}) for table in AUTHENTICATED
+        }
 
 
-def test_a_mark_covers_the_whole_row(office: Office) -> None:
-    """But for the half minute of the last code, which a backup forgets."""
+def test_an_authentication_code_covers_the_whole_row(office: Office) -> None:
     found, key = rows(office), office.console.key
-    for table in MARKED:
+    for table in AUTHENTICATED:
         row = found[table.name]
-        assert row_authentication.fits(key, table, row)
-        assert not row_authentication.fits(bytes(32), table, row)
+        assert row_authentication.is_authentic(key, table, row)
+        assert not row_authentication.is_authentic(bytes(32), table, row)
         for column in row:
             other = row[column] + 1 if isinstance(row[column], int) else row[column] + "x"
-            assert row_authentication.fits(key, table, row | {column: other}) == (column == "last_code"), column
+            assert not row_authentication.is_authentic(key, table, row | {column: other}), column
 
 
-def test_marks_and_digests_of_one_kind_are_none_of_another(office: Office) -> None:
-    row = dict.fromkeys({column.name for table in MARKED for column in table.columns}, "same")
-    made = {row_authentication.marked(office.console.key, table, row)["mark"] for table in MARKED}
+def test_codes_and_digests_of_one_kind_are_none_of_another(office: Office) -> None:
+    row = dict.fromkeys({column.name for table in AUTHENTICATED for column in table.columns}, "same")
+    made = {
+        row_authentication.authenticated(office.console.key, table, row)["authentication_code"]
+        for table in AUTHENTICATED
+    }
     made |= {row_authentication.digest(office.console.key, kind, "same") for kind in ("session", "link", "token")}
     made |= {sessions.form_token(office.console.key, "same")}
-    assert len(made) == len(MARKED) + 4
+    assert len(made) == len(AUTHENTICATED) + 4
 
 
-def test_everything_that_opens_something_is_marked() -> None:
+def test_everything_that_opens_something_is_authenticated() -> None:
     """A table that is added to those of accounts is added here."""
-    accounts = {table.name for table in tables.metadata.sorted_tables if "mark" in table.columns}
-    assert accounts == {table.name for table in MARKED}
-    kept_otherwise = {"lock", "programme", "entries", "secrets", "seals", "activity"}
-    assert {table.name for table in tables.metadata.sorted_tables} == accounts | kept_otherwise
+    accounts = {table.name for table in layout.tables() if "authentication_code" in table.columns}
+    assert accounts == {table.name for table in AUTHENTICATED}
+    kept_otherwise = {"lock", "programme", "entries", "secrets", "seals", "activity", "transient_used_codes"}
+    assert {table.name for table in layout.tables()} == accounts | kept_otherwise
 
 
 def test_who_was_altered_is_shown_and_can_be_removed_and_invited_again(office: Office) -> None:
@@ -262,7 +267,7 @@ def test_an_altered_link_or_token_is_shown_and_can_be_taken_away(office: Office)
     ada = office.browser("Ada")
     ada.post("/people/invite", {"name": "Berta", "role": "importer"})
     ada.post("/tokens/new", {"name": "hotline", "scope": "status"})
-    write(office, "UPDATE invitations SET role = 'auditor'")
+    write(office, "UPDATE transient_invitations SET role = 'auditor'")
     write(office, "UPDATE tokens SET scopes = 'reports'")
     for path, action in (("/people", "withdraw"), ("/tokens", "revoke")):
         page = ada.get(path).text
@@ -275,8 +280,8 @@ def test_an_altered_link_or_token_is_shown_and_can_be_taken_away(office: Office)
 
 def test_an_altered_row_takes_nobodys_place(office: Office) -> None:
     """Somebody of nearly the same name, in a row that comes first."""
-    write(office, "INSERT INTO people SELECT 'a', 'ANNA', role, password, codes, 0, 0, mark FROM people "
-                  "WHERE id = 'id-Anna'")  # fmt: skip
+    copied = "role, password, totp_salt, 0, authentication_code FROM people WHERE id = 'id-Anna'"
+    write(office, f"INSERT INTO people SELECT 'a', 'ANNA', {copied}")
     assert office.browser().sign_in("Anna", PASSWORD).status_code == 303
 
 

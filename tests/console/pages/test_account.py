@@ -6,7 +6,7 @@ import pytest
 from tests.console.offices import PASSWORD, Browser, Office
 
 from deniable.console.accounts import activity, people
-from deniable.console.throttle import TRIES
+from deniable.console.limits import TRIES
 
 NEW = "another horse, another battery"
 
@@ -34,8 +34,8 @@ def test_changing_the_password(office: Office) -> None:
     assert office.browser().sign_in("Otto", NEW).status_code == 303
     assert office.browser().sign_in("Anna").status_code == 303
     with office.console.store.reading() as connection:
-        (deed,) = activity.read(connection, 5, about="people").deeds
-    assert (deed.who, deed.deed) == ("Otto", "changed their password")
+        (deed,) = activity.read(connection, 5, about="people").entries
+    assert (deed.who, deed.action) == ("Otto", "changed their password")
 
 
 @pytest.mark.parametrize("ended", [True, False])
@@ -104,7 +104,7 @@ def test_whoever_is_shut_out_meanwhile_changes_no_password(
     office: Office, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     """Passwords wait for their turn to be checked, in which time the session may end."""
-    browser, fits = office.browser("Otto"), office.console.passwords.fits
+    browser, fits = office.browser("Otto"), office.console.passwords.matches
 
     def slowly(*given: Any) -> bool:
         with office.console.store.writing() as connection:
@@ -113,7 +113,7 @@ def test_whoever_is_shut_out_meanwhile_changes_no_password(
             people.sign_out(connection, "id-Otto")
         return fits(*given)
 
-    monkeypatch.setattr(office.console.passwords, "fits", slowly)
+    monkeypatch.setattr(office.console.passwords, "matches", slowly)
     answer = changed(browser, "Otto")
     assert (answer.status_code, answer.headers["location"]) == (303, "/login")
     assert "set-cookie" not in answer.headers

@@ -12,8 +12,8 @@ from deniable.programme.imports.imported_reports import ROOM
 def bring(browser: Browser, rows: str, source: str = "hotline") -> Any:
     data = {"kind": "plain", "source": source, "mapped": "names"}
     page = browser.post("/import", data, files={"file": ("a.csv", f"id,channel\n{rows}".encode())})
-    held = re.search(r'name="held" value="([^"]+)"', page.text)
-    return page if held is None else browser.post("/import/confirm", {"held": held[1], "step": "count"})
+    held = re.search(r'name="pending" value="([^"]+)"', page.text)
+    return page if held is None else browser.post("/import/confirm", {"pending": held[1], "step": "count"})
 
 
 def test_an_administrator_says_who_brings_a_hotline(office: Office) -> None:
@@ -92,7 +92,7 @@ def test_what_others_bring_does_not_change_what_counts(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, is_mended: bool
 ) -> None:
     if not is_mended:
-        monkeypatch.setattr(imports, "_check_brings", lambda *_: None)
+        monkeypatch.setattr(imports, "_check_assigned", lambda *_: None)
     with_it, without = (
         birch_works_counts(new_office(tmp_path_factory.mktemp("office")), is_known=is_known)
         for is_known in (True, False)
@@ -106,10 +106,10 @@ def test_a_hotline_that_is_handed_over_between_looking_and_counting_is_not_count
     ida = office.browser("Ida")
     data = {"kind": "plain", "source": "hotline", "mapped": "names"}
     page = ida.post("/import", data, files={"file": ("a.csv", b"id,channel\n1,Ash Mill\n")})
-    held = re.search(r'name="held" value="([^"]+)"', page.text)
+    held = re.search(r'name="pending" value="([^"]+)"', page.text)
     assert held is not None
     office.hotline("hotline", "Ivo")
-    assert ida.post("/import/confirm", {"held": held[1], "step": "count"}).status_code == 422
+    assert ida.post("/import/confirm", {"pending": held[1], "step": "count"}).status_code == 422
     assert programme.active_counts()["Ash Mill"] == 0
 
 
@@ -121,5 +121,5 @@ def test_a_row_that_was_altered_lets_nobody_bring_it(office: Office, monkeypatch
     eve = office.browser("Eve")
     assert bring(eve, "1,Ash Mill\n").status_code == 422
     assert "altered outside the console" in office.browser("Ada").get("/hotlines").text
-    monkeypatch.setattr(row_authentication, "fits", lambda *_: True)  # planted: the mark is not looked at
+    monkeypatch.setattr(row_authentication, "is_authentic", lambda *_: True)  # planted: the mark is not looked at
     assert bring(eve, "1,Ash Mill\n").status_code == 303

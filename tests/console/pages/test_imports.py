@@ -9,7 +9,7 @@ import pytest
 from tests.console.offices import Browser, Office
 
 from deniable.console.pages import imports
-from deniable.console.pending_imports import KEPT_FOR, MOST_KEPT, Previews
+from deniable.console.pending_imports import KEPT_FOR, MOST_KEPT, PendingImports
 from deniable.console.security import LARGE, MOST_UPLOADED
 from deniable.errors import DeniableError
 from deniable.programme.imports import Mapping, read
@@ -25,7 +25,7 @@ def preview(browser: Browser, file: bytes = FILE, mapping: bytes | None = None, 
 
 
 def held(page: Any) -> str:
-    found = re.search(r'name="held" value="([^"]+)"', page.text)
+    found = re.search(r'name="pending" value="([^"]+)"', page.text)
     assert found is not None
     return found[1]
 
@@ -44,7 +44,7 @@ def test_an_auditor_looks_first_and_then_counts(office: Office) -> None:
     assert "Confidential" in page.text
     assert told(page) == {"Counted now": 3, "Known already": 0, "Set aside": 0, "Left out on purpose": 0}
     assert sum(programme.active_counts().values()) == 0
-    answer = browser.post("/import/confirm", {"held": held(page), "step": "count"})
+    answer = browser.post("/import/confirm", {"pending": held(page), "step": "count"})
     assert answer.headers["location"] == "/import?done=counted"
     assert programme.active_counts()["Ash Mill"] == 2
     assert told(preview(browser)) == {"Counted now": 0, "Known already": 3, "Set aside": 0, "Left out on purpose": 0}
@@ -54,11 +54,11 @@ def test_an_auditor_looks_first_and_then_counts(office: Office) -> None:
 def test_what_was_dealt_with_before_is_never_counted(office: Office, name: str) -> None:
     programme = office.begin()
     browser = office.browser(name)
-    form = {"held": held(preview(browser)), "step": "count", "do_not_count": "yes"}
+    form = {"pending": held(preview(browser)), "step": "count", "do_not_count": "yes"}
     answer = browser.post("/import/confirm", form)
     assert answer.headers["location"] == "/import?done=noted"
     assert "Nothing in it is counted, now or later." in browser.get("/import?done=noted").text
-    browser.post("/import/confirm", {"held": held(preview(browser, FILE + b"4,Ash Mill\n")), "step": "count"})
+    browser.post("/import/confirm", {"pending": held(preview(browser, FILE + b"4,Ash Mill\n")), "step": "count"})
     assert programme.active_counts() == dict.fromkeys(programme.status().targets, 0) | {"Ash Mill": 1}
 
 
@@ -69,7 +69,7 @@ def test_an_importer_sees_no_number(office: Office) -> None:
     assert "Confidential" not in page.text
     assert told(page) == {}
     assert "Ash Mill" not in page.text
-    browser.post("/import/confirm", {"held": held(page), "step": "count"})
+    browser.post("/import/confirm", {"pending": held(page), "step": "count"})
     assert programme.active_counts()["Ash Mill"] == 2
 
 
@@ -104,13 +104,13 @@ def test_a_file_is_counted_once_and_only_by_who_brought_it(office: Office) -> No
     programme = office.begin()
     ida, anna = office.browser("Ida"), office.browser("Anna")
     name = held(preview(ida))
-    stolen = anna.post("/import/confirm", {"held": name, "step": "count"})
+    stolen = anna.post("/import/confirm", {"pending": name, "step": "count"})
     assert stolen.status_code == 422
     assert "not kept any more" in stolen.text
-    elsewhere = office.browser("Ida").post("/import/confirm", {"held": name, "step": "count"})
+    elsewhere = office.browser("Ida").post("/import/confirm", {"pending": name, "step": "count"})
     assert elsewhere.status_code == 422  # another session of the same person
-    assert ida.post("/import/confirm", {"held": name, "step": "count"}).status_code == 303
-    assert ida.post("/import/confirm", {"held": name, "step": "count"}).status_code == 422
+    assert ida.post("/import/confirm", {"pending": name, "step": "count"}).status_code == 303
+    assert ida.post("/import/confirm", {"pending": name, "step": "count"}).status_code == 422
     assert programme.active_counts()["Ash Mill"] == 2
 
 
@@ -118,11 +118,13 @@ def test_a_file_can_be_discarded_and_is_forgotten(office: Office) -> None:
     programme = office.begin()
     browser = office.browser("Ida")
     name = held(preview(browser))
-    assert browser.post("/import/confirm", {"held": name, "step": "drop"}).headers["location"] == "/import?done=dropped"
-    assert browser.post("/import/confirm", {"held": name, "step": "count"}).status_code == 422
+    assert (
+        browser.post("/import/confirm", {"pending": name, "step": "drop"}).headers["location"] == "/import?done=dropped"
+    )
+    assert browser.post("/import/confirm", {"pending": name, "step": "count"}).status_code == 422
     name = held(preview(browser))
     office.clock.now += KEPT_FOR
-    assert browser.post("/import/confirm", {"held": name, "step": "count"}).status_code == 422
+    assert browser.post("/import/confirm", {"pending": name, "step": "count"}).status_code == 422
     assert sum(programme.active_counts().values()) == 0
 
 
@@ -131,7 +133,7 @@ def test_a_mapping_says_which_channel_is_about_which_target(office: Office) -> N
     browser = office.browser("Ida")
     mapping = b"channel,target\nnorth,Ash Mill\nsouth,Cedar Bank\ntest,\n"
     page = preview(browser, b"id,channel\n1,north\n2,south\n3,test\n", mapping)
-    browser.post("/import/confirm", {"held": held(page), "step": "count"})
+    browser.post("/import/confirm", {"pending": held(page), "step": "count"})
     assert programme.active_counts() == {"Ash Mill": 1, "Birch Works": 0, "Cedar Bank": 1, "Dogwood Clinic": 0}
 
 
@@ -145,7 +147,7 @@ def test_other_hotlines(office: Office) -> None:
     mapping = b"channel,target\nash,Ash Mill\n"
     page = preview(browser, packed.getvalue(), mapping, kind="hushline")
     assert page.status_code == 200
-    browser.post("/import/confirm", {"held": held(page), "step": "count"})
+    browser.post("/import/confirm", {"pending": held(page), "step": "count"})
     assert programme.active_counts()["Ash Mill"] == 1
 
 
@@ -202,7 +204,7 @@ def test_whoever_brings_a_file_is_told_what_cannot_count_yet_and_the_rest_counts
     assert page.status_code == 200
     assert "does not name these channels: west." in page.text
     assert "line 4 (expected 2 cells as in the first line, got 3) and line 6 (a quote" in page.text
-    browser.post("/import/confirm", {"held": held(page), "step": "count"})
+    browser.post("/import/confirm", {"pending": held(page), "step": "count"})
     assert programme.active_counts() == {"Ash Mill": 1, "Birch Works": 0, "Cedar Bank": 1, "Dogwood Clinic": 0}
     if name == "Anna":
         assert told(page) == {"Counted now": 2, "Known already": 0, "Set aside": 3, "Left out on purpose": 0}
@@ -276,7 +278,7 @@ def test_whoever_imports_after_a_recovery_is_told_before_and_after_that_nothing_
     assert "Nothing in this file will count." in page.text
     assert "Counted in" not in page.text
     assert "Known already" not in page.text
-    answer = browser.post("/import/confirm", {"held": held(page), "step": "count"})
+    answer = browser.post("/import/confirm", {"pending": held(page), "step": "count"})
     assert answer.headers["location"] == "/import?done=paused"
     done = browser.get("/import?done=paused").text
     assert "nothing in it counts" in done
@@ -286,7 +288,7 @@ def test_whoever_imports_after_a_recovery_is_told_before_and_after_that_nothing_
     assert "paused" not in browser.get("/import").text
     longer = preview(browser, FILE + b"4,Ash Mill\n")
     assert "will count" not in longer.text
-    browser.post("/import/confirm", {"held": held(longer), "step": "count"})
+    browser.post("/import/confirm", {"pending": held(longer), "step": "count"})
     assert programme.active_counts() == dict.fromkeys(programme.status().targets, 0) | {"Ash Mill": 1}
 
 
@@ -324,7 +326,7 @@ def test_an_importer_does_not(office: Office) -> None:
 def test_that_reports_came_in_is_not_in_the_log(office: Office) -> None:
     office.begin()
     browser = office.browser("Ida")
-    browser.post("/import/confirm", {"held": held(preview(browser)), "step": "count"})
+    browser.post("/import/confirm", {"pending": held(preview(browser)), "step": "count"})
     assert "Ida" not in office.browser("Ada").get("/activity").text
 
 
@@ -333,7 +335,7 @@ def batch() -> Any:
 
 
 def test_one_file_a_person_and_a_few_in_all(office: Office) -> None:
-    previews = Previews(office.clock)
+    previews = PendingImports(office.clock)
     first = previews.hold("Ida", "a", "hotline", batch())
     second = previews.hold("Ida", "b", "hotline", batch())
     assert previews.take("a", first) is None
@@ -344,11 +346,11 @@ def test_one_file_a_person_and_a_few_in_all(office: Office) -> None:
         previews.hold("one more", "d", "hotline", batch())
     assert previews.take("b", second) is not None
     office.clock.now += KEPT_FOR + timedelta(seconds=1)
-    previews.sweep()
-    assert not previews._held
+    previews.delete_expired()
+    assert not previews._imports
 
 
 def test_a_held_file_does_not_show_itself(office: Office) -> None:
-    previews = Previews(office.clock)
+    previews = PendingImports(office.clock)
     name = previews.hold("Ida", "session", "hotline", batch())
     assert "hotline" not in repr(previews.take("session", name))

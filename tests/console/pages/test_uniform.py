@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from tests.console.offices import Browser, Office, form_on, receipt_on
 
-RANDOM = re.compile(rb'name="(held|form_id)" value="[^"]{22}"|<pre class="secret">[A-Z2-7-]{19}</pre>')
+RANDOM = re.compile(rb'name="(pending|form_id)" value="[^"]{22}"|<pre class="secret">[A-Z2-7-]{19}</pre>')
 """Tokens and receipts: of always the same length, and different in every answer."""
 
 PAGES = {
@@ -127,9 +127,9 @@ def test_confirming_answers_the_same_whatever_was_new(office: Office) -> None:
     for _ in range(2):  # the second time nothing is new
         data = {"kind": "plain", "source": "hotline", "mapped": "names"}
         page = browser.post("/import", data, files={"file": ("a.csv", b"id,channel\n1,Ash Mill\n2,Cedar Bank\n")})
-        found = re.search(r'name="held" value="([^"]+)"', page.text)
+        found = re.search(r'name="pending" value="([^"]+)"', page.text)
         assert found is not None
-        data = {"held": found[1], "step": "count"}
+        data = {"pending": found[1], "step": "count"}
         answers.append(received(office, browser, "post", "/import/confirm", data=data))
     assert answers[0][0] == 303
     assert answers[0] == answers[1]

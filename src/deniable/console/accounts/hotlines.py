@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from deniable.console import tables
 from deniable.console.accounts import people, row_authentication
-from deniable.console.accounts.names import same_name
-from deniable.console.accounts.people import Person, Role
+from deniable.console.accounts.people import Person, Role, same_name, tidy_name
 from deniable.errors import DeniableError
 from deniable.programme.imports.imported_reports import check_source
-from deniable.storage import tables
 
 
 @dataclass(frozen=True)
@@ -25,25 +24,25 @@ class Hotline:
     """Whether somebody else than the console wrote its row; nobody brings it then."""
 
 
-BRINGERS: tuple[Role, ...] = ("importer", "auditor")
+ASSIGNABLE_ROLES: tuple[Role, ...] = ("importer", "auditor")
 
 
-def bringers(connection: sa.Connection, key: bytes) -> list[Person]:
+def assignable_people(connection: sa.Connection, key: bytes) -> list[Person]:
     """Who may be named to bring a hotline."""
     everybody = [one for one in people.listed(connection, key) if one.has_joined and not one.altered]
-    return [one.person for one in everybody if not one.disabled and one.person.role in BRINGERS]
+    return [one.person for one in everybody if not one.disabled and one.person.role in ASSIGNABLE_ROLES]
 
 
 def assign(connection: sa.Connection, key: bytes, name: str, person: str) -> tuple[str, str]:
     """Let this person, and nobody else, bring a hotline, which may be a new one; returns both names."""
-    called = check_source(" ".join(name.split()))
+    called = check_source(tidy_name(name))
     bringer = people.known(connection, key, person).person
-    if bringer not in bringers(connection, key):
+    if bringer not in assignable_people(connection, key):
         raise DeniableError(f"{bringer.name} must be an importer or an auditor who may sign in")
     known = [one.name for one in listed(connection, key)]
     called = next((one for one in known if same_name(one) == same_name(called)), called)
     connection.execute(sa.delete(tables.hotlines).where(tables.hotlines.c.name == called))
-    row = row_authentication.marked(key, tables.hotlines, {"name": called, "person": person})
+    row = row_authentication.authenticated(key, tables.hotlines, {"name": called, "person": person})
     connection.execute(sa.insert(tables.hotlines), row)
     return called, bringer.name
 
@@ -51,12 +50,13 @@ def assign(connection: sa.Connection, key: bytes, name: str, person: str) -> tup
 def listed(connection: sa.Connection, key: bytes) -> list[Hotline]:
     rows = connection.execute(sa.select(tables.hotlines)).mappings()
     found = [
-        Hotline(row["name"], row["person"], not row_authentication.fits(key, tables.hotlines, row)) for row in rows
+        Hotline(row["name"], row["person"], altered=not row_authentication.is_authentic(key, tables.hotlines, row))
+        for row in rows
     ]
     return sorted(found, key=lambda one: same_name(one.name))
 
 
-def brought_by(connection: sa.Connection, key: bytes, person: Person) -> tuple[str, ...]:
+def assigned_to(connection: sa.Connection, key: bytes, person: Person) -> tuple[str, ...]:
     """The hotlines that this person may bring: their own, or all for auditors, who see the counts anyway."""
     return tuple(
         one.name

@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
+from deniable.console import tables
 from deniable.console.accounts import people, row_authentication, totp
 from deniable.console.accounts.people import Person
-from deniable.console.accounts.times import minutes
+from deniable.console.tables import minutes
 from deniable.errors import DeniableError
-from deniable.storage import tables
 
 LASTS = timedelta(days=3)
 
@@ -65,7 +65,7 @@ def find(connection: sa.Connection, key: bytes, token: str, now: datetime) -> In
         tables.invitations.c.digest == row_authentication.digest(key, "link", token)
     )
     row = connection.execute(wanted).mappings().one_or_none()
-    if row is None or not row_authentication.fits(key, tables.invitations, row) or minutes(now) >= row["until"]:
+    if row is None or not row_authentication.is_authentic(key, tables.invitations, row) or minutes(now) >= row["until"]:
         return None
     known = people.by_id(connection, key, row["person"])
     if bool(row["joins"]) == (known is not None):
@@ -96,7 +96,7 @@ def accept(
         if people.anybody(connection):
             raise DeniableError("there is an administrator already")
         person = Person(person.id, people.free_name(connection, key, name), person.role)
-    people.add(connection, key, person, password=password, codes=salt, last_code=step)
+    people.add(connection, key, person, password=password, totp_salt=salt, used=step)
     return person
 
 
@@ -121,5 +121,5 @@ def _new(connection: sa.Connection, key: bytes, invitation: Invitation, now: dat
         "joins": int(invitation.joins),
         "until": minutes(now + LASTS),
     }
-    connection.execute(sa.insert(tables.invitations), row_authentication.marked(key, tables.invitations, row))
+    connection.execute(sa.insert(tables.invitations), row_authentication.authenticated(key, tables.invitations, row))
     return token

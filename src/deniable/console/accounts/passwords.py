@@ -31,7 +31,7 @@ class Passwords:
             raise DeniableError("the two passwords must be the same, and are not")
         return self.hashed(password)
 
-    def fits(self, password: str, stored: str | None) -> bool:
+    def matches(self, password: str, stored: str | None) -> bool:
         """Whether this is the password; where there is none to compare with, the same work for nothing."""
         try:
             self._hasher.verify(stored or self._nobodys, _typed(password)[:LONGEST])

@@ -1,20 +1,23 @@
-"""People, each with a role."""
+"""People, each with a role, and the rules for their names."""
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 import sqlalchemy as sa
 
-from deniable.console.accounts import row_authentication
+from deniable.console import tables
+from deniable.console.accounts import row_authentication, totp
 from deniable.console.accounts.activity import TERMINAL
-from deniable.console.accounts.names import checked_name, same_name
 from deniable.console.accounts.row_authentication import Row
 from deniable.errors import DeniableError
-from deniable.storage import tables
+from deniable.programme.parameters import check_name
 
 Role = Literal["administrator", "operator", "importer", "auditor"]
 ROLES: tuple[Role, ...] = get_args(Role)
+
+LONGEST_NAME = 60
 
 
 @dataclass(frozen=True)
@@ -30,13 +33,13 @@ class Account:
 
     person: Person
     password: str
-    codes: str
-    """The salt of their one-time codes."""
+    totp_salt: str
+    """Of their one-time codes."""
     disabled: bool
 
 
 @dataclass(frozen=True)
-class Listed:
+class PersonRow:
     """A person as the administrator sees them."""
 
     person: Person
@@ -62,7 +65,7 @@ def by_name(connection: sa.Connection, key: bytes, name: str) -> Account | None:
 def by_id(connection: sa.Connection, key: bytes, person: str) -> Account | None:
     """The person with this id, unless their row was altered."""
     row = _row(connection, person)
-    return _account(row) if row is not None and row_authentication.fits(key, tables.people, row) else None
+    return _account(row) if row is not None and row_authentication.is_authentic(key, tables.people, row) else None
 
 
 def known(connection: sa.Connection, key: bytes, person: str) -> Account:
@@ -76,29 +79,31 @@ def auditors(connection: sa.Connection, key: bytes) -> list[str]:
     return sorted(found, key=same_name)
 
 
-def listed(connection: sa.Connection, key: bytes) -> list[Listed]:
+def listed(connection: sa.Connection, key: bytes) -> list[PersonRow]:
     """Everybody, by name, also those who were invited and have not come yet."""
     rows = connection.execute(sa.select(tables.people)).mappings().all()
     invited = {row["person"]: row for row in connection.execute(sa.select(tables.invitations)).mappings()}
-    fitting = {person for person, row in invited.items() if row_authentication.fits(key, tables.invitations, row)}
+    believed = {
+        person for person, row in invited.items() if row_authentication.is_authentic(key, tables.invitations, row)
+    }
     joined = [
-        Listed(
+        PersonRow(
             person=_person(row),
             disabled=bool(row["disabled"]),
             has_joined=True,
-            waiting=row["id"] in fitting,
-            altered=not row_authentication.fits(key, tables.people, row),
+            waiting=row["id"] in believed,
+            altered=not row_authentication.is_authentic(key, tables.people, row),
         )
         for row in rows
     ]
     ids = {row["id"] for row in rows}
     coming = [
-        Listed(
+        PersonRow(
             person=Person(person, row["name"], row["role"]),
             disabled=False,
             has_joined=False,
-            waiting=person in fitting,
-            altered=person not in fitting,
+            waiting=person in believed,
+            altered=person not in believed,
         )
         for person, row in invited.items()
         if person not in ids and row["name"]
@@ -107,19 +112,19 @@ def listed(connection: sa.Connection, key: bytes) -> list[Listed]:
 
 
 def add(
-    connection: sa.Connection, key: bytes, person: Person, *, password: str, codes: str, last_code: int = 0
+    connection: sa.Connection, key: bytes, person: Person, *, password: str, totp_salt: str, used: int | None = None
 ) -> None:
-    """A new person. `password`: what is stored of it; `codes`: the salt of their one-time codes."""
+    """A new person. `password`: what is stored of it; `used`: the step of the one-time code that they typed already."""
     row = {
         "id": person.id,
         "name": free_name(connection, key, person.name, but=person.id),
         "role": checked_role(person.role),
         "password": password,
-        "codes": codes,
-        "last_code": last_code,
+        "totp_salt": totp_salt,
         "disabled": 0,
     }
-    connection.execute(sa.insert(tables.people), row_authentication.marked(key, tables.people, row))
+    connection.execute(sa.insert(tables.people), row_authentication.authenticated(key, tables.people, row))
+    totp.set_used(connection, person.id, used)
 
 
 def set_password(connection: sa.Connection, key: bytes, person: str, password: str) -> None:
@@ -128,9 +133,10 @@ def set_password(connection: sa.Connection, key: bytes, person: str, password: s
     sign_out(connection, person)
 
 
-def set_codes(connection: sa.Connection, key: bytes, person: str, salt: str, last_code: int = 0) -> None:
+def set_codes(connection: sa.Connection, key: bytes, person: str, salt: str, used: int | None = None) -> None:
     """Other one-time codes; the old ones are useless. All sessions of this person end."""
-    _change(connection, key, person, {"codes": salt, "last_code": last_code})
+    _change(connection, key, person, {"totp_salt": salt})
+    totp.set_used(connection, person, used)
     sign_out(connection, person)
 
 
@@ -152,10 +158,11 @@ def remove(connection: sa.Connection, key: bytes, person: str) -> str:
     row = _row(connection, person)
     if row is None:
         raise DeniableError("there is no such person")
-    if not row["disabled"] and row_authentication.fits(key, tables.people, row):
+    if not row["disabled"] and row_authentication.is_authentic(key, tables.people, row):
         raise DeniableError("only somebody who is disabled can be removed; disable them first")
     forget_links(connection, person)
     sign_out(connection, person)
+    totp.set_used(connection, person, None)
     connection.execute(sa.delete(tables.people).where(tables.people.c.id == person))
     return str(row["name"])
 
@@ -167,6 +174,21 @@ def sign_out(connection: sa.Connection, person: str) -> None:
 
 def forget_links(connection: sa.Connection, person: str) -> None:
     connection.execute(sa.delete(tables.invitations).where(tables.invitations.c.person == person))
+
+
+def same_name(name: str) -> str:
+    """Equal for all spellings of a name that find the same person."""
+    return unicodedata.normalize("NFKC", " ".join(name.split())).casefold()
+
+
+def tidy_name(typed: str) -> str:
+    """A name as it is kept, of what was typed: one space between words, and accents composed."""
+    return unicodedata.normalize("NFC", " ".join(typed.split()))
+
+
+def checked_name(typed: str) -> str:
+    """A person's or a token's name, as it is kept and shown."""
+    return check_name("the name", tidy_name(typed), LONGEST_NAME)
 
 
 def checked_role(role: str) -> Role:
@@ -189,7 +211,7 @@ def free_name(connection: sa.Connection, key: bytes, name: str, but: str | None 
 def _accounts(connection: sa.Connection, key: bytes) -> list[Account]:
     """Of everybody whose row was not altered."""
     rows = connection.execute(sa.select(tables.people)).mappings().all()
-    return [_account(row) for row in rows if row_authentication.fits(key, tables.people, row)]
+    return [_account(row) for row in rows if row_authentication.is_authentic(key, tables.people, row)]
 
 
 def _row(connection: sa.Connection, person: str) -> Row | None:
@@ -197,15 +219,15 @@ def _row(connection: sa.Connection, person: str) -> Row | None:
 
 
 def _change(connection: sa.Connection, key: bytes, person: str, changes: Mapping[str, str | int]) -> None:
-    """Never of a row that was altered: the new mark would make it believed."""
+    """Never of a row that was altered: a new authentication code would make it believed."""
     row = {**_believed(connection, key, person), **changes}
     changed = sa.update(tables.people).where(tables.people.c.id == person)
-    connection.execute(changed, row_authentication.marked(key, tables.people, row))
+    connection.execute(changed, row_authentication.authenticated(key, tables.people, row))
 
 
 def _believed(connection: sa.Connection, key: bytes, person: str) -> Row:
     row = _row(connection, person)
-    if row is None or not row_authentication.fits(key, tables.people, row):
+    if row is None or not row_authentication.is_authentic(key, tables.people, row):
         raise DeniableError("there is no such person, or their entry was altered outside the console")
     return row
 
@@ -215,4 +237,4 @@ def _person(row: Row) -> Person:
 
 
 def _account(row: Row) -> Account:
-    return Account(_person(row), row["password"], row["codes"], bool(row["disabled"]))
+    return Account(_person(row), row["password"], row["totp_salt"], bool(row["disabled"]))

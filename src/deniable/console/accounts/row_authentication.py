@@ -15,27 +15,23 @@ Kind = Literal["session", "link", "token"]
 Row = Mapping[Any, Any]
 """By the names of the table's columns."""
 
-NOT_COVERED = {"mark", "last_code"}
-"""A backup forgets when somebody last signed in. Whoever turns back `last_code` can use a code again, if they have it
-and the password, while it lasts.
-"""
-
 
 def digest(key: bytes, kind: Kind, secret: str) -> str:
     """How a cookie, link or token is kept. They are random enough that no slow hash is needed."""
     return hmac.digest(key, f"{kind}:{secret}".encode(), "sha256").hex()
 
 
-def marked(key: bytes, table: sa.Table, row: Row) -> dict[str, Any]:
-    """The row with the mark that it must carry to be believed."""
-    return {**row, "mark": _mark(key, table, row)}
+def authenticated(key: bytes, table: sa.Table, row: Row) -> dict[str, Any]:
+    """The row with the authentication code that it must carry to be believed."""
+    return {**row, "authentication_code": _authentication_code(key, table, row)}
 
 
-def fits(key: bytes, table: sa.Table, row: Row) -> bool:
+def is_authentic(key: bytes, table: sa.Table, row: Row) -> bool:
     """Whether the console wrote this row as it is."""
-    return hmac.compare_digest(_mark(key, table, row).encode(), str(row["mark"]).encode())
+    expected = _authentication_code(key, table, row)
+    return hmac.compare_digest(expected.encode(), str(row["authentication_code"]).encode())
 
 
-def _mark(key: bytes, table: sa.Table, row: Row) -> str:
-    covered = {column.name: row[column.name] for column in table.columns if column.name not in NOT_COVERED}
-    return hmac.digest(key, f"mark:{table.name}:{json.dumps(covered, sort_keys=True)}".encode(), "sha256").hex()
+def _authentication_code(key: bytes, table: sa.Table, row: Row) -> str:
+    covered = {column.name: row[column.name] for column in table.columns if column.name != "authentication_code"}
+    return hmac.digest(key, f"row:{table.name}:{json.dumps(covered, sort_keys=True)}".encode(), "sha256").hex()

@@ -7,11 +7,11 @@ from typing import Literal, get_args
 
 import sqlalchemy as sa
 
+from deniable.console import tables
 from deniable.console.accounts import row_authentication
-from deniable.console.accounts.names import checked_name, same_name
+from deniable.console.accounts.people import checked_name, same_name
 from deniable.console.accounts.row_authentication import Row
 from deniable.errors import DeniableError
-from deniable.storage import tables
 
 Scope = Literal["reports", "status"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -40,7 +40,7 @@ def make(connection: sa.Connection, key: bytes, name: str, scopes: Sequence[str]
         "digest": row_authentication.digest(key, "token", secret),
         "scopes": " ".join(scope for scope in SCOPES if scope in scopes),
     }
-    connection.execute(sa.insert(tables.tokens), row_authentication.marked(key, tables.tokens, row))
+    connection.execute(sa.insert(tables.tokens), row_authentication.authenticated(key, tables.tokens, row))
     return secret
 
 
@@ -67,5 +67,5 @@ def revoke(connection: sa.Connection, id_: str) -> str:
 
 
 def _token(key: bytes, row: Row) -> Token:
-    altered = not row_authentication.fits(key, tables.tokens, row)
+    altered = not row_authentication.is_authentic(key, tables.tokens, row)
     return Token(row["id"], row["name"], tuple(row["scopes"].split()), altered)

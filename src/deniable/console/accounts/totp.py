@@ -8,7 +8,7 @@ from datetime import datetime
 import pyotp
 import sqlalchemy as sa
 
-from deniable.storage import tables
+from deniable.console import tables
 
 STEP = 30
 """Seconds a code lasts; the one before and the one after are accepted too, for clocks that differ."""
@@ -39,6 +39,15 @@ def use(connection: sa.Connection, person: str, step: int | None) -> bool:
     """Accept a code once: neither it nor an older one is accepted again."""
     if step is None:
         return False
-    people = tables.people.c
-    unused = sa.update(tables.people).where(people.id == person, people.last_code < step)
-    return connection.execute(unused, {"last_code": step}).rowcount == 1
+    last = connection.execute(sa.select(tables.used_codes.c.step).where(tables.used_codes.c.person == person)).scalar()
+    if last is not None and last >= step:
+        return False
+    set_used(connection, person, step)
+    return True
+
+
+def set_used(connection: sa.Connection, person: str, step: int | None) -> None:
+    """Accept no code up to this half minute; with None, as if none had been used."""
+    connection.execute(sa.delete(tables.used_codes).where(tables.used_codes.c.person == person))
+    if step is not None:
+        connection.execute(sa.insert(tables.used_codes), {"person": person, "step": step})

@@ -5,11 +5,11 @@ from deniable.console.pages import (
     activity,
     api,
     decisions,
-    first_run,
     guarantee,
     health,
     hotlines,
     imports,
+    invitations,
     login,
     open_round,
     people,
@@ -21,7 +21,7 @@ from deniable.console.pages import (
 
 ROUTERS = (
     login.router,
-    first_run.router,
+    invitations.router,
     open_round.router,
     report.router,
     imports.router,

@@ -14,7 +14,7 @@ from deniable.console import sessions
 from deniable.console.accounts import activity, people, totp
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
-from deniable.console.pages.common import go, refusal, told
+from deniable.console.pages.common import done_message, redirect, refusal
 from deniable.console.pages.login import signed_out
 from deniable.console.rendering import render
 from deniable.console.security import Fields, SignInFirst, console_of, require, text
@@ -44,18 +44,18 @@ def account_page(request: Request, person: Anybody) -> Response:
 async def change_password(request: Request, person: Anybody, fields: Fields) -> Response:
     """The old password and a code are asked for: whoever found an open session cannot make it their own."""
     console = console_of(request)
-    console.lanes.check(stranger=False)
+    console.password_queues.check(stranger=False)
     if not console.throttle.take(f"account {person.id}", None):
         raise HTTPException(429, "There were too many tries. Wait a quarter of an hour.")
     try:
-        session = await console.lanes.run(
+        session = await console.password_queues.run(
             partial(_changed, console, person, request.state.visitor.cookie, fields), stranger=False
         )
     except DeniableError as error:
         return await to_thread.run_sync(partial(_page, request, person, refusal(error)))
     console.throttle.forgive(f"account {person.id}", None)
-    response = go("/account", "password")
-    console.keep(response, "session", session)
+    response = redirect("/account", "password")
+    console.set_cookie(response, "session", session)
     return response
 
 
@@ -75,8 +75,8 @@ def _changed(console: Console, person: Person, cookie: str, fields: FormData) ->
     stored = console.passwords.new(password, again)  # first: what is wrong with it must not tell that the old one fits
     with console.store.reading() as connection:
         known = people.known(connection, key, person.id)
-    step = totp.matching_step(totp.totp(key, person.id, known.codes), text(fields, "code"), now)
-    fits = console.passwords.fits(old, known.password)
+    step = totp.matching_step(totp.totp(key, person.id, known.totp_salt), text(fields, "code"), now)
+    fits = console.passwords.matches(old, known.password)
     with console.store.writing() as connection:
         if sessions.find(connection, key, cookie, now) is None:  # it ended while this waited for its turn
             raise SignInFirst
@@ -89,5 +89,5 @@ def _changed(console: Console, person: Person, cookie: str, fields: FormData) ->
 
 
 def _page(request: Request, person: Person, error: str | None = None) -> Response:
-    page = AccountPage(person.name, person.role, None if error else told(request, DONE), error)
+    page = AccountPage(person.name, person.role, None if error else done_message(request, DONE), error)
     return render(request, "account.html", page, 422 if error else 200)

@@ -16,21 +16,21 @@ from deniable.programme.public.page import Day, day_in_words
 router = APIRouter()
 
 MOST = 100
-"""Deeds a page."""
+"""Entries a page."""
 
 
 @dataclass(frozen=True)
-class Row:
+class ActivityRow:
     day: Day
     who: str
-    deed: str
+    action: str
 
 
 @dataclass(frozen=True)
 class ActivityPage:
     auditors: tuple[str, ...]
     """Everybody who may see counts."""
-    rows: tuple[Row, ...]
+    rows: tuple[ActivityRow, ...]
     only_people: bool
     """Or else everything."""
     older: str | None
@@ -43,15 +43,17 @@ def activity_page(request: Request, _: Annotated[Person, require("activity")]) -
     console, only_people = console_of(request), request.query_params.get("about") == "people"
     before = _number(request.query_params.get("before", ""))
     with console.store.reading() as connection:
-        sheet = activity.read(connection, MOST, before, "people" if only_people else None)
+        log = activity.read(connection, MOST, before, "people" if only_people else None)
         auditors = tuple(people.auditors(connection, console.key))
-    rows = tuple(Row(day_in_words(date.fromisoformat(deed.day)), deed.who, deed.deed) for deed in sheet.deeds)
-    older, newer = (_address(only_people, number) for number in (sheet.older, sheet.newer))
+    rows = tuple(
+        ActivityRow(day_in_words(date.fromisoformat(entry.day)), entry.who, entry.action) for entry in log.entries
+    )
+    older, newer = (_address(only_people, number) for number in (log.older, log.newer))
     return render(request, "activity.html", ActivityPage(auditors, rows, only_people, older, newer))
 
 
 def _number(given: str) -> int | None:
-    """What is no number of a deed stands for the newest."""
+    """What is no number of an entry stands for the newest."""
     return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else None
 
 

@@ -22,7 +22,7 @@ from deniable.storage import tables
 from deniable.storage.store import Store, StoreError
 
 
-def running(request: Request) -> Programme:
+def current_programme(request: Request) -> Programme:
     """The programme; refused before one was planned."""
     programme = console_of(request).programme()
     if programme is None:
@@ -30,7 +30,7 @@ def running(request: Request) -> Programme:
     return programme
 
 
-Running = Annotated[Programme, Depends(running)]
+CurrentProgramme = Annotated[Programme, Depends(current_programme)]
 """Named after the person in a route's signature, so that only who may see the page learns this."""
 
 
@@ -48,14 +48,14 @@ def why_hidden(request: Request, programme: Programme, head_line: str) -> str | 
     return None
 
 
-def kept(request: Request) -> Programme:
+def copied_programme(request: Request) -> Programme:
     """The programme, for pages that may show what was drawn."""
-    programme = running(request)
-    kept_record(request, programme)
+    programme = current_programme(request)
+    copied_record(request, programme)
     return programme
 
 
-def kept_record(request: Request, programme: Programme) -> "Record":
+def copied_record(request: Request, programme: Programme) -> "Record":
     """The public transcript; refused where it must not be shown yet."""
     record = read_record(console_of(request).store)
     hidden = why_hidden(request, programme, record.head)
@@ -64,7 +64,7 @@ def kept_record(request: Request, programme: Programme) -> "Record":
     return record
 
 
-Kept = Annotated[Programme, Depends(kept)]
+CopiedProgramme = Annotated[Programme, Depends(copied_programme)]
 """Named after the person, too."""
 
 
@@ -109,12 +109,12 @@ def bars(counts: Mapping[str, int]) -> tuple[Bar, ...]:
     return tuple(Bar(name, count, f"{100 * count / longest:.1f}%") for name, count in ordered)
 
 
-def go(path: str, done: str | None = None) -> RedirectResponse:
+def redirect(path: str, done: str | None = None) -> RedirectResponse:
     """After a form: the browser fetches the page anew, so that reloading it repeats nothing."""
     return RedirectResponse(path if done is None else f"{path}?done={done}", 303)
 
 
-def told(request: Request, sentences: Mapping[str, str]) -> str | None:
+def done_message(request: Request, sentences: Mapping[str, str]) -> str | None:
     """What the page says was done; only our own sentences, whatever the address says."""
     return sentences.get(request.query_params.get("done", ""))
 

@@ -12,7 +12,7 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
 from deniable.console.accounts.people import Person
-from deniable.console.pages.common import Kept, go, kept_record, refusal
+from deniable.console.pages.common import CopiedProgramme, copied_record, redirect, refusal
 from deniable.console.rendering import render
 from deniable.console.security import Fields, console_of, require, text, texts
 from deniable.errors import DeniableError
@@ -57,28 +57,32 @@ class _Decision:
 
 
 @router.get("/round/decisions/{kind}")
-def ask(request: Request, kind: str, _: Annotated[Person, require("decide")], programme: Kept) -> Response:
+def ask(request: Request, kind: str, _: Annotated[Person, require("decide")], programme: CopiedProgramme) -> Response:
     if kind == "skip" and not programme.status().overdue:
-        return go("/round")
+        return redirect("/round")
     return render(request, "decision.html", _asked(request, programme, kind))
 
 
 @router.post("/round/decisions/{kind}")
 def decide(
-    request: Request, kind: str, person: Annotated[Person, require("decide")], programme: Kept, fields: Fields
+    request: Request,
+    kind: str,
+    person: Annotated[Person, require("decide")],
+    programme: CopiedProgramme,
+    fields: Fields,
 ) -> Response:
     reason, independent = text(fields, "reason"), text(fields, "independent")
     page = _asked(request, programme, kind)
     try:
-        deed = _DECISIONS[kind].take(programme, fields, reason, _declared(independent))
+        action = _DECISIONS[kind].take(programme, fields, reason, _declared(independent))
     except NotKeptError:  # the transcript's page says so
-        deed = f"decided by hand (entry {programme.status().entries})"
+        action = f"decided by hand (entry {programme.status().entries})"
     except DeniableError as error:
         chosen = (*texts(fields, "target"), *texts(fields, "audit"))
         filled = replace(page, chosen=chosen, added=text(fields, "added"), reason=reason, independent=independent)
         return render(request, "decision.html", replace(filled, error=refusal(error)), 422)
-    console_of(request).record(person, deed)
-    return go("/transcript", "decided")
+    console_of(request).record(person, action)
+    return redirect("/transcript", "decided")
 
 
 def _declared(independent: str) -> bool:
@@ -92,7 +96,7 @@ def _asked(request: Request, programme: Programme, kind: str) -> DecisionPage:
     if kind not in _DECISIONS:
         raise HTTPException(404, "There is no such page.")
     decision, status = _DECISIONS[kind], programme.status()
-    entries = kept_record(request, programme).entries if kind == "not-carried-out" else []
+    entries = copied_record(request, programme).entries if kind == "not-carried-out" else []
     return DecisionPage(
         kind=kind,
         title=decision.title,

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from deniable.console.accounts.people import Person
-from deniable.console.pages.common import Running
+from deniable.console.pages.common import CurrentProgramme
 from deniable.console.rendering import render
 from deniable.console.security import require
 from deniable.programme.public.page import Promise, promise_in
@@ -24,7 +24,9 @@ class GuaranteePage:
 
 
 @router.get("/guarantee")
-def guarantee_page(request: Request, _: Annotated[Person, require("guarantee")], programme: Running) -> Response:
+def guarantee_page(
+    request: Request, _: Annotated[Person, require("guarantee")], programme: CurrentProgramme
+) -> Response:
     status = programme.status()
     page = GuaranteePage(
         name=status.parameters.name,

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from deniable.console import tables
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
 from deniable.console.pages.common import refusal, sentence
@@ -23,7 +24,7 @@ from deniable.programme.programme import Programme
 from deniable.programme.public.page import day_in_words, due_in_words
 from deniable.programme.secrets.lock import CHECK, KeyChangedError
 from deniable.programme.status import Status
-from deniable.storage import tables
+from deniable.storage.tables import lock, secrets
 
 router = APIRouter()
 
@@ -165,9 +166,9 @@ def _second_place(console: Console, status: Status) -> Check:
 
 def _office(console: Console) -> Iterator[Check]:
     with console.store.reading() as connection:
-        kdf = connection.execute(sa.select(tables.lock.c.kdf)).scalar_one()
-        sealed = connection.execute(sa.select(tables.secrets.c.blob).where(tables.secrets.c.name == CHECK)).scalar()
-        made = sa.select(sa.func.max(tables.activity.c.day)).where(tables.activity.c.deed == BACKED_UP)
+        kdf = connection.execute(sa.select(lock.c.kdf)).scalar_one()
+        sealed = connection.execute(sa.select(secrets.c.blob).where(secrets.c.name == CHECK)).scalar()
+        made = sa.select(sa.func.max(tables.activity.c.day)).where(tables.activity.c.action == BACKED_UP)
         last = connection.execute(made).scalar()
     if sealed is None or not console.vault.matches(bytes(sealed)):
         yield Check("Key", "wrong", "changed", "The key was changed since the console started; start it again.")

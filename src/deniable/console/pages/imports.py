@@ -12,7 +12,7 @@ from starlette.datastructures import FormData
 from deniable.console.accounts import hotlines
 from deniable.console.accounts.people import Person
 from deniable.console.accounts.row_authentication import digest
-from deniable.console.pages.common import Bar, Running, bars, go, refusal, told
+from deniable.console.pages.common import Bar, CurrentProgramme, bars, done_message, redirect, refusal
 from deniable.console.pending_imports import KEPT_FOR
 from deniable.console.rendering import render
 from deniable.console.security import MOST_UPLOADED, Fields, console_of, may, require, text, uploaded
@@ -63,7 +63,8 @@ class PreviewPage:
     reported before, and whatever else is in the file.
     """
 
-    held: str
+    pending: str
+    """The name by which the file is confirmed."""
     kind: str
     source: str
     round: int
@@ -89,26 +90,28 @@ class CountedPreviewPage(PreviewPage):
 
 
 @router.get("/import")
-def import_page(request: Request, person: Annotated[Person, require("report")], programme: Running) -> Response:
+def import_page(
+    request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme
+) -> Response:
     return _page(request, person, programme.status())
 
 
 @router.post("/import")
 def preview(
-    request: Request, person: Annotated[Person, require("report")], programme: Running, fields: Fields
+    request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
     console, status = console_of(request), programme.status()
     kind, source = text(fields, "kind"), text(fields, "source")
     file, mapping = uploaded(fields, "file"), uploaded(fields, "mapping")
     try:
-        _check_brings(request, person, source)
+        _check_assigned(request, person, source)
         batch = _read(kind, file, mapping if text(fields, "mapped") == "file" else None, status)
         new = programme.import_reports(source, batch, dry_run=True) if may(person, "counts") else 0
-        held = console.previews.hold(person.id, _session(request), source, batch)
+        pending = console.pending_imports.hold(person.id, _session(request), source, batch)
     except DeniableError as error:
         return _page(request, person, status, fields, error=refusal(error))
     public = PreviewPage(
-        held=held,
+        pending=pending,
         kind=dict(KINDS)[kind],
         source=source,
         round=status.open_round,
@@ -133,35 +136,35 @@ def preview(
 
 @router.post("/import/confirm")
 def confirm(
-    request: Request, person: Annotated[Person, require("report")], programme: Running, fields: Fields
+    request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
-    held = console_of(request).previews.take(_session(request), text(fields, "held"))
+    pending = console_of(request).pending_imports.take(_session(request), text(fields, "pending"))
     if text(fields, "step") != "count":
-        return go("/import", "dropped")
+        return redirect("/import", "dropped")
     status = programme.status()
-    if held is None:
+    if pending is None:
         return _page(request, person, status, error=GONE)
     do_not_count = text(fields, "do_not_count") == "yes"
     try:
-        _check_brings(request, person, held.source)
-        programme.import_reports(held.source, held.batch, count=not do_not_count)
+        _check_assigned(request, person, pending.source)
+        programme.import_reports(pending.source, pending.batch, count=not do_not_count)
     except DeniableError as error:
         return _page(request, person, status, error=refusal(error))
     if status.is_paused:
-        return go("/import", "paused")
-    return go("/import", "noted" if do_not_count else "counted")
+        return redirect("/import", "paused")
+    return redirect("/import", "noted" if do_not_count else "counted")
 
 
 @router.post("/import/resume")
 def resume(
-    request: Request, person: Annotated[Person, require("resume")], programme: Running, fields: Fields
+    request: Request, person: Annotated[Person, require("resume")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
     try:
         entry = programme.resume_imports(text(fields, "reason"))
     except DeniableError as error:
         return _page(request, person, programme.status(), fields, error=refusal(error))
     console_of(request).record(person, f"let imports count again (entry {entry.number})")
-    return go("/import", "resumed")
+    return redirect("/import", "resumed")
 
 
 def _read(kind: str, file: bytes, mapping: bytes | None, status: Status) -> Batch:
@@ -184,10 +187,10 @@ def _megabytes() -> int:
 def _sources(request: Request, person: Person) -> tuple[str, ...]:
     console = console_of(request)
     with console.store.reading() as connection:
-        return hotlines.brought_by(connection, console.key, person)
+        return hotlines.assigned_to(connection, console.key, person)
 
 
-def _check_brings(request: Request, person: Person, source: str) -> None:
+def _check_assigned(request: Request, person: Person, source: str) -> None:
     if source not in _sources(request, person):
         raise DeniableError(NOT_YOURS)
 
@@ -215,7 +218,7 @@ def _page(
         paused=PAUSED if status.is_paused else None,
         may_resume=status.is_paused and may(person, "resume"),
         reason=text(filled, "reason"),
-        done=None if error else told(request, DONE),
+        done=None if error else done_message(request, DONE),
         error=error,
     )
     return render(request, "import.html", page, 422 if error else 200)

@@ -11,10 +11,9 @@ from fastapi.responses import RedirectResponse, Response
 
 from deniable.console import sessions
 from deniable.console.accounts import people, totp
-from deniable.console.accounts.names import same_name
-from deniable.console.accounts.people import Account, Role
+from deniable.console.accounts.people import Account, Role, same_name
 from deniable.console.console import Console
-from deniable.console.pages.common import told
+from deniable.console.pages.common import done_message
 from deniable.console.rendering import render
 from deniable.console.security import Fields, SignInFirst, Visitor, console_of, may, text, visitor
 
@@ -73,21 +72,21 @@ async def login(request: Request, fields: Fields) -> Response:
     console = console_of(request)
     name, code = text(fields, "name"), text(fields, "code")
     password = fields.get("password")
-    known, device = await to_thread.run_sync(_known, console, name, request.cookies.get(console.cookie("device")))
+    known, device = await to_thread.run_sync(_known, console, name, request.cookies.get(console.cookie_name("device")))
     account = f"person {known.person.id}" if known is not None else f"nobody {same_name(name)}"
-    console.lanes.check(stranger=device is None)
+    console.password_queues.check(stranger=device is None)
     if not console.throttle.take(account, device):
         return _page(request, TOO_OFTEN, 429)
-    before = request.cookies.get(console.cookie("session"))
+    before = request.cookies.get(console.cookie_name("session"))
     checked = partial(_signed_in, console, known, password if isinstance(password, str) else "", code, before)
-    session = await console.lanes.run(checked, stranger=device is None)
+    session = await console.password_queues.run(checked, stranger=device is None)
     if known is None or session is None:
         return _page(request, WRONG, 403)
     console.throttle.forgive(account, device)
     response = RedirectResponse("/", 303)
-    console.keep(response, "session", session)
+    console.set_cookie(response, "session", session)
     if device is None:
-        console.keep(response, "device", sessions.device(console.key, known.person.id))
+        console.set_cookie(response, "device", sessions.new_device_cookie(console.key, known.person.id))
     return response
 
 
@@ -103,7 +102,9 @@ def logout(request: Request, who: Annotated[Visitor, Depends(visitor)], _: Field
 def signed_out(console: Console) -> Response:
     """Where somebody goes whose session has ended."""
     response = RedirectResponse("/login", 303)
-    response.delete_cookie(console.cookie("session"), path="/", secure=console.secure, httponly=True, samesite="strict")
+    response.delete_cookie(
+        console.cookie_name("session"), path="/", secure=console.secure, httponly=True, samesite="strict"
+    )
     return response
 
 
@@ -116,8 +117,8 @@ def _known(console: Console, name: str, cookie: str | None) -> tuple[Account | N
 def _signed_in(console: Console, known: Account | None, password: str, code: str, before: str | None) -> str | None:
     """The cookie of a new session, if all is right."""
     now = console.clock()
-    fits = console.passwords.fits(password, known.password if known else None)
-    person, salt = (known.person.id, known.codes) if known else ("", "")
+    fits = console.passwords.matches(password, known.password if known else None)
+    person, salt = (known.person.id, known.totp_salt) if known else ("", "")
     step = totp.matching_step(totp.totp(console.key, person, salt), code, now)
     if known is None or known.disabled or not fits or step is None:
         return None
@@ -132,5 +133,5 @@ def _page(request: Request, error: str | None, status: int) -> Response:
     demo = tuple(
         DemoEntry(one.person.name, one.person.role, one.password, one.code(console.key, now)) for one in console.demo
     )
-    page = LoginPage(None if error else told(request, DONE), error, demo)
+    page = LoginPage(None if error else done_message(request, DONE), error, demo)
     return render(request, "login.html", page, status)

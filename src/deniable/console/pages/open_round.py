@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from starlette.datastructures import FormData
 
 from deniable.console.accounts.people import Person
-from deniable.console.pages.common import Bar, Kept, Running, bars, go, refusal
+from deniable.console.pages.common import Bar, CopiedProgramme, CurrentProgramme, bars, redirect, refusal
 from deniable.console.rendering import render
 from deniable.console.security import Fields, console_of, may, require, text
 from deniable.errors import DeniableError
@@ -65,7 +65,7 @@ class ClosedPage:
 
 
 @router.get("/round")
-def round_page(request: Request, person: Annotated[Person, require("round")], programme: Kept) -> Response:
+def round_page(request: Request, person: Annotated[Person, require("round")], programme: CopiedProgramme) -> Response:
     status = programme.status()
     public = RoundPage(
         round=status.open_round,
@@ -84,14 +84,14 @@ def round_page(request: Request, person: Annotated[Person, require("round")], pr
 
 
 @router.get("/round/close")
-def ask(request: Request, _: Annotated[Person, require("close")], programme: Running) -> Response:
+def ask(request: Request, _: Annotated[Person, require("close")], programme: CurrentProgramme) -> Response:
     status = programme.status()
-    return render(request, "close.html", _asked(request, status)) if status.overdue else go("/round")
+    return render(request, "close.html", _asked(request, status)) if status.overdue else redirect("/round")
 
 
 @router.post("/round/close")
 def close(
-    request: Request, person: Annotated[Person, require("close")], programme: Running, fields: Fields
+    request: Request, person: Annotated[Person, require("close")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
     """Sent twice, by two people or by reloading, it shows what was drawn the first time."""
     console, reason, wanted = console_of(request), text(fields, "reason"), 0

@@ -5,32 +5,18 @@ from typing import Annotated
 
 import sqlalchemy as sa
 from fastapi import APIRouter, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from deniable.console.accounts import activity, invitations, people
-from deniable.console.accounts.people import ROLES, Person
+from deniable.console.accounts.people import ROLES, Person, PersonRow
 from deniable.console.console import Console
-from deniable.console.pages.common import refusal
+from deniable.console.pages.common import redirect, refusal
 from deniable.console.rendering import origin_of, render
 from deniable.console.security import Fields, console_of, require, text
 from deniable.errors import DeniableError
 
 router = APIRouter(prefix="/people")
 Administrator = Annotated[Person, require("people")]
-
-
-@dataclass(frozen=True)
-class Row:
-    id: str
-    name: str
-    role: str
-    disabled: bool
-    has_joined: bool
-    waiting: bool
-    """Whether a link was made for them that they did not use yet."""
-    altered: bool
-    """Whether somebody else than the console wrote it, so that it opens nothing."""
-    is_self: bool
 
 
 @dataclass(frozen=True)
@@ -45,7 +31,9 @@ class NewLink:
 
 @dataclass(frozen=True)
 class PeoplePage:
-    people: tuple[Row, ...]
+    people: tuple[PersonRow, ...]
+    self_id: str
+    """Of the person who looks at it."""
     lacks_auditor: bool
     """Whether there is no programme, and nobody who could begin one."""
     roles: tuple[str, ...]
@@ -101,7 +89,7 @@ def withdraw(request: Request, person: Administrator, id_: str, _: Fields) -> Re
     with console.store.writing() as connection:
         name = invitations.withdraw(connection, id_)
         _record(console, connection, person, f"withdrew the link of {name}")
-    return RedirectResponse("/people", 303)
+    return redirect("/people")
 
 
 @router.post("/{id_}/remove")
@@ -114,7 +102,7 @@ def remove(request: Request, person: Administrator, id_: str, _: Fields) -> Resp
             _record(console, connection, person, f"removed {name}")
     except DeniableError as error:
         return _page(request, person, status=422, error=refusal(error))
-    return RedirectResponse("/people", 303)
+    return redirect("/people")
 
 
 def _set_disabled(request: Request, person: Person, id_: str, disabled: bool) -> Response:
@@ -126,11 +114,11 @@ def _set_disabled(request: Request, person: Person, id_: str, disabled: bool) ->
             _record(console, connection, person, f"{'disabled' if disabled else 'enabled'} {name}")
     except DeniableError as error:
         return _page(request, person, status=422, error=refusal(error))
-    return RedirectResponse("/people", 303)
+    return redirect("/people")
 
 
-def _record(console: Console, connection: sa.Connection, person: Person, deed: str) -> None:
-    activity.record(connection, console.clock(), person.name, deed, "people")
+def _record(console: Console, connection: sa.Connection, person: Person, action: str) -> None:
+    activity.record(connection, console.clock(), person.name, action, "people")
 
 
 def _page(
@@ -144,19 +132,7 @@ def _page(
 ) -> Response:
     console = console_of(request)
     with console.store.reading() as connection:
-        everybody = people.listed(connection, console.key)
-    rows = tuple(
-        Row(
-            id=one.person.id,
-            name=one.person.name,
-            role=one.person.role,
-            disabled=one.disabled,
-            has_joined=one.has_joined,
-            waiting=one.waiting,
-            altered=one.altered,
-            is_self=one.person.id == person.id,
-        )
-        for one in everybody
-    )
-    lacks_auditor = console.programme() is None and not any(row.role == "auditor" for row in rows)
-    return render(request, "people.html", PeoplePage(rows, lacks_auditor, ROLES, link, *typed, error), status)
+        everybody = tuple(people.listed(connection, console.key))
+    lacks_auditor = console.programme() is None and not any(one.person.role == "auditor" for one in everybody)
+    page = PeoplePage(everybody, person.id, lacks_auditor, ROLES, link, *typed, error)
+    return render(request, "people.html", page, status)

@@ -17,13 +17,13 @@ from starlette.datastructures import FormData
 
 from deniable.console.accounts.people import Person
 from deniable.console.charts import Chart, plan_charts
-from deniable.console.pages.common import go, refusal
+from deniable.console.pages.common import redirect, refusal
 from deniable.console.rendering import render
 from deniable.console.security import Fields, console_of, require, text
 from deniable.errors import MAX_REPORTS, DeniableError
 from deniable.mechanisms import CounterAuditing, Mechanism, Race
 from deniable.programme.calendar import Calendar
-from deniable.programme.parameters import LONGEST_NAME, Parameters, delta_for
+from deniable.programme.parameters import Parameters, delta_for
 from deniable.programme.programme import Programme
 from deniable.programme.public.guarantee_wording import level
 from deniable.programme.public.page import Day, Promise, due_in_words, every_period, facts_of, promise_in
@@ -132,7 +132,7 @@ def plan_page(request: Request, _: Annotated[Person, require("plan")]) -> Respon
 def plan(request: Request, person: Annotated[Person, require("plan")], fields: Fields) -> Response:
     console = console_of(request)
     if console.programme() is not None:
-        return go("/plan")
+        return redirect("/plan")
     form = _typed(fields)
     try:
         settings = settings_of(form)
@@ -142,7 +142,7 @@ def plan(request: Request, person: Annotated[Person, require("plan")], fields: F
                 return _page(request, form, preview, CHANGED)
             Programme.begin(console.store, console.vault, console.copy, clock=console.clock, **settings)
             console.record(person, "began the programme")
-            return go("/plan", "begun")
+            return redirect("/plan", "begun")
     except DeniableError as error:
         return _page(request, form, None, _labelled(refusal(error)))
     return _page(request, form, preview)
@@ -153,12 +153,8 @@ def settings_of(form: PlanForm) -> dict[str, Any]:
     targets = tuple(name.strip() for name in form.targets.splitlines() if name.strip())
     if not form.name.strip():
         raise DeniableError("give the programme a name")
-    if len(form.name.strip()) > LONGEST_NAME:
-        raise DeniableError(f"the name of the programme can have at most {LONGEST_NAME} characters")
     if len(targets) < 2:
         raise DeniableError("name at least two targets, one a line")
-    if max(map(len, targets)) > LONGEST_NAME:
-        raise DeniableError(f"a target's name can have at most {LONGEST_NAME} characters")
     if form.mechanism not in ("race", "tca"):
         raise DeniableError("choose race or counter auditing")
     horizon, max_gap = _optional("horizon", form.horizon), _optional("longest gap", form.max_gap)
@@ -318,7 +314,6 @@ _LABELS = {
     "tca": "counter auditing",
     "zone must": "time zone must",
     "oversight must": "key of an oversight body must",
-    "name must": "name of the programme must",
 }
 
 

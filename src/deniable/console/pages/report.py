@@ -17,7 +17,7 @@ from fastapi.responses import Response
 from starlette.datastructures import FormData
 
 from deniable.console.accounts.people import Person
-from deniable.console.pages.common import Running, go, refusal, told
+from deniable.console.pages.common import CurrentProgramme, done_message, redirect, refusal
 from deniable.console.rendering import render
 from deniable.console.security import Fields, console_of, may, require, text
 from deniable.errors import DeniableError
@@ -54,13 +54,15 @@ class ReportPage:
 
 
 @router.get("/report")
-def report_page(request: Request, person: Annotated[Person, require("report")], programme: Running) -> Response:
-    return render(request, "report.html", replace(_page(person, programme), done=told(request, DONE)))
+def report_page(
+    request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme
+) -> Response:
+    return render(request, "report.html", replace(_page(person, programme), done=done_message(request, DONE)))
 
 
 @router.post("/report")
 def enter(
-    request: Request, person: Annotated[Person, require("report")], programme: Running, fields: Fields
+    request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
     """Answered at once, with the receipt: no address may hold it, and reloading counts nothing."""
     try:
@@ -74,14 +76,14 @@ def enter(
 
 @router.post("/report/withdraw")
 def withdraw(
-    request: Request, person: Annotated[Person, require("correct")], programme: Running, fields: Fields
+    request: Request, person: Annotated[Person, require("correct")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
     try:
         target, number = _entered(programme, fields)
         programme.withdraw({target: number}, text(fields, "receipt"))
     except DeniableError as error:
         return _refused(request, person, programme, error, "withdraw")
-    return go("/report", "withdrawn")
+    return redirect("/report", "withdrawn")
 
 
 def _receipt(key: bytes, person: Person, form_id: str, target: str, number: int) -> str:

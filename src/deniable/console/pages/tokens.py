@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from deniable.console.accounts import activity, tokens
 from deniable.console.accounts.people import Person
 from deniable.console.accounts.tokens import Token
-from deniable.console.pages.common import refusal
+from deniable.console.pages.common import redirect, refusal
 from deniable.console.rendering import render
 from deniable.console.security import Fields, console_of, require, text, texts
 from deniable.errors import DeniableError
@@ -38,8 +38,8 @@ def make(request: Request, person: Administrator, fields: Fields) -> Response:
     try:
         with console.store.writing() as connection:
             secret = tokens.make(connection, console.key, name, scopes)
-            deed = f"made the token {' '.join(name.split())} for {' and '.join(scopes)}"
-            activity.record(connection, console.clock(), person.name, deed, "people")
+            action = f"made the token {' '.join(name.split())} for {' and '.join(scopes)}"
+            activity.record(connection, console.clock(), person.name, action, "people")
     except DeniableError as error:
         return _page(request, status=422, typed_name=name, error=refusal(error))
     return _page(request, new=secret)
@@ -51,7 +51,7 @@ def revoke(request: Request, person: Administrator, id_: str, _: Fields) -> Resp
     with console.store.writing() as connection:
         name = tokens.revoke(connection, id_)
         activity.record(connection, console.clock(), person.name, f"revoked the token {name}", "people")
-    return RedirectResponse("/tokens", 303)
+    return redirect("/tokens")
 
 
 def _page(

@@ -15,7 +15,16 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from deniable.console.accounts.people import Person
-from deniable.console.pages.common import Running, go, kept_record, read_record, refusal, sentence, told, why_hidden
+from deniable.console.pages.common import (
+    CurrentProgramme,
+    copied_record,
+    done_message,
+    read_record,
+    redirect,
+    refusal,
+    sentence,
+    why_hidden,
+)
 from deniable.console.rendering import render
 from deniable.console.security import Fields, console_of, may, require
 from deniable.errors import DeniableError
@@ -71,24 +80,30 @@ class TranscriptPage:
 
 
 @router.get("/transcript")
-def transcript_page(request: Request, person: Annotated[Person, require("transcript")], programme: Running) -> Response:
+def transcript_page(
+    request: Request, person: Annotated[Person, require("transcript")], programme: CurrentProgramme
+) -> Response:
     return _page(request, person, programme)
 
 
 @router.post("/transcript/publish")
-def publish(request: Request, person: Annotated[Person, require("publish")], programme: Running, _: Fields) -> Response:
+def publish(
+    request: Request, person: Annotated[Person, require("publish")], programme: CurrentProgramme, _: Fields
+) -> Response:
     console = console_of(request)
     try:
         programme.publish(None if programme.status().folder else proposed_folder(console.store))
     except DeniableError as error:
         return _page(request, person, programme, refusal(error))
     console.record(person, "published the transcript")
-    return go("/transcript", "published")
+    return redirect("/transcript", "published")
 
 
 @router.get("/transcript/{name}")
-def download(request: Request, name: str, _: Annotated[Person, require("transcript")], programme: Running) -> Response:
-    record = kept_record(request, programme)
+def download(
+    request: Request, name: str, _: Annotated[Person, require("transcript")], programme: CurrentProgramme
+) -> Response:
+    record = copied_record(request, programme)
     files = contents(programme.parameters, record.lines, record.head)
     if name == ZIP:
         content = _zipped(files)
@@ -162,7 +177,7 @@ def _page(request: Request, person: Person, programme: Programme, error: str | N
         left_out=len(events[NEWEST:]),
         head=parse_head(record.head).head,
         may_publish=may(person, "publish"),
-        done=None if error else told(request, DONE),
+        done=None if error else done_message(request, DONE),
         error=error,
     )
     return render(request, "transcript.html", page, 422 if error else 200)

@@ -20,7 +20,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.errors import DeniableError
+from deniable.programme.parameters import check_name
 from deniable.state import Secret
 
 ROOM = 16_384
@@ -98,9 +98,7 @@ def keyed_hashes(key: bytes, ids: Iterable[Sequence[object]]) -> Hashes:
 
 
 def check_source(name: str) -> str:
-    if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
-        raise DeniableError(f"a hotline must have a name of 1 to {LONGEST_NAME} printable characters, such as north")
-    return name
+    return check_name("a hotline's name", name, LONGEST_NAME)
 
 
 def _random(rows: int) -> Hashes:

@@ -21,11 +21,11 @@ from deniable.programme.public.folder import (
     replace_file,
 )
 from deniable.programme.public.page import render, verify_text
-from deniable.programme.secrets.vault import sync_folder
 from deniable.programme.transcript.chain import check_head, digest, from_file, parse_head, to_file
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.signatures import pem
+from deniable.storage.files import sync_folder
 
 
 def publish(parameters: Parameters, lines: Sequence[str], head_line: str, folder: Path) -> None:

@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from deniable.errors import DeniableError, check_whole
+from deniable.storage.files import sync_folder
 
 KEY_BYTES = 32
 LEAST_PASSPHRASE = 12
@@ -213,12 +214,3 @@ def _derived(master: bytes, programme: str, purpose: bytes) -> bytes:
 def _encoded(*parts: str) -> bytes:
     """The parts as bytes from which they can be told apart again."""
     return json.dumps(parts, separators=(",", ":"), ensure_ascii=True).encode("ascii")
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder last, not only the contents of its files."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

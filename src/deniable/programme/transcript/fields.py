@@ -39,7 +39,7 @@ def names(least: int) -> Check:
     def check(name: str, value: Any) -> tuple[str, ...]:
         if not isinstance(value, list | tuple) or len(value) < least:
             raise DeniableError(f"{name} must be a list of {some}different names of targets")
-        found = tuple(check_name("each target", target) for target in value)
+        found = tuple(check_name("a target's name", target) for target in value)
         if len(set(found)) < len(found):
             raise DeniableError(f"{name} must be a list of different names of targets, got one of them twice")
         return found

@@ -1,11 +1,7 @@
-"""Run by Alembic with the connection that `Store.create` and `Store.upgrade` give it."""
+"""Run by Alembic with the connection that `layout.migrate` gives it."""
 
 from alembic import context
 
-from deniable.storage.tables import metadata
-
-context.configure(
-    connection=context.config.attributes["connection"], target_metadata=metadata, transaction_per_migration=True
-)
+context.configure(connection=context.config.attributes["connection"], transaction_per_migration=True)
 with context.begin_transaction():
     context.run_migrations()

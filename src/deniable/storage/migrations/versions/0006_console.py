@@ -1,10 +1,10 @@
-"""Who may work with the programme in the console."""
+"""The tables of the console: who may work with the programme in it."""
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0004"
-down_revision = "0003"
+revision = "0006"
+down_revision = "0005"
 
 
 def upgrade() -> None:
@@ -15,15 +15,14 @@ def upgrade() -> None:
         sa.Column("role", sa.Text, nullable=False),
         sa.Column("password", sa.Text, nullable=False, comment="Argon2id"),
         sa.Column(
-            "codes", sa.Text, nullable=False, comment="salt of the one-time codes; their secret needs the key too"
+            "totp_salt", sa.Text, nullable=False, comment="of the one-time codes, whose secret needs the key too"
         ),
-        sa.Column("last_code", sa.Integer, nullable=False, comment="the half minute of the last code accepted"),
         sa.Column("disabled", sa.Integer, nullable=False),
-        sa.Column("mark", sa.Text, nullable=False, comment="HMAC of the row under the console's key"),
+        sa.Column("authentication_code", sa.Text, nullable=False, comment="HMAC of the row under the console's key"),
         sqlite_strict=True,
     )
     op.create_table(
-        "invitations",
+        "transient_invitations",
         sa.Column("digest", sa.Text, primary_key=True, comment="HMAC of what the link ends in"),
         sa.Column(
             "person", sa.Text, nullable=False, unique=True, comment="the id of who is invited, or of who has new codes"
@@ -32,16 +31,22 @@ def upgrade() -> None:
         sa.Column("role", sa.Text, nullable=False),
         sa.Column("joins", sa.Integer, nullable=False, comment="0 where the person exists and sets up new codes"),
         sa.Column("until", sa.Integer, nullable=False, comment="minutes since 1970"),
-        sa.Column("mark", sa.Text, nullable=False, comment="HMAC of the row under the console's key"),
+        sa.Column("authentication_code", sa.Text, nullable=False, comment="HMAC of the row under the console's key"),
         sqlite_strict=True,
     )
     op.create_table(
-        "sessions",
+        "transient_sessions",
         sa.Column("digest", sa.Text, primary_key=True, comment="HMAC of the cookie"),
         sa.Column("person", sa.Text, sa.ForeignKey("people.id"), nullable=False),
         sa.Column("began", sa.Integer, nullable=False, comment="minutes since 1970"),
         sa.Column("used", sa.Integer, nullable=False, comment="minutes since 1970"),
-        sa.Column("mark", sa.Text, nullable=False, comment="HMAC of the row under the console's key"),
+        sa.Column("authentication_code", sa.Text, nullable=False, comment="HMAC of the row under the console's key"),
+        sqlite_strict=True,
+    )
+    op.create_table(
+        "transient_used_codes",
+        sa.Column("person", sa.Text, sa.ForeignKey("people.id"), primary_key=True),
+        sa.Column("step", sa.Integer, nullable=False, comment="the half minute of the last code accepted"),
         sqlite_strict=True,
     )
     op.create_table(
@@ -50,14 +55,14 @@ def upgrade() -> None:
         sa.Column("name", sa.Text, nullable=False, unique=True),
         sa.Column("digest", sa.Text, nullable=False, unique=True, comment="HMAC of the token"),
         sa.Column("scopes", sa.Text, nullable=False),
-        sa.Column("mark", sa.Text, nullable=False, comment="HMAC of the row under the console's key"),
+        sa.Column("authentication_code", sa.Text, nullable=False, comment="HMAC of the row under the console's key"),
         sqlite_strict=True,
     )
     op.create_table(
         "hotlines",
         sa.Column("name", sa.Text, primary_key=True),
         sa.Column("person", sa.Text, nullable=False, comment="the id of who brings its exports"),
-        sa.Column("mark", sa.Text, nullable=False, comment="HMAC of the row under the console's key"),
+        sa.Column("authentication_code", sa.Text, nullable=False, comment="HMAC of the row under the console's key"),
         sqlite_strict=True,
     )
     op.create_table(
@@ -65,12 +70,13 @@ def upgrade() -> None:
         sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("day", sa.Text, nullable=False),
         sa.Column("who", sa.Text, nullable=False),
-        sa.Column("deed", sa.Text, nullable=False),
+        sa.Column("action", sa.Text, nullable=False),
         sa.Column("about", sa.Text, nullable=False, comment="people or programme"),
         sqlite_strict=True,
     )
 
 
 def downgrade() -> None:
-    for table in ("activity", "hotlines", "tokens", "sessions", "invitations", "people"):
+    tables = ("activity", "hotlines", "tokens", "transient_used_codes", "transient_sessions", "transient_invitations")
+    for table in (*tables, "people"):
         op.drop_table(table)

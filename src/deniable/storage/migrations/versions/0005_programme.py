@@ -1,9 +1,9 @@
-"""The first layout that can be upgraded: 0001 and 0002, of version 0.1.0, kept other secrets."""
+"""The tables of a programme. No earlier layout can be upgraded."""
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0003"
+revision = "0005"
 down_revision = None
 
 

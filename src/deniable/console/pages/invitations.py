@@ -16,7 +16,7 @@ from deniable.console import sessions
 from deniable.console.accounts import activity, invitations, people, totp
 from deniable.console.accounts.invitations import Invitation
 from deniable.console.console import Console
-from deniable.console.pages.common import go, refusal
+from deniable.console.pages.common import redirect, refusal
 from deniable.console.rendering import render
 from deniable.console.security import Fields, Visitor, console_of, text, visitor
 from deniable.errors import DeniableError
@@ -82,15 +82,15 @@ def picture(request: Request, token: str, who: AVisitor) -> Response:
 async def accept(request: Request, token: str, who: AVisitor, fields: Fields) -> Response:
     opened = await to_thread.run_sync(_opened, request, token, who)
     console, person = console_of(request), opened.invitation.person
-    console.lanes.check(stranger=False)
+    console.password_queues.check(stranger=False)
     if not console.throttle.take(f"invitation {person.id}", None):
         raise HTTPException(429, "There were too many tries. Wait a quarter of an hour.")
     try:
-        await console.lanes.run(partial(_accept, console, opened, fields), stranger=False)
+        await console.password_queues.run(partial(_accept, console, opened, fields), stranger=False)
     except DeniableError as error:
         return await to_thread.run_sync(partial(_page, request, opened, 422, text(fields, "name"), refusal(error)))
-    response = go("/login", "joined" if opened.invitation.joins else "codes")
-    console.keep(response, "device", sessions.device(console.key, person.id))
+    response = redirect("/login", "joined" if opened.invitation.joins else "codes")
+    console.set_cookie(response, "device", sessions.new_device_cookie(console.key, person.id))
     return response
 
 
@@ -122,14 +122,14 @@ def _accept(console: Console, opened: Opened, fields: FormData) -> None:
     else:
         with console.store.reading() as connection:
             stored = people.known(connection, key, invitation.person.id).password
-        if not console.passwords.fits(password, stored) or step is None:
+        if not console.passwords.matches(password, stored) or step is None:
             raise DeniableError(WRONG)
     with console.store.writing() as connection:
         person = invitations.accept(
             connection, key, opened.token, now, salt=opened.salt, step=step, name=text(fields, "name"), password=stored
         )
-        deed = f"joined as {person.role}" if invitation.joins else "set up new one-time codes"
-        activity.record(connection, now, person.name, deed, "people")
+        action = f"joined as {person.role}" if invitation.joins else "set up new one-time codes"
+        activity.record(connection, now, person.name, action, "people")
 
 
 def _page(request: Request, opened: Opened, status: int, typed_name: str = "", error: str | None = None) -> Response:

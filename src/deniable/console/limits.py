@@ -1,13 +1,14 @@
-"""How often somebody may try to sign in: a budget that refills, for each account and known device, in memory alone."""
+"""How much people may ask of the console: tries to sign in, passwords to check, and files to read, at once."""
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from threading import Lock
 from typing import TypeVar
 
-from anyio import CapacityLimiter, to_thread
+from anyio import CapacityLimiter, Semaphore, fail_after, to_thread
 from starlette.exceptions import HTTPException
 
 from deniable.programme.calendar import Clock
@@ -58,23 +59,57 @@ def _key(account: str, device: str | None) -> bytes:
     return hashlib.sha256(f"{account}\n{device or ''}".encode()).digest()
 
 
-class Lanes:
+class PasswordQueues:
     """Argon2 is slow and takes much memory, so only a few passwords are checked at once, the others wait.
 
-    Devices that signed in before have a lane of their own: a crowd of strangers holds up nobody else.
+    Devices that signed in before have a queue of their own: a crowd of strangers holds up nobody else.
     """
 
     AT_ONCE, MOST_WAITING = 2, 50
 
     def __init__(self) -> None:
-        self._lanes = {stranger: CapacityLimiter(self.AT_ONCE) for stranger in (False, True)}
+        self._queues = {stranger: CapacityLimiter(self.AT_ONCE) for stranger in (False, True)}
 
     def check(self, *, stranger: bool) -> None:
         """Refuses where too many wait already; to be asked before a try is used up, which would be for nothing."""
-        if self._lanes[stranger].statistics().tasks_waiting >= self.MOST_WAITING:
+        if self._queues[stranger].statistics().tasks_waiting >= self.MOST_WAITING:
             raise HTTPException(503, "Too many people are signing in. Wait a minute and try again.")
 
     async def run(self, work: Callable[[], T], *, stranger: bool) -> T:
         """What the work returns, done in a thread."""
         self.check(stranger=stranger)
-        return await to_thread.run_sync(work, limiter=self._lanes[stranger])
+        return await to_thread.run_sync(work, limiter=self._queues[stranger])
+
+
+class UploadSlots:
+    """Files on their way in are kept in memory, so a few at once, and one a person."""
+
+    AT_ONCE, PATIENCE = 2, 30
+    """Files, and seconds that another one waits."""
+
+    def __init__(self) -> None:
+        self._free = Semaphore(self.AT_ONCE)
+        self._people: set[str] = set()
+
+    @asynccontextmanager
+    async def slot(self, person: str) -> AsyncIterator[None]:
+        """For as long as this person's file is received and read. Refused where another one of theirs is, or where
+        those of others take too long.
+        """
+        if person in self._people:
+            raise HTTPException(
+                409, "Another file of yours is on its way. Wait until it has arrived, or a few minutes."
+            )
+        self._people.add(person)
+        try:
+            try:
+                with fail_after(self.PATIENCE):
+                    await self._free.acquire()
+            except TimeoutError:
+                raise HTTPException(503, "The file cannot be taken now. Wait a few minutes and try again.") from None
+            try:
+                yield
+            finally:
+                self._free.release()
+        finally:
+            self._people.discard(person)

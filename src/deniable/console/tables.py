@@ -1,0 +1,101 @@
+"""The tables of the console: who may work with the programme in it, and what they did.
+
+The migrations of `deniable.storage` make them in every database, and a backup has all but the transient ones.
+"""
+
+from datetime import datetime
+
+from sqlalchemy import Column, ForeignKey, Integer, MetaData, Table, Text
+
+from deniable.storage.layout import TRANSIENT
+
+metadata = MetaData()
+
+
+def minutes(now: datetime) -> int:
+    """How the tables keep a moment: in minutes since 1970."""
+    return int(now.timestamp()) // 60
+
+
+def _authentication_code() -> Column[str]:
+    return Column("authentication_code", Text, nullable=False, comment="HMAC of the row under the console's key")
+
+
+people = Table(
+    "people",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("role", Text, nullable=False),
+    Column("password", Text, nullable=False, comment="Argon2id"),
+    Column("totp_salt", Text, nullable=False, comment="of the one-time codes, whose secret needs the key too"),
+    Column("disabled", Integer, nullable=False),
+    _authentication_code(),
+    sqlite_strict=True,
+)
+
+used_codes = Table(
+    f"{TRANSIENT}used_codes",
+    metadata,
+    Column("person", Text, ForeignKey("people.id"), primary_key=True),
+    Column("step", Integer, nullable=False, comment="the half minute of the last code accepted"),
+    sqlite_strict=True,
+)
+"""Not authenticated: an attacker who turns back a step can use a code again, if they have it and the password, while it
+lasts. When a person last signed in is nobody's business, so a backup does not have it.
+"""
+
+invitations = Table(
+    f"{TRANSIENT}invitations",
+    metadata,
+    Column("digest", Text, primary_key=True, comment="HMAC of what the link ends in"),
+    Column("person", Text, nullable=False, unique=True, comment="the id of who is invited, or of who has new codes"),
+    Column("name", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("joins", Integer, nullable=False, comment="0 where the person exists and sets up new codes"),
+    Column("until", Integer, nullable=False, comment="minutes since 1970"),
+    _authentication_code(),
+    sqlite_strict=True,
+)
+
+sessions = Table(
+    f"{TRANSIENT}sessions",
+    metadata,
+    Column("digest", Text, primary_key=True, comment="HMAC of the cookie"),
+    Column("person", Text, ForeignKey("people.id"), nullable=False),
+    Column("began", Integer, nullable=False, comment="minutes since 1970"),
+    Column("used", Integer, nullable=False, comment="minutes since 1970"),
+    _authentication_code(),
+    sqlite_strict=True,
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("digest", Text, nullable=False, unique=True, comment="HMAC of the token"),
+    Column("scopes", Text, nullable=False),
+    _authentication_code(),
+    sqlite_strict=True,
+)
+
+hotlines = Table(
+    "hotlines",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("person", Text, nullable=False, comment="the id of who brings its exports"),
+    _authentication_code(),
+    sqlite_strict=True,
+)
+
+activity = Table(
+    "activity",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("day", Text, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("about", Text, nullable=False, comment="people or programme"),
+    sqlite_strict=True,
+)

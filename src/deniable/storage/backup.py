@@ -1,0 +1,128 @@
+"""The file of a backup, the same for both databases: every row as it is, as a line of JSON, and a checksum.
+
+Tables for what must not come to life again are left out; see `layout.TRANSIENT`.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from deniable.errors import DeniableError, PlaceError
+from deniable.storage import layout
+from deniable.storage.files import write_new
+from deniable.storage.layout import LAYOUT
+from deniable.storage.store import Store, is_storable
+
+FORMAT = "deniable-backup/3"
+
+Row = Mapping[str, Any]
+Rows = Mapping[str, Sequence[Row]]
+"""By the names of their tables."""
+
+
+def write(store: Store, path: Path, keeps: Callable[[str, Row], bool]) -> None:
+    """Every row in the database at one moment of which `keeps` says so, given its table's name and the row.
+
+    An existing file is never overwritten.
+    """
+    try:
+        write_new(path, _with_checksum(_lines(store, keeps)))
+    except FileExistsError:
+        raise PlaceError(
+            f"{path} exists already; a backup is never overwritten, so name another", path, "the file"
+        ) from None
+    except OSError as error:
+        raise PlaceError(
+            f"cannot write the backup {path}: {error.strerror}; nothing was kept of it", path, "file"
+        ) from None
+
+
+def read(path: Path) -> Rows:
+    """The rows of every table, each of which fits in it."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DeniableError(f"cannot read the backup {path}: {error.strerror}") from None
+    body, _, last = content.removesuffix(b"\n").rpartition(b"\n")
+    if last + b"\n" != _line({"sha256": hashlib.sha256(body + b"\n").hexdigest()}):
+        raise damaged(path, "its checksum is missing or wrong")
+    first, *lines = body.split(b"\n")
+    if first + b"\n" != _line({"format": FORMAT, "layout": LAYOUT}):
+        raise DeniableError(f"{path} was written by another version of deniable; restore it with that one")
+    rows: dict[str, list[Row]] = {table.name: [] for table in _tables()}
+    try:
+        for line in lines:
+            stored = json.loads(line)
+            rows[stored["table"]].append({name: _decoded(value) for name, value in stored["row"].items()})
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise damaged(path, "a line cannot be read") from None
+    for table in _tables():
+        if not all(_is_row_of(table, row) for row in rows[table.name]):
+            raise damaged(path, f"it has a row that does not fit in {table.name}")
+    return rows
+
+
+def insert(connection: sa.Connection, rows: Rows) -> None:
+    """Put them into the empty tables of a new database."""
+    for table in _tables():
+        if rows[table.name]:
+            connection.execute(sa.insert(table), rows[table.name])
+
+
+def damaged(path: Path, why: object) -> DeniableError:
+    """The error that says of a backup that it cannot be used."""
+    return DeniableError(f"{path} is not a whole backup of deniable: {why}; use another one")
+
+
+def _tables() -> list[sa.Table]:
+    return [table for table in layout.tables() if not table.name.startswith(layout.TRANSIENT)]
+
+
+def _lines(store: Store, keeps: Callable[[str, Row], bool]) -> Iterator[bytes]:
+    yield _line({"format": FORMAT, "layout": LAYOUT})
+    with store.reading() as connection:
+        for table in _tables():
+            for row in connection.execute(sa.select(table).order_by(*table.primary_key.columns)).mappings():
+                values = {str(name): value for name, value in row.items()}
+                if keeps(table.name, values):
+                    yield _line({"table": table.name, "row": {name: _encoded(values[name]) for name in values}})
+
+
+def _with_checksum(lines: Iterator[bytes]) -> Iterator[bytes]:
+    checksum = hashlib.sha256()
+    for line in lines:
+        checksum.update(line)
+        yield line
+    yield _line({"sha256": checksum.hexdigest()})
+
+
+def _line(values: Row) -> bytes:
+    return json.dumps(values, sort_keys=True).encode("ascii") + b"\n"
+
+
+def _encoded(value: Any) -> Any:
+    return {"base64": base64.b64encode(value).decode("ascii")} if isinstance(value, bytes | memoryview) else value
+
+
+def _decoded(value: Any) -> Any:
+    return base64.b64decode(value["base64"], validate=True) if isinstance(value, dict) else value
+
+
+def _is_row_of(table: sa.Table, row: Row) -> bool:
+    columns = dict(table.columns.items())
+    return row.keys() == columns.keys() and all(_is_value_of(columns[name], row[name]) for name in row)
+
+
+def _is_value_of(column: sa.Column[Any], value: Any) -> bool:
+    if value is None:
+        return bool(column.nullable)
+    if isinstance(column.type, sa.Integer):
+        return type(value) is int and -(2**31) <= value < 2**31  # as in PostgreSQL
+    if isinstance(column.type, sa.LargeBinary):
+        return isinstance(value, bytes)
+    return isinstance(value, str) and is_storable(value)
