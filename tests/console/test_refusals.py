@@ -36,7 +36,7 @@ def push_(office: Office) -> Any:
 
 
 def withdraw(office: Office) -> Any:
-    fields = {"target": "Ash Mill", "number": "1", "receipt": new_receipt()}
+    fields = {"target": "Ash Mill", "receipt": new_receipt()}
     return office.browser("Anna").post("/report/withdraw", fields)
 
 

@@ -20,7 +20,7 @@ from tests.console.test_api import PUSH, STATUS, token
 from deniable.console.pages import health
 from deniable.console.pages.health import Check
 from deniable.errors import DeniableError
-from deniable.programme import counting
+from deniable.programme import counting, rounds
 from deniable.programme.counting import _by_number
 from deniable.programme.programme import Programme
 from deniable.programme.transaction import Book
@@ -111,8 +111,8 @@ class Twins:
             yield name, "POST", "/report", entered
             yield name, "POST", "/report", entered
         receipt = receipt_on(self.last)
-        for number, given in (("1", "AAAA-BBBB-CCCC-DDDD"), ("2", receipt), ("1", "?"), ("1", receipt), ("1", receipt)):
-            data = {"target": "Ash Mill", "number": number, "receipt": given}
+        for given in ("AAAA-BBBB-CCCC-DDDD", "?", receipt, receipt):
+            data = {"target": "Ash Mill", "receipt": given}
             yield "Anna", "POST", "/report/withdraw", data
         for _ in range(2):
             yield "Ada", "POST", PUSH, {"id": "7", "reports": {"Ash Mill": 1, "Nowhere": 1}}
@@ -129,7 +129,7 @@ def _same_draws(monkeypatch: pytest.MonkeyPatch) -> None:
         return (2,)
 
     monkeypatch.setattr(AuditRun, "select", cedar_bank)
-    monkeypatch.setattr(Programme, "_next_seed", lambda *_: (bytes(32), "00" * 32))
+    monkeypatch.setattr(rounds, "new_seed", lambda *_: (bytes(32), "00" * 32))
 
 
 MORE: dict[str, Callable[[Programme], object]] = {
@@ -164,8 +164,8 @@ def test_the_check_sees_a_page_that_tells(office: Office, monkeypatch: pytest.Mo
 def test_the_check_sees_a_refusal_that_tells(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: without a receipt, as many reports can be taken back as there are."""
 
-    def withdraw(book: Book, reports: Any, _: str) -> None:
-        counts, tally = _by_number(book.state, reports), book.tally()
+    def withdraw(book: Book, names: Any, _: str) -> None:
+        counts, tally = _by_number(book.state, dict.fromkeys(names, 1)), book.tally()
         if any(tally[target] < count for target, count in counts.items()):
             raise DeniableError("no more than were entered can be taken back")
         book.add({target: -count for target, count in counts.items()})

@@ -113,10 +113,10 @@ def a_target_that_left_refuses_what_is_entered(monkeypatch: pytest.MonkeyPatch) 
 
 
 def a_withdrawal_without_a_receipt(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By target and number: after an order it takes back what another person entered."""
+    """By target: after an order it takes back what another person entered."""
 
-    def planted(book: Book, reports: Mapping[str, int], _receipt: str) -> tuple[str, ...]:
-        counts, tally = _by_number(book.state, reports), book.tally()
+    def planted(book: Book, names: Iterable[str], _receipt: str) -> tuple[str, ...]:
+        counts, tally = _by_number(book.state, dict.fromkeys(names, 1)), book.tally()
         if any(tally[target] < count for target, count in counts.items()):
             raise DeniableError("there are not so many")
         book.add({target: -count for target, count in counts.items()})
@@ -129,8 +129,8 @@ def a_withdrawal_of_all_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A target audited since keeps the reports about others."""
     original = counting.withdraw
 
-    def planted(book: Book, reports: Mapping[str, int], receipt: str) -> tuple[str, ...]:
-        if not reports.keys() <= book.state.numbers_of_present.keys() or original(book, reports, receipt):
+    def planted(book: Book, names: Iterable[str], receipt: str) -> tuple[str, ...]:
+        if not {*names} <= book.state.numbers_of_present.keys() or original(book, names, receipt):
             raise DeniableError("not all can be taken back")
         return ()
 
@@ -159,9 +159,9 @@ def an_overflow_that_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
 def a_refusal_that_tells_a_count(monkeypatch: pytest.MonkeyPatch) -> None:
     original = counting.withdraw
 
-    def planted(book: Book, reports: Mapping[str, int], receipt: str) -> tuple[str, ...]:
+    def planted(book: Book, names: Iterable[str], receipt: str) -> tuple[str, ...]:
         try:
-            return original(book, reports, receipt)
+            return original(book, names, receipt)
         except DeniableError as error:
             raise DeniableError(f"{error}: of {sum(book.tally())} reports") from None
 

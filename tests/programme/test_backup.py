@@ -44,13 +44,13 @@ def test_there_and_back_again(office: Office, tmp_path: Path) -> None:
     assert everything(restored) == without_seed(office.database)
     again = Programme.open(restored, office.key, clock=office.clock)
     assert again.active_counts() == office.programme.active_counts()
-    office.clock.tomorrow()
     for deed in (again.close_round, lambda: again.report({"Ash Mill": 1}), lambda: again.import_reports("hotline", [])):
         with pytest.raises(DeniableError, match="was restored from a backup"):
             deed()
     entry = again.recover(None, "the disk broke")
     assert (entry.own()["lost"], entry.own()["paused"]) == (2, False)  # the copies show that nothing was drawn since
     assert again.active_counts() == office.programme.active_counts()
+    office.clock.tomorrow()
     assert again.close_round().round == 2
     again.publish()
     assert verify(tmp_path / "public", now=office.clock.now).entries == 3

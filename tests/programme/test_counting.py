@@ -31,10 +31,10 @@ def test_a_report_that_cannot_be_taken_back_keeps_no_other(
 ) -> None:
     office.programme.report({ASH: 1, BIRCH: 3}, RECEIPT)
     end_the_run(office, ASH)
-    assert office.programme.withdraw({ASH: 1, BIRCH: 3}, RECEIPT) == (ASH,)
+    assert office.programme.withdraw([ASH, BIRCH], RECEIPT) == (ASH,)
     assert office.programme.active_counts()[BIRCH] == 0
     with pytest.raises(DeniableError, match="taken back"):
-        office.programme.withdraw({ASH: 1, BIRCH: 3}, RECEIPT)
+        office.programme.withdraw([ASH, BIRCH], RECEIPT)
 
 
 def test_a_target_that_left_holds_back_no_reports_about_others(office: Office) -> None:
@@ -53,5 +53,13 @@ def test_a_receipt_counts_once_however_it_is_typed(office: Office) -> None:
     office.programme.report({ASH: 2}, RECEIPT.lower())
     office.programme.report({ASH: 2}, RECEIPT)
     assert office.programme.active_counts()[ASH] == 2
-    office.programme.withdraw({ASH: 2}, RECEIPT.replace("-", " "))
+    office.programme.withdraw([ASH], RECEIPT.replace("-", " "))
     assert office.programme.active_counts()[ASH] == 0
+
+
+@pytest.mark.parametrize("number", [1, 2, 10**9])
+def test_all_that_was_entered_with_a_receipt_is_taken_back(office: Office, number: int) -> None:
+    """Whatever its number was: one report more in an entry does not decide whether the others can be taken back."""
+    office.programme.report({ASH: number, BIRCH: 1}, RECEIPT)
+    assert office.programme.withdraw([ASH], RECEIPT) == ()
+    assert (office.programme.active_counts()[ASH], office.programme.active_counts()[BIRCH]) == (0, 1)

@@ -39,7 +39,7 @@ def test_reports_are_counted_and_taken_back(office: Office) -> None:
     receipt = programme.report({"Ash Mill": 3, "Birch Works": 1})
     programme.report({"Ash Mill": 1})
     assert programme.active_counts() == NONE | {"Ash Mill": 4, "Birch Works": 1}
-    programme.withdraw({"Birch Works": 1, "Ash Mill": 3}, receipt.lower())
+    programme.withdraw(["Birch Works", "Ash Mill"], receipt.lower())
     assert programme.active_counts() == NONE | {"Ash Mill": 1}
     assert office.again().active_counts() == NONE | {"Ash Mill": 1}
 
@@ -49,7 +49,7 @@ def test_the_same_receipt_counts_once(office: Office) -> None:
     for _ in range(3):
         assert office.again().report({"Ash Mill": 2}, receipt) == receipt
     assert office.programme.active_counts() == NONE | {"Ash Mill": 2}
-    office.programme.withdraw({"Ash Mill": 2}, receipt)
+    office.programme.withdraw(["Ash Mill"], receipt)
     office.programme.report({"Ash Mill": 2}, receipt)
     assert office.programme.active_counts() == NONE
 
@@ -95,13 +95,12 @@ def test_whoever_adds_reports_does_not_learn_how_many_there_are(office: Office) 
     assert office.close()[0] in TARGETS
 
 
-@pytest.mark.parametrize("reports", [{"Ash Mill": 1}, {"Ash Mill": 1, "Birch Works": 2}, {"Cedar Bank": 2}])
-def test_nothing_is_taken_back_but_what_the_receipt_is_for(office: Office, reports: dict[str, int]) -> None:
+def test_nothing_is_taken_back_but_what_the_receipt_is_for(office: Office) -> None:
     programme = office.programme
     receipt = programme.report({"Ash Mill": 2, "Birch Works": 1})
     programme.report({"Ash Mill": 5, "Birch Works": 5, "Cedar Bank": 5})
     before = everything(office.database)
-    for one, other in ((reports, receipt), ({"Ash Mill": 2, "Birch Works": 1}, new_receipt())):
+    for one, other in ((["Cedar Bank"], receipt), (["Ash Mill", "Birch Works"], new_receipt())):
         with pytest.raises(DeniableError, match="nothing was taken back: this is not the receipt of these reports"):
             programme.withdraw(one, other)
     assert everything(office.database) == before
@@ -124,12 +123,12 @@ def test_a_receipt_takes_back_no_report_of_another_person(office: Office, since:
     programme = office.programme
     receipt = programme.report({"Ash Mill": 1})
     if since is _taken_back:
-        programme.withdraw({"Ash Mill": 1}, receipt)
+        programme.withdraw(["Ash Mill"], receipt)
     since(office)
     programme.report({"Ash Mill": 1})
     before = programme.active_counts()
     with pytest.raises(DeniableError, match="nothing was taken back"):
-        programme.withdraw({"Ash Mill": 1}, receipt)
+        programme.withdraw(["Ash Mill"], receipt)
     assert programme.active_counts() == before
 
 
@@ -139,7 +138,7 @@ def test_a_receipt_that_is_none(office: Office, typed: str) -> None:
         assert check_receipt(typed) == typed[:-1]
         return
     with pytest.raises(DeniableError, match="a receipt has 16 letters and digits"):
-        office.programme.withdraw({"Ash Mill": 1}, typed)
+        office.programme.withdraw(["Ash Mill"], typed)
 
 
 def test_an_audit_ends_the_run_of_the_audited(office: Office) -> None:
@@ -207,7 +206,7 @@ def test_a_skipped_round_keeps_its_reports(office: Office) -> None:
     closed = programme.skip("holiday", independent=True)
     assert (closed.round, closed.audits) == (1, ())
     assert programme.active_counts() == NONE | {"Ash Mill": 3}
-    programme.withdraw({"Ash Mill": 2}, receipt)  # they are reports of the open round now
+    programme.withdraw(["Ash Mill"], receipt)  # they are reports of the open round now
     assert programme.active_counts() == NONE | {"Ash Mill": 1}
     assert office.close()
 
@@ -485,7 +484,7 @@ def test_a_database_behind_its_publication_draws_nothing(rolled_back: Office, tm
         lambda: programme.not_carried_out(1, "Ash Mill", "locked", independent=True),
         lambda: programme.end("over"),
         lambda: programme.report({"Ash Mill": 1}),
-        lambda: programme.withdraw({"Ash Mill": 1}, new_receipt()),
+        lambda: programme.withdraw(["Ash Mill"], new_receipt()),
         lambda: programme.push("north", "monday", {"Ash Mill": 1}),
         lambda: programme.import_reports("hotline", [("1", "Ash Mill")]),
         lambda: programme.resume_imports("why"),
@@ -614,7 +613,7 @@ def test_after_a_recovery_nothing_counts_twice_whatever_comes_first(
     assert programme.active_counts() == before
     receipt = programme.report({"Ash Mill": 1})  # the receipt is new, so nobody entered this before
     assert programme.active_counts() == before | {"Ash Mill": before["Ash Mill"] + 1}
-    programme.withdraw({"Ash Mill": 1}, receipt)
+    programme.withdraw(["Ash Mill"], receipt)
     entry = programme.resume_imports("every hotline's export was imported once")
     assert (entry.kind, programme.status().is_paused) == ("resumption", False)
     assert programme.import_reports("hotline", [*EXPORT, ("4", "Ash Mill")]) == 1

@@ -209,10 +209,9 @@ def mishaps(office: Office, folder: Path) -> Iterator[Callable[[], object]]:
         wrongs: list[Any] = [10**9 + abs(number), str(number), [number], None]
         yield partial(programme.report, {"Elm Yard": number})
         for targets in (["Elm Yard"], ["Ash Mill", "Elm Yard"]):
-            yield partial(programme.withdraw, dict.fromkeys(targets, number), new_receipt())
+            yield partial(programme.withdraw, targets, new_receipt())
         for wrong in wrongs:
             yield partial(programme.report, {"Ash Mill": wrong})
-            yield partial(programme.withdraw, {"Ash Mill": wrong}, new_receipt())
             yield partial(programme.push, "north", "monday", {"Ash Mill": wrong})
     many = [("1", "Ash Mill")] * 7351
     yield partial(programme.import_reports, "", many)

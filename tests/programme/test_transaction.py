@@ -68,7 +68,7 @@ def by_the_key(office: Office, blobs: dict[str, bytes]) -> None:
     public = json.dumps([office.programme.parameters.digest, row["state"], row["folder"]])
     kept = {name: blob for name, blob in blobs_of(office.database).items() if name not in {CHECK, MANIFEST}}
     manifest = {name: sha256(blob).hexdigest() for name, blob in kept.items()}
-    manifest |= {"public": sha256(public.encode()).hexdigest()}
+    manifest |= {"public": sha256(public.encode()).hexdigest(), "copy beside the key": "yes"}
     put(office.database, {MANIFEST: vault_of(office).seal(MANIFEST, json.dumps(manifest).encode())})
 
 

@@ -1,17 +1,24 @@
 """A database older than a copy of its transcript does not go on."""
 
+import errno
+import os
 import shutil
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import pytest
-from tests.programme.offices import new_office
+from tests.programme.offices import Office, new_office
 
 from deniable.errors import DeniableError
-from deniable.programme import backup
+from deniable.programme import backup, transcript_copies
 from deniable.programme.programme import Programme
+from deniable.programme.public.folder import read_head
 from deniable.programme.secrets.keys import KeyFile
-from deniable.programme.transcript_copies import KeyCopy
+from deniable.programme.status import Closed
+from deniable.programme.transcript.entries import Override
+from deniable.programme.transcript_copies import KeyCopy, NotKeptError
 
 
 def test_a_new_key_makes_an_old_database_no_newer(tmp_path: Path) -> None:
@@ -45,14 +52,9 @@ def _empty(copy: Path) -> None:
 def test_a_copy_that_is_missing_or_broken_stops_an_old_database(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
     """Otherwise an attacker who puts back the database would take away the copy, too."""
     office = new_office(str(tmp_path / "programme.db"), tmp_path)
-    office.programme.close()
-    shutil.copy(office.database, tmp_path / "old.db")
-    office.programme = office.again()
+    saved = saved_database(office, tmp_path)
     office.close()
-    office.programme.close()
-    for file in tmp_path.glob("programme.db*"):
-        file.unlink()
-    shutil.copy(tmp_path / "old.db", office.database)
+    put_back(office, saved)
     spoil(office.key.transcript)
     old = office.again()
     for step in (old.close_round, lambda: old.report({"Ash Mill": 1}), lambda: old.publish(tmp_path / "public")):
@@ -60,13 +62,63 @@ def test_a_copy_that_is_missing_or_broken_stops_an_old_database(tmp_path: Path, 
             step()
 
 
-def test_a_missing_copy_does_not_matter_where_the_public_folder_has_every_entry(tmp_path: Path) -> None:
-    office = new_office(str(tmp_path / "programme.db"), tmp_path)
+def test_the_public_folder_does_not_replace_a_copy_that_is_missing(tmp_path: Path) -> None:
+    """A draw is shown before it is published: a folder as old as the database shows nothing."""
+    office = published_office(tmp_path)
+    saved = saved_database(office, tmp_path)
+    office.programme.report({"Ash Mill": 5})
     office.close()
-    office.programme.publish(tmp_path / "public")
-    office.key.transcript.unlink()
+    put_back(office, saved)
+    office.key.transcript.unlink()  # the key came back without it
+    old = office.again()
+    for step in (old.close_round, lambda: old.report({"Ash Mill": 1}), lambda: old.publish(tmp_path / "public")):
+        with pytest.raises(DeniableError, match="is missing"):
+            step()
+    assert old.recover(None, "the key was brought back without the copy").own()["complete"] is False
+
+
+def test_a_key_is_the_same_by_every_link(tmp_path: Path) -> None:
+    office = published_office(tmp_path)
+    saved = saved_database(office, tmp_path)
+    (tmp_path / "link").mkdir()
+    (tmp_path / "link" / "other.key").symlink_to(office.key.path)
+    linked = KeyFile(tmp_path / "link" / "other.key")
+    assert linked.transcript == office.key.transcript
+    office.programme = Programme.open(office.database, linked, clock=office.clock)
     office.close()
-    assert KeyCopy(office.key.transcript).head() is not None
+    put_back(office, saved)
+    with pytest.raises(DeniableError, match="old one"):
+        office.again().close_round()
+
+
+def test_an_old_database_is_of_no_use_with_an_old_key(tmp_path: Path) -> None:
+    office = published_office(tmp_path)
+    saved = saved_database(office, tmp_path)
+    office.programme.rekey(KeyFile(tmp_path / "new.key"))
+    assert (tmp_path / "new.key.transcript").exists()
+    office.close()
+    put_back(office, saved)
+    with pytest.raises(DeniableError, match="is missing"):
+        office.again().close_round()
+
+
+@pytest.mark.parametrize("is_moved", [True, False])
+def test_a_key_in_a_folder_that_cannot_be_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_moved: bool
+) -> None:
+    """Where none was ever kept beside it the public folder serves; where one was, it is missing."""
+    with monkeypatch.context() as patched:
+        if not is_moved:
+            patched.setattr(KeyCopy, "write", lambda *_: False)
+        office = published_office(tmp_path)
+    monkeypatch.setattr(KeyCopy, "write", lambda *_: False)
+    office.key.transcript.unlink(missing_ok=True)
+    if is_moved:
+        with pytest.raises(DeniableError, match="is missing"):
+            office.close()
+        return
+    office.close()
+    assert office.programme.status().published == office.programme.status().entries
 
 
 def test_a_programme_goes_on_in_public_when_its_copy_is_lost(tmp_path: Path) -> None:
@@ -74,21 +126,174 @@ def test_a_programme_goes_on_in_public_when_its_copy_is_lost(tmp_path: Path) -> 
     office.close()
     office.key.transcript.unlink()
     entry = office.programme.recover(None, "the key was brought back without the copy")
-    assert entry.own()["paused"]
+    assert (entry.own()["paused"], entry.own()["complete"]) == (True, False)
     office.close()
     with pytest.raises(DeniableError, match="nothing is lost"):
         office.programme.recover(None, "again")
 
 
-def test_a_round_that_another_process_closed_is_shown_when_it_is_copied(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def restored(office: Office, tmp_path: Path) -> Programme:
+    backup.restore(tmp_path / "backup", str(tmp_path / "restored.db"), never_published=True)
+    return Programme.open(str(tmp_path / "restored.db"), office.key, clock=office.clock)
+
+
+def test_copies_show_everything_only_if_nothing_can_be_missing(tmp_path: Path) -> None:
+    """A copy that was saved with the key looks like the one that is kept, and may lack the last draw."""
+    office = new_office(str(tmp_path / "programme.db"), tmp_path)
+    office.close()
+    office.programme.backup(tmp_path / "backup")
+    entry = restored(office, tmp_path).recover(None, "moved before a round was due")
+    assert (entry.own()["paused"], entry.own()["complete"]) == (False, True)
+
+
+@pytest.mark.parametrize("is_old", [True, False])
+def test_a_copy_from_a_safe_place_may_lack_a_draw(tmp_path: Path, is_old: bool) -> None:
+    office = new_office(str(tmp_path / "programme.db"), tmp_path)
+    first = office.key.transcript.read_bytes()
+    office.close()
+    office.programme.backup(tmp_path / "backup")
+    kept = office.key.transcript.read_bytes()
+    if not is_old:  # it has all that the backup has, but another round was due since
+        office.close()
+    office.key.transcript.write_bytes(first if is_old else kept)
+    entry = restored(office, tmp_path).recover(None, "all was lost")
+    assert (entry.own()["paused"], entry.own()["complete"]) == (True, False)
+
+
+def test_two_databases_do_not_both_show_a_draw(tmp_path: Path) -> None:
+    """The other draws between this one's draw and its copy: it waits, and then it is refused."""
+    office = new_office(str(tmp_path / "programme.db"), tmp_path)
+    saved = saved_database(office, tmp_path)
+    shutil.copy(saved, tmp_path / "other.db")
+    other = Programme.open(str(tmp_path / "other.db"), office.key, clock=office.clock)
+    other.report({"Ash Mill": 9})
+    office.clock.tomorrow()
+    begun, scrub = Event(), office.programme._store.scrub
+    later: list[Future[Closed]] = []
+
+    def close() -> Closed:
+        begun.set()
+        return other.close_round()
+
+    with ThreadPoolExecutor(1) as pool:
+
+        def meanwhile() -> None:
+            if not later:
+                later.append(pool.submit(close))
+                begun.wait()
+            scrub()
+
+        office.programme._store.scrub = meanwhile  # type: ignore[method-assign]
+        office.programme.close_round()
+        with pytest.raises(DeniableError, match="more entries"):
+            later[0].result()
+
+
+def test_a_copy_of_another_draw_is_not_taken_for_this_one(tmp_path: Path) -> None:
+    office = new_office(str(tmp_path / "programme.db"), tmp_path)
+    saved = saved_database(office, tmp_path)
+    first = office.key.transcript.read_bytes()
+    office.close()
+    drawn = office.key.transcript.read_bytes()
+    put_back(office, saved)
+    office.key.transcript.write_bytes(first)
+    office.programme = office.again()
+    with office.programme._writing() as book:
+        decided = {"reason": "why", "independent": True, "during": 1}
+        book.append(Override.following(book.state, audits=["Ash Mill"], **decided))
+        transcript = book.transcript()
+        office.key.transcript.write_bytes(drawn)
+        with pytest.raises(DeniableError, match="two databases"):
+            KeyCopy(office.key.transcript).write(transcript)
+
+
+def test_nothing_is_drawn_that_could_not_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the copy is up to date and its folder says that it can be written to."""
+    office = new_office(str(tmp_path / "programme.db"), tmp_path)
+    monkeypatch.setattr(transcript_copies, "replace_file", unwritable)
+    with pytest.raises(DeniableError, match="kept outside the database") as refused:
+        office.close()
+    assert not isinstance(refused.value, NotKeptError)
+    assert office.programme.status().entries == 0
+
+
+def unwritable(*_: object, **__: object) -> None:
+    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def test_what_no_copy_has_does_not_leave_the_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipient = "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"
+    office = new_office(str(tmp_path / "programme.db"), tmp_path, oversight=recipient)
+    receipt = office.programme.report({"Ash Mill": 1})
+    keyless = Programme.open(office.database, clock=office.clock)
+    ways: list[Callable[[], object]] = [
+        lambda: office.programme.backup(tmp_path / "backup"),
+        lambda: keyless.backup(tmp_path / "backup"),
+        office.programme.seals,
+        keyless.seals,
+        office.programme.active_counts,
+        lambda: office.programme.withdraw(["Ash Mill"], receipt),
+    ]
+    with monkeypatch.context() as patched:
+        scrub = office.programme._store.scrub
+
+        def fail_from_now_on() -> None:
+            patched.setattr(transcript_copies, "replace_file", unwritable)
+            scrub()
+
+        patched.setattr(office.programme._store, "scrub", fail_from_now_on)
+        with pytest.raises(NotKeptError):
+            office.close()
+        for way in ways:
+            with pytest.raises(DeniableError):
+                way()
+        assert not list(tmp_path.glob("backup*"))
+    with pytest.raises(NotKeptError):
+        keyless.seals([office.key.path])
+    office.programme.seals()
+    assert len(keyless.seals([office.key.path])) == 1
+    keyless.backup(tmp_path / "backup", [office.key.path])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_the_copy_belongs_to_the_owner_of_the_key(tmp_path: Path) -> None:
+    """Or else a command of root's would lock out the office's service."""
+    office = new_office(str(tmp_path / "programme.db"), tmp_path)
+    os.chown(office.key.path, 12345, 12345)
+    office.close()
+    assert (office.key.transcript.stat().st_uid, office.key.transcript.stat().st_gid) == (12345, 12345)
+
+
+def published_office(tmp_path: Path) -> Office:
+    """One round was published."""
+    office = new_office(str(tmp_path / "programme.db"), tmp_path)
+    office.programme.publish(tmp_path / "public")
+    office.close()
+    office.programme.publish()
+    return office
+
+
+def saved_database(office: Office, tmp_path: Path) -> Path:
+    office.programme.close()
+    shutil.copy(office.database, tmp_path / "old.db")
+    office.programme = office.again()
+    return tmp_path / "old.db"
+
+
+def put_back(office: Office, saved: Path) -> None:
+    office.programme.close()
+    for file in Path(office.database).parent.glob("programme.db*"):
+        file.unlink()
+    shutil.copy(saved, office.database)
+
+
+def test_a_round_that_another_process_closed_is_shown_when_it_is_copied(tmp_path: Path) -> None:
     """The other process ends between its commit and its copy."""
     office = new_office(str(tmp_path / "programme.db"), tmp_path)
     other = office.again()
-    monkeypatch.setattr(other, "_write_copy", lambda: None)
+    before = office.key.transcript.read_bytes()
     office.clock.tomorrow()
     other.close_round()
-    assert KeyCopy(office.key.transcript).entries(other.parameters) == 0
+    office.key.transcript.write_bytes(before)
     office.programme.close_round(1)
-    assert KeyCopy(office.key.transcript).entries(other.parameters) == 1
+    assert read_head(office.key.transcript).entries == 1

@@ -168,7 +168,7 @@ def test_a_database_that_cannot_be_written_to(database: str, tmp_path: Path, on_
     office.clock.tomorrow()
     deeds: list[Callable[[], object]] = [
         lambda: programme.report({"Ash Mill": 1}),
-        lambda: programme.withdraw({"Ash Mill": 1}, receipt),
+        lambda: programme.withdraw(["Ash Mill"], receipt),
         lambda: programme.import_reports("hotline", [("1", "Ash Mill")]),
         programme.close_round,
         lambda: programme.skip("holiday", independent=True),

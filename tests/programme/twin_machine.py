@@ -366,7 +366,7 @@ class TwinWorlds(RuleBasedStateMachine):
         hotline=3,
         by_hand=6,
         which=ROW_OR_ANY,
-        part=st.sampled_from(["all", "all", "one", "too many"]),
+        part=st.sampled_from(["all", "all", "one", "others, too"]),
         is_forged=st.booleans(),
     )
     def withdraw(self, which: int, part: str, is_forged: bool) -> None:
@@ -379,9 +379,9 @@ class TwinWorlds(RuleBasedStateMachine):
 
         def taken_back(reports: Reports) -> Callable[[World], Any]:
             some = {
-                "all": reports,
-                "one": {target: count for target, count in reports.items() if target == about},
-                "too many": {target: count + 1 for target, count in reports.items()},
+                "all": [*reports],
+                "one": [target for target in reports if target == about],
+                "others, too": self.names,
             }[part]
             return lambda world: world.programme.withdraw(some, name) if some else None
 
@@ -527,6 +527,16 @@ class TwinWorlds(RuleBasedStateMachine):
             self.row_can_be_entered_again = self.row is None
             if self.sight.status.parameters.mechanism == "tca" and "round" in kinds[known:]:
                 self.resets.append(outcome.answer.number)
+
+    @operation(hotline=1, by_hand=1)
+    def lose_the_copy(self) -> None:
+        """The key was brought back without the transcript beside it."""
+        if self.sight.status.ended:
+            return
+        self.both("lose the copy", lambda world: world.key.transcript.unlink(missing_ok=True))
+        refused = self.both("count without a copy", lambda world: world.programme.import_reports("north", [])).refused
+        assert refused is not None
+        self.recover()
 
     @operation(hotline=4, by_hand=2)
     def resume(self) -> None:

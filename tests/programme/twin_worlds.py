@@ -28,7 +28,7 @@ from deniable.cli import programme as programme_commands
 from deniable.cli.programme import options
 from deniable.errors import DeniableError
 from deniable.noise import ReplayNoise
-from deniable.programme import receipt
+from deniable.programme import counting, receipt
 from deniable.programme import transaction as books
 from deniable.programme.imports import imported_reports
 from deniable.programme.imports.imported_reports import Hashes
@@ -204,7 +204,16 @@ def _remember_hashes(monkeypatch: pytest.MonkeyPatch, stage: Stage) -> None:
         stage.acting.hashed |= {json.dumps(id_): row.tobytes() for id_, row in zip(all_ids, found, strict=True)}
         return found
 
+    def with_numbers(plain: Hashes, numbers: Iterable[int]) -> Hashes:
+        hidden = imported_reports.with_numbers(plain, numbers)
+        assert stage.acting is not None
+        ids = {hash_: id_ for id_, hash_ in stage.acting.hashed.items()}
+        for row, stored in zip(plain, hidden, strict=True):
+            stage.acting.hashed[json.dumps([*json.loads(ids[row.tobytes()]), "with its number"])] = stored.tobytes()
+        return hidden
+
     monkeypatch.setattr(Book, "hashes", remembered)
+    monkeypatch.setattr(counting, "with_numbers", with_numbers)
 
 
 def _listen(monkeypatch: pytest.MonkeyPatch, stage: Stage) -> None:

@@ -4,13 +4,14 @@ What it answers says nothing about the counts: neither its status nor its size d
 """
 
 import json
-from collections.abc import Callable
-from typing import Annotated, Any, NoReturn, TypeVar
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, TypeVar
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from deniable.console.accounts import tokens
@@ -69,8 +70,8 @@ class Push(_Document):
     reports: Annotated[
         dict[str, Annotated[int, Field(ge=1, le=MAX_REPORTS)]],
         Field(
-            min_length=1,
-            description="How many new reports there are, by the target's name in printable characters.",
+            description="How many new reports there are, by the target's name. A number above the maximum counts as "
+            "the maximum; a name that comes twice counts with both numbers.",
             examples=[{"Ash Mill": 2}],
         ),
     ]
@@ -85,7 +86,11 @@ class Pushed(_Document):
         ),
     ]
     left_out: Annotated[
-        list[str], Field(description="The targets of this push that do not take part. Their reports do not count.")
+        list[str],
+        Field(
+            description="The names of this push that do not count: no target of this name takes part, or the number is "
+            "not valid. What cannot be printed in a name is escaped."
+        ),
     ]
 
 
@@ -113,7 +118,7 @@ _REFUSALS = {
     403: "The token is for something else.",
     409: "There is no programme, or it has ended.",
     413: "The request is too large.",
-    422: "The id, a target's name or a count is not valid. Nothing was counted.",
+    422: "The id is not valid, or the body is not of this form. Nothing was counted.",
     503: "The database cannot be used or is an old one, or the console is not set up yet. Try later.",
 }
 
@@ -133,20 +138,27 @@ def _refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     },
 )
 async def push(request: Request, _: Annotated[Token, needs("reports")]) -> Pushed:
-    """Counts new reports in the open round. Those about targets that do not take part are left out. If no answer comes,
-    send the push again with the same id and the same token: it counts once, however often it comes. The answer is the
-    same however many reports there are.
+    """Counts new reports in the open round. Those about targets that do not take part, and numbers that are not whole
+    numbers from 1, are left out and hold back no others. If no answer comes, send the push again with the same id and
+    the same token: it counts once, however often it comes. The answer is the same however many reports there are.
     """
     body, given, console = await request.body(), await _bearer(request), console_of(request)
     token = await to_thread.run_sync(_token, console, given, "reports")  # may have been revoked while the body came
-    sent = _read(body)
-    return await to_thread.run_sync(_on_the_programme, console, lambda programme: _push(programme, token, sent))
+    id_, reports, invalid = _pushed(body)
+    return await to_thread.run_sync(
+        _on_the_programme, console, lambda programme: _push(programme, token, id_, reports, invalid)
+    )
 
 
-def _push(programme: Programme, token: Token, sent: Push) -> Pushed:
-    """No report decides whether others count: those about targets that do not take part hold nothing back."""
-    counted, present = programme.push(token.id, sent.id, sent.reports), programme.status().targets
-    return Pushed(counted=counted, left_out=[name for name in sent.reports if name not in present])
+def _push(programme: Programme, token: Token, id_: str, reports: Mapping[str, int], invalid: Sequence[str]) -> Pushed:
+    """No report decides whether others count: what does not take part, or is not valid, holds nothing back."""
+    counted, present = programme.push(token.id, id_, reports), programme.status().targets
+    left_out = [*(name for name in reports if name not in present), *invalid]
+    return Pushed(counted=counted, left_out=[*map(_printable, dict.fromkeys(left_out))])
+
+
+def _printable(name: str) -> str:
+    return name if name.isprintable() else name.encode("unicode_escape").decode("ascii")
 
 
 @router.get(
@@ -187,43 +199,33 @@ def _on_the_programme(console: Console, work: Callable[[Programme], Answer]) -> 
         raise HTTPException(422, elsewhere(error)) from None
 
 
-_FORM = 'The body must be {"id": "your name for this push", "reports": {"target": number}}.'
-_NAMES = "The names of targets must have printable characters only."
+class _Pairs(list[tuple[str, Any]]):
+    """A JSON object as it was sent, a name that comes twice included."""
 
 
-def _read(body: bytes) -> Push:
-    """What is wrong with it is told without quoting it."""
+def _pushed(body: bytes) -> tuple[str, dict[str, int], list[str]]:
+    """The sender's id of the push, its reports, and names whose number is not valid. What is wrong with it as a whole
+    is told without quoting it.
+    """
     try:
-        sent = Push.model_validate(json.loads(body, object_pairs_hook=_unique, parse_constant=_no_number))
-    except ValidationError as error:
-        raise HTTPException(422, _told(error)) from None
+        sent = json.loads(body, object_pairs_hook=_Pairs, parse_int=_whole, parse_constant=lambda _: None)
     except (ValueError, RecursionError):
-        raise HTTPException(400, "The body must be one JSON object, each name in it once.") from None
-    if not all(name.isprintable() for name in sent.reports):
-        raise HTTPException(422, _NAMES)
-    return sent
+        raise HTTPException(400, "The body must be one JSON object.") from None
+    fields = dict(sent) if isinstance(sent, _Pairs) and len(sent) == 2 else {}
+    if fields.keys() != {"id", "reports"} or not isinstance(fields["reports"], _Pairs):
+        raise HTTPException(422, 'The body must be {"id": "your name for this push", "reports": {"target": number}}.')
+    id_ = fields["id"]
+    if not isinstance(id_, str) or not re.fullmatch(f"[ -~]{{1,{LONGEST_ID}}}", id_):
+        raise HTTPException(422, f"The id must have 1 to {LONGEST_ID} printable ASCII characters.")
+    reports, invalid = dict[str, int](), list[str]()
+    for name, number in fields["reports"]:
+        if type(number) is int and number >= 1:
+            reports[name] = min(reports.get(name, 0) + number, MAX_REPORTS)
+        else:
+            invalid.append(name)
+    return id_, reports, invalid
 
 
-def _told(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    if first["type"] in {"missing", "extra_forbidden"}:
-        return _FORM
-    match first["loc"]:
-        case ["id"]:
-            return f"The id must have 1 to {LONGEST_ID} printable ASCII characters."
-        case ["reports", _, "[key]"]:
-            return _NAMES
-        case ["reports", *_] if first["type"] != "dict_type":
-            return f"Reports must be whole numbers from 1 to {MAX_REPORTS:,}, for one target or more."
-    return _FORM
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError
-    return found
-
-
-def _no_number(_: str) -> NoReturn:
-    raise ValueError
+def _whole(digits: str) -> int:
+    """However many there are: of a number that long the rest does not matter."""
+    return int(digits[:20])

@@ -6,6 +6,7 @@ old backups, or change the key and destroy the old one.
 """
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,12 @@ from deniable.storage.backup import Row, Rows
 from deniable.storage.store import Store, is_storable
 
 
-def write(store: Store, path: Path) -> None:
-    """Everything in the database at one moment, but for the seed; an existing file is never overwritten."""
-    files.write(store, path, _is_kept)
+def write(store: Store, path: Path, check: Callable[[], None] = lambda: None) -> None:
+    """Everything in the database at one moment, but for the seed; an existing file is never overwritten.
+
+    `check` may refuse that what was read leaves the database.
+    """
+    files.write(store, path, _is_kept, check)
 
 
 def restore(

@@ -9,8 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import compress
 
+import numpy as np
+
 from deniable.errors import MAX_REPORTS, DeniableError, check_whole
-from deniable.programme.imports.imported_reports import ENTERED, KnownReports
+from deniable.programme.imports.imported_reports import ENTERED, KnownReports, with_numbers
 from deniable.programme.receipt import check_receipt
 from deniable.programme.transaction import Book
 from deniable.programme.transcript.state import PublicState
@@ -22,31 +24,33 @@ def enter(book: Book, reports: Mapping[str, int], receipt: str) -> None:
     Those about targets that do not take part hold back no others.
     """
     receipt, counts, known = check_receipt(receipt), _by_number(book.state, reports), book.known(ENTERED)
-    hashes = book.hashes([["receipt", receipt], *_entries(book, "entered", receipt, counts)])
-    is_new = bool(known.new(hashes[:1])[0])
+    own = book.hashes([["receipt", receipt]])
+    entered = with_numbers(book.hashes(_entries(book, "entered", receipt, counts)), counts.values())
+    is_new = bool(known.new(own)[0])
     book.add(counts if is_new else {})
-    book.learn(ENTERED, known, hashes if is_new else hashes[:0])
+    book.learn(ENTERED, known, np.concatenate([own, entered]) if is_new else own[:0])
 
 
-def withdraw(book: Book, reports: Mapping[str, int], receipt: str) -> tuple[str, ...]:
-    """Take back reports of the open round: the very ones that were entered with this receipt.
+def withdraw(book: Book, names: Iterable[str], receipt: str) -> tuple[str, ...]:
+    """Take back all that was entered with this receipt about these targets, in the open round.
 
     Each target by itself, so that no report decides about others. Returns the targets whose reports stay counted, or
     were never counted; refuses where they are all.
     """
-    receipt, counts, known = check_receipt(receipt), _by_number(book.state, reports), book.known(ENTERED)
-    entered = book.hashes(_entries(book, "entered", receipt, counts))
-    withdrawn = book.hashes(_entries(book, "withdrawn", receipt, counts))
-    can_go = ~known.new(entered) & known.new(withdrawn)
+    receipt, wanted, known = check_receipt(receipt), tuple(dict.fromkeys(names)), book.known(ENTERED)
+    targets = [*_by_number(book.state, dict.fromkeys(wanted, 1))]
+    entered = known.numbers(book.hashes(_entries(book, "entered", receipt, targets)))
+    withdrawn = book.hashes(_entries(book, "withdrawn", receipt, targets))
+    can_go = (entered > 0) & known.new(withdrawn)
     if not can_go.any():
         raise DeniableError(
             "nothing was taken back: this is not the receipt of these reports, or an audit was drawn or ordered since, "
-            "or they were taken back before; check the receipt, the target and the number that was entered"
+            "or they were taken back before; check the receipt and the target"
         )
-    taken_back = {target: -counts[target] for target in compress(counts, can_go)}
+    taken_back = {target: -int(number) for target, number, goes in zip(targets, entered, can_go, strict=True) if goes}
     book.add(taken_back)
     book.learn(ENTERED, known, withdrawn[can_go])
-    return tuple(name for name in reports if book.state.numbers.get(name) not in taken_back)
+    return tuple(name for name in wanted if book.state.numbers.get(name) not in taken_back)
 
 
 def push(book: Book, sender: str, name: str, reports: Mapping[str, int]) -> bool:
@@ -93,13 +97,17 @@ def import_reports(
     return counted.total()
 
 
-def _entries(book: Book, what: str, receipt: str, counts: Mapping[int, int]) -> list[list[object]]:
+def active(book: Book) -> dict[str, int]:
+    """The reports of every target that takes part since its last audit, the open round's included."""
+    run, tally = book.read_counts()
+    before = run.active_counts()
+    return {name: before[number] + tally[number] for name, number in book.state.numbers_of_present.items()}
+
+
+def _entries(book: Book, what: str, receipt: str, targets: Iterable[int]) -> list[list[object]]:
     """The ids of what was entered or withdrawn, one a target. After a draw, or the target's audit, others hold."""
     history = book.state.history
-    return [
-        [what, receipt, target, count, history.rounds, int(history.audits[0, target])]
-        for target, count in counts.items()
-    ]
+    return [[what, receipt, target, history.rounds, int(history.audits[0, target])] for target in targets]
 
 
 def _by_number(state: PublicState, reports: Mapping[str, int]) -> dict[int, int]:

@@ -13,6 +13,7 @@ from deniable.programme.transaction import Book
 from deniable.programme.transcript.chain import commitment, signed_head
 from deniable.programme.transcript.signatures import new_key, public_key
 from deniable.programme.transcript.state import PublicState
+from deniable.programme.transcript_copies import KeyCopy
 from deniable.run import AuditRun
 from deniable.storage import tables
 
@@ -20,9 +21,10 @@ Entropy = Callable[[int], bytes]
 
 
 class Beginning:
-    """Drawn when it is made; `write` puts it into the database."""
+    """Drawn when it is made; `write` puts it into the database, and the transcript beside the key (`copy`)."""
 
-    def __init__(self, programme: str, settings: Mapping[str, Any], entropy: Entropy) -> None:
+    def __init__(self, programme: str, settings: Mapping[str, Any], copy: KeyCopy | None, entropy: Entropy) -> None:
+        self._copy = copy
         self._signing_key, self._seed, self._hashing_key = new_key(), entropy(32), entropy(32)
         self.parameters = Parameters(
             programme=programme,
@@ -46,6 +48,7 @@ class Beginning:
         book = Book(connection, parameters, mechanism, state, vault, is_new=True)
         book.write_keys(self._signing_key, self._hashing_key)
         book.write_round(AuditRun(mechanism), [0] * len(parameters.targets), self._seed)
-        book.write_sources([])
         book.add_source(ENTERED)
+        # Before the programme is there: where this copy is missing later, it was lost.
+        book.note_kept_beside_key(self._copy is not None and self._copy.begin(book.transcript()))
         book.finish()

@@ -15,7 +15,7 @@ from typing import Any, Self
 import sqlalchemy as sa
 
 from deniable.errors import DeniableError, PlaceError, check_whole
-from deniable.programme import backup, counting, recovery, rounds
+from deniable.programme import backup, counting, recovery, rounds, transcript_copies
 from deniable.programme.calendar import Clock, system_clock
 from deniable.programme.creation import Beginning, Entropy
 from deniable.programme.imports.imported_reports import ENTERED, check_source
@@ -23,16 +23,22 @@ from deniable.programme.parameters import Parameters
 from deniable.programme.public import publish
 from deniable.programme.public.folder import check_apart
 from deniable.programme.receipt import new_receipt
-from deniable.programme.secrets.keys import Key, KeyFile
+from deniable.programme.secrets.keys import Key
 from deniable.programme.secrets.lock import check_key, create_locked, unlock
 from deniable.programme.secrets.vault import Vault
 from deniable.programme.status import Closed, Status
-from deniable.programme.transaction import Book, all_lines
-from deniable.programme.transcript.chain import commitment
+from deniable.programme.transaction import Book
 from deniable.programme.transcript.entries import End, NotCarriedOut, Override, Resumption, Targets
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.state import PublicState
-from deniable.programme.transcript_copies import NOWHERE, KeyCopy, NotKeptError, check_not_behind
+from deniable.programme.transcript_copies import (
+    KeyCopy,
+    NotKeptError,
+    StoredTranscript,
+    beside,
+    check_not_behind,
+    locked,
+)
 from deniable.storage import tables
 from deniable.storage.store import Store
 
@@ -56,13 +62,13 @@ class Programme:
         self._vault = vault
         self._copy = copy
         self._clock = clock
-        self._entropy = entropy
         with store.reading() as connection:
             stored = connection.execute(sa.select(tables.programme.c.parameters)).scalar()
         if stored is None:
             raise DeniableError(f"there is no programme in {store}; make one with: deniable programme init")
         self.parameters = Parameters.from_bytes(stored.encode("ascii"))
         self._mechanism = self.parameters.built()
+        self._next_seed = partial(rounds.new_seed, self.parameters.programme, entropy)
 
     @classmethod
     def create(
@@ -75,9 +81,10 @@ class Programme:
         **settings: Any,
     ) -> Self:
         """A new programme in a new database. `settings` are the fields of `Parameters` that an office chooses."""
-        beginning = Beginning(entropy(16).hex(), settings, entropy)
+        copy = KeyCopy.beside(key)
+        beginning = Beginning(entropy(16).hex(), settings, copy, entropy)
         store, vault = create_locked(database, beginning.parameters.programme, key, beginning.write)
-        return cls(store, vault, KeyCopy.beside(key), clock=clock, entropy=entropy)._begun()
+        return cls(store, vault, copy, clock=clock, entropy=entropy)
 
     @classmethod
     def begin(
@@ -89,14 +96,8 @@ class Programme:
             if connection.execute(sa.select(tables.programme.c.id)).scalar() is not None:
                 raise PlaceError(f"there is a programme in {store} already", store, "the database")
             check_key(connection, vault)
-            Beginning(programme, settings, secrets.token_bytes).write(connection, vault)
-        return cls(store, vault, copy, clock=clock)._begun()
-
-    def _begun(self) -> Self:
-        """From now on, a copy of the transcript that is missing is one that was lost."""
-        if self._copy is not None and self._copy.is_writable():
-            self._write_copy()
-        return self
+            Beginning(programme, settings, copy, secrets.token_bytes).write(connection, vault)
+        return cls(store, vault, copy, clock=clock)
 
     @classmethod
     def open(cls, database: str, key: Key | None = None, **for_tests: Any) -> Self:
@@ -118,9 +119,10 @@ class Programme:
         return Status.now(state, None if folder is None else Path(folder), self._clock())
 
     def check_current(self) -> None:
-        """Refuse where a copy of the transcript is newer than the database, or differs from it."""
+        """Refuse where a copy of the transcript is newer than the database, or differs from it, or is missing."""
         with self._store.reading() as connection:
-            check_not_behind(connection, self._trusted_state(connection), self._copy, must_read=True)
+            state, copy = self._trusted(connection)
+            check_not_behind(connection, state, copy, folder_may_be_away=False)
 
     def publish(self, folder: Path | None = None, *, lost: bool = False, keys: Iterable[Path] = ()) -> Path:
         """Write what is committed into the public folder, by default where it was last published.
@@ -131,17 +133,16 @@ class Programme:
         """
         with self._store.writing() as connection:  # so that no older version can overwrite a newer one
             row = connection.execute(sa.select(tables.programme)).one()
-            if folder is None and row.folder is None:
+            if row.folder is None and folder is None:
                 raise DeniableError("the folder to publish in must be named the first time: --out FOLDER")
             out = Path(row.folder) if folder is None else folder.absolute()
             check_apart(out, self._store.file, keys)
-            state = self._trusted_state(connection)
-            beside = [copy for key in keys if (copy := KeyCopy.beside(KeyFile(key))) is not None and copy.exists()]
-            for copy in {self._copy, *beside}:
-                check_not_behind(connection, state, copy, must_read=not lost)
+            state, copy = self._trusted(connection)
+            for one in {copy, *(copy for copy in beside(keys) if copy.exists())}:
+                check_not_behind(connection, state, one, folder_may_be_away=lost)
             if str(out) != row.folder:
                 self._move(connection, str(out))
-            publish.publish(self.parameters, all_lines(connection), row.head, out)
+            publish.publish(self.parameters, StoredTranscript.read(connection, self.parameters).lines, row.head, out)
         return out
 
     def _move(self, connection: sa.Connection, folder: str) -> None:
@@ -157,27 +158,32 @@ class Programme:
         """See to it that the transcript stands beside the key, or else in the public folder. Only then may people see
         what was drawn: from then on, an older database refuses to draw it again.
         """
+        with locked(self._copy), self._store.writing() as connection:
+            state, copy = self._trusted(connection)
+            check_not_behind(connection, state, copy, folder_may_be_away=True)
+            StoredTranscript.read(connection, self.parameters).keep(copy, self._store.file)
+
+    def check_kept(self, keys: Iterable[Path] = ()) -> None:
+        """The same where no copy has every entry yet. Without the key, refused there; the copies are then looked for
+        beside these key files.
+        """
         with self._store.reading() as connection:
-            check_not_behind(connection, self._trusted_state(connection), self._copy, must_read=False)
-        self._write_copy()
+            _, copy = self._trusted(connection)
+            transcript = StoredTranscript.read(connection, self.parameters)
+        if not transcript.is_kept([*beside(keys), *([] if copy is None else [copy])]):
+            if self._vault is None:
+                raise NotKeptError(transcript_copies.NOT_FOUND)
+            self.keep_copy()
 
-    def _write_copy(self) -> None:
-        with self._store.writing() as connection:  # one process at a time
-            row = connection.execute(sa.select(tables.programme)).one()
-            if self._copy is not None and self._copy.bring_up_to_date(row.head, partial(all_lines, connection)):
-                return
-        if row.folder is None:
-            raise DeniableError(NOWHERE)
-        self.publish()
+    def backup(self, path: Path, keys: Iterable[Path] = ()) -> None:
+        """Everything in the database at one moment, secrets encrypted as they are, in one file (`check_kept`)."""
+        backup.write(self._store, path, partial(self.check_kept, keys))
 
-    def backup(self, path: Path) -> None:
-        """Everything in the database at one moment, secrets encrypted as they are, in one file."""
-        backup.write(self._store, path)
-
-    def seals(self) -> dict[int, bytes]:
-        """Every round's inputs, by the number of its entry, sealed for the oversight body."""
+    def seals(self, keys: Iterable[Path] = ()) -> dict[int, bytes]:
+        """Every round's inputs, by the number of its entry, sealed for the oversight body (`check_kept`)."""
         with self._store.reading() as connection:
             rows = connection.execute(sa.select(tables.seals).order_by(tables.seals.c.entry)).all()
+        self.check_kept(keys)
         return {row.entry: bytes(row.blob) for row in rows}
 
     def report(self, reports: Mapping[str, int], receipt: str | None = None) -> str:
@@ -187,21 +193,22 @@ class Programme:
         which they can be withdrawn; a given one is that of `new_receipt`, and counts once.
         """
         receipt = new_receipt() if receipt is None else receipt
-        with self._going_on(must_read=False) as book:
+        with self._counting() as book:
             counting.enter(book, reports, receipt)
         return receipt
 
-    def withdraw(self, reports: Mapping[str, int], receipt: str) -> tuple[str, ...]:
-        """Take back reports that were entered by mistake in the open round; no other round can be corrected.
+    def withdraw(self, targets: Iterable[str], receipt: str) -> tuple[str, ...]:
+        """Take back what was entered about these targets by mistake; only in the open round.
 
         Returns the targets of which none were taken back (`counting.withdraw`).
         """
-        with self._going_on(must_read=False) as book:
-            return counting.withdraw(book, reports, receipt)
+        self.check_kept()  # its answer tells whether a target was audited since
+        with self._counting() as book:
+            return counting.withdraw(book, targets, receipt)
 
     def push(self, sender: str, name: str, reports: Mapping[str, int]) -> bool:
         """Count reports that a machine sends, once however often; returns whether they count (`counting.push`)."""
-        with self._going_on(must_read=False) as book:
+        with self._counting() as book:
             return counting.push(book, sender, name, reports)
 
     def import_reports(
@@ -212,7 +219,7 @@ class Programme:
         A dry run changes nothing.
         """
         check_source(source)
-        with self._going_on(must_read=False) as book:
+        with self._counting() as book:
             return counting.import_reports(book, source, reports, dry_run=dry_run, count=count)
 
     def add_source(self, source: str) -> None:
@@ -227,18 +234,16 @@ class Programme:
 
     def resume_imports(self, reason: str) -> Entry:
         """Let reports that hotlines bring count again after a recovery. Those brought since do not count."""
-        with self._going_on() as book:
+        with self._making_entry() as book:
             entry = Resumption.following(book.state, reason=reason)
             book.append(entry)
         return entry
 
     def active_counts(self) -> dict[str, int]:
         """The reports of every target since its last audit, the open round's included. Confidential."""
+        self.check_kept()  # what is missing was audited
         with self._writing() as book:
-            run, tally = book.read_counts()
-            active, state = run.active_counts(), book.state
-        numbers = {name: state.numbers[name] for name in state.present}
-        return {name: active[number] + tally[number] for name, number in numbers.items()}
+            return counting.active(book)
 
     def close_round(self, round_: int | None = None, reason: str | None = None) -> Closed:
         """Close the round when it is due: count, draw, record, forget, go on, in one transaction.
@@ -247,42 +252,36 @@ class Programme:
         public why it is closed late, if it is.
         """
         wanted = self.status().open_round if round_ is None else check_whole("round", round_, least=1)
-        self._check_can_be_kept()
-        with self._writing() as book:
+        with self._making_entry() as book:
             if wanted < book.state.open_round:
-                closed = rounds.recorded(book, wanted)
-            else:
-                closed = rounds.draw(book, self._next_seed, self._days_late(book, wanted), reason)
-        if closed.already:
-            self.keep_copy()  # another process may have closed it a moment ago, and not have copied it yet
-        return closed
+                return rounds.recorded(book, wanted)
+            return rounds.draw(book, self._next_seed, rounds.days_late(book, wanted, self._clock()), reason)
 
     def skip(self, reason: str, *, independent: bool) -> Closed:
         """Close the open round, when it is due, without an audit; its reports go on into the next one."""
-        self._check_can_be_kept()
-        with self._writing() as book:
-            late, decided = self._days_late(book, book.state.open_round), self._decided(book, reason, independent)
-            return rounds.skip(book, self._next_seed, late, decided)
+        with self._making_entry() as book:
+            late = rounds.days_late(book, book.state.open_round, self._clock())
+            return rounds.skip(book, self._next_seed, late, self._decided(book, reason, independent))
 
     def override(self, targets: Sequence[str], reason: str, *, independent: bool) -> Entry:
         """Record audits ordered by hand now, outside the draw. The reports about these targets are deleted."""
-        with self._going_on() as book:
+        with self._making_entry() as book:
             entry = Override.following(book.state, audits=targets, **self._decided(book, reason, independent))
-            self._apply(book, entry)
+            rounds.apply(book, entry)
         return entry
 
     def change_targets(
         self, reason: str, *, independent: bool, add: Sequence[str] = (), remove: Sequence[str] = ()
     ) -> Entry:
         """Let targets join or leave from the open round on. The reports about those that leave are deleted."""
-        with self._going_on() as book:
+        with self._making_entry() as book:
             entry = Targets.following(book.state, added=add, removed=remove, **self._decided(book, reason, independent))
-            self._apply(book, entry)
+            rounds.apply(book, entry)
         return entry
 
     def not_carried_out(self, round_: int, target: str, reason: str, *, independent: bool) -> Entry:
         """Record that an audit could not be carried out. That it was chosen stands, and its reports stay deleted."""
-        with self._going_on() as book:
+        with self._making_entry() as book:
             entry = NotCarriedOut.following(
                 book.state, of=round_, target=target, **self._decided(book, reason, independent)
             )
@@ -291,7 +290,7 @@ class Programme:
 
     def end(self, reason: str) -> Entry:
         """End the programme for good: all counts, seeds and keys in the database are destroyed."""
-        with self._going_on() as book:
+        with self._making_entry() as book:
             entry = End.following(book.state, reason=reason)
             book.append(entry)
             book.destroy()
@@ -299,16 +298,21 @@ class Programme:
 
     def rekey(self, key: Key) -> None:
         """Encrypt every secret with a new key. Old backups become unreadable when the old key is destroyed."""
-        status = self.status()
-        if KeyCopy.beside(key) is None and status.entries and status.folder is None:
-            raise DeniableError(NOWHERE)
-        with self._going_on(must_read=False) as book:  # an old database would get a copy as old as itself
+        old, new = self._copy, KeyCopy.beside(key)
+        with locked(self._copy), self._counting() as book:  # an old database would get a copy as old as itself
+            transcript = book.transcript()
+            if transcript.lines:
+                transcript.check_can_be_kept(new)
             master, kdf = key.new()
             vault = Vault(master, self.parameters.programme)
+            is_kept = new is not None and new.begin(transcript)
+            if transcript.lines and not is_kept:
+                transcript.keep(None, self._store.file)
             book.change_vault(vault, kdf)
-        self._vault, self._copy = vault, KeyCopy.beside(key)
-        if KeyCopy.beside(key) is not None or status.entries:
-            self._write_copy()
+            book.note_kept_beside_key(is_kept)
+        self._vault, self._copy = vault, new
+        if old is not None:
+            old.remove()
         self._store.scrub()
 
     def renew(self) -> None:
@@ -323,70 +327,54 @@ class Programme:
 
         By default the public folder is the one where the programme was last published, if that is there.
         """
-        newest = recovery.newest(self.status(), folder, self._copy)
-        with self._writing() as book:
-            during = rounds.calendar_round(book, self._clock())
-            return recovery.recover(book, newest, self._copy, self._next_seed, during=during, reason=reason)
-
-    def _next_seed(self, round_: int) -> tuple[bytes, str]:
-        """A round's seed, and the commitment to it."""
-        seed = self._entropy(32)
-        return seed, commitment(self.parameters.programme, round_, seed)
-
-    def _apply(self, book: Book, entry: Entry) -> None:
-        """Append an entry made in the open round, with what it means for the targets' runs."""
-        entry.after(book.state)  # refuses what cannot stand, in words about the entry
-        run, tally = book.read_counts()
-        tally = entry.change_run(run, tally, book.state)
-        book.append(entry)
-        book.write_counts(run, tally)
+        with self._appending() as book:
+            found = recovery.Found.look(self.status(), folder, self._copy)
+            return recovery.recover(book, found, self._clock(), self._next_seed, reason)
 
     def _decided(self, book: Book, reason: str, independent: bool) -> dict[str, Any]:
         """The fields of every decision."""
         during = rounds.calendar_round(book, self._clock())
         return {"reason": reason, "independent": independent, "during": during}
 
-    def _days_late(self, book: Book, round_: int) -> int:
-        """Refuses a round that may not be closed now."""
-        late = rounds.days_late(book, round_, self._clock())
-        book.check_can_go_on(self._copy)
-        return late
-
     @contextmanager
     def _writing(self) -> Iterator[Book]:
-        """A transaction. What it appended to the transcript is kept outside the database before this returns."""
+        """A transaction that makes no entry."""
         with self._store.writing() as connection:
             book = self._book(connection)
-            before = book.state.entries
             yield book
             book.finish()
-        if book.state.entries > before:
-            self._store.scrub()
-            try:
-                self._write_copy()
-            except DeniableError as error:
-                raise NotKeptError(
-                    "this is done and recorded in the database, but could not be written outside it, so it is not "
-                    "shown yet: make the folder of the key file or the public folder writable, then publish; do not do "
-                    "it again"
-                ) from error
 
     @contextmanager
-    def _going_on(self, must_read: bool = True) -> Iterator[Book]:
-        """The same, refused where a copy of the transcript is newer than the database.
-
-        `must_read`: for what makes an entry, refused also where that could not be kept outside the database.
+    def _counting(self) -> Iterator[Book]:
+        """The same, refused where a copy of the transcript is newer than the database. The public folder may be away:
+        reports are not lost for that.
         """
-        if must_read:
-            self._check_can_be_kept()
         with self._writing() as book:
-            book.check_can_go_on(self._copy, must_read)
+            book.check_can_go_on(self._copy, folder_may_be_away=True)
             yield book
 
-    def _check_can_be_kept(self) -> None:
-        """Refuse to make an entry that could not be kept outside the database."""
-        if self._vault is not None:  # without the key, something else refuses it
-            self.keep_copy()
+    @contextmanager
+    def _appending(self) -> Iterator[Book]:
+        """A transaction whose entry is kept outside the database before anything of it is shown."""
+        with locked(self._copy):
+            with self._writing() as book:
+                yield book
+                transcript, copy = book.transcript(), self._copy if book.is_kept_beside_key else None
+            self._store.scrub()
+            try:
+                transcript.keep(copy, self._store.file)
+            except DeniableError as error:
+                raise NotKeptError(transcript_copies.NOT_KEPT) from error
+
+    @contextmanager
+    def _making_entry(self) -> Iterator[Book]:
+        """The same, refused where the database may be an old one, or where its entry could not be kept: this is found
+        out by keeping those that are there.
+        """
+        with self._appending() as book:
+            book.check_can_go_on(self._copy, folder_may_be_away=False)
+            book.transcript().keep(self._copy if book.is_kept_beside_key else None, self._store.file)
+            yield book
 
     def _book(self, connection: sa.Connection) -> Book:
         state = self._state(connection)
@@ -396,10 +384,15 @@ class Programme:
             raise DeniableError("this needs the programme's key; give its key file or its passphrase")
         return Book(connection, self.parameters, self._mechanism, state, self._vault)
 
-    def _trusted_state(self, connection: sa.Connection) -> PublicState:
-        """With the key, one that the sealed manifest vouches for."""
+    def _trusted(self, connection: sa.Connection) -> tuple[PublicState, KeyCopy | None]:
+        """The public state, and the copy beside the key if one is kept; with the key, as the sealed manifest says."""
         state = self._state(connection)
-        return state if self._vault is None or state.ended else self._book(connection).state
+        if self._vault is None:
+            return state, None
+        if state.ended:
+            return state, self._copy if self._copy is not None and self._copy.exists() else None
+        book = self._book(connection)
+        return book.state, self._copy if book.is_kept_beside_key else None
 
     def _state(self, connection: sa.Connection) -> PublicState:
         stored = connection.execute(sa.select(tables.programme.c.state)).scalar_one()

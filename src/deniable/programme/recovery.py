@@ -1,10 +1,12 @@
 """Going on from a backup that is older than the last draw: what was drawn since stands, counts since then are lost."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from deniable.errors import DeniableError
-from deniable.programme.rounds import NewSeed
+from deniable.programme.rounds import NewSeed, calendar_round
 from deniable.programme.status import Status
 from deniable.programme.transaction import Book
 from deniable.programme.transcript.entries import Recovery
@@ -13,43 +15,64 @@ from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript_copies import KeyCopy, longest_copy
 
 
-def newest(status: Status, folder: Path | None, copy: KeyCopy | None) -> Sequence[str] | None:
-    """The lines of all entries that a copy of the transcript has; by default the folder is where it was published."""
-    found = longest_copy(folder or (status.folder if status.published else None), copy, status.parameters)
-    if len(found or ()) < status.published:  # a new entry would have the number of one that is published
-        raise DeniableError(f"{status.folder}, where the programme was last published, has more entries; name it")
-    return found
+@dataclass(frozen=True)
+class Found:
+    """What copies of the transcript have."""
+
+    newest: Sequence[str] | None
+    """The lines of all entries; None where there is no copy."""
+    copy: KeyCopy | None
+    """That beside the key, whether it is there or not; None with a passphrase."""
+    beside_key: int | None
+    """How many entries it has; None where it is missing."""
+
+    @classmethod
+    def look(cls, status: Status, folder: Path | None, copy: KeyCopy | None) -> "Found":
+        """By default the folder is where it was published."""
+        newest = longest_copy(folder or (status.folder if status.published else None), copy, status.parameters)
+        if len(newest or ()) < status.published:  # a new entry would have the number of one that is published
+            raise DeniableError(f"{status.folder}, where the programme was last published, has more entries; name it")
+        head = None if copy is None else copy.head()
+        return cls(newest, copy, None if head is None else head.entries)
+
+    def entries_kept(self, book: Book) -> int:
+        """How many entries the copy has into which every entry is written; -1 where it is missing."""
+        found = self.beside_key if book.is_kept_beside_key else None if self.newest is None else len(self.newest)
+        return -1 if found is None else found
 
 
-def recover(
-    book: Book, newest: Sequence[str] | None, copy: KeyCopy | None, new_seed: NewSeed, *, during: int, reason: str
-) -> Entry:
-    """Adopt the entries since the backup; `newest` are the lines of all entries that a copy has, if there is a copy.
+def recover(book: Book, found: Found, now: datetime, new_seed: NewSeed, reason: str) -> Entry:
+    """Adopt the entries since the backup.
 
     The reports of targets audited since then are deleted, and with tca those of all targets, whose noise is lost too.
     Imports are paused, unless copies show that nothing was drawn or ordered since: what hotlines bring becomes known
     and does not count, since it may have been counted before.
+
+    A copy that was put back from a safe place may lack the last draw, and looks like any other. So copies show
+    everything that was drawn only if the one that every entry is written into has all that is known, and no round was
+    due since.
     """
-    known, lost = book.state.entries, book.state.open_round
-    has_copy = copy is None or copy.exists()
-    if book.has_seed and has_copy and newest is not None and len(newest) <= known:
+    known, lost, newest, kept = book.state.entries, book.state.open_round, found.newest or (), found.entries_kept(book)
+    if book.has_seed and kept >= 0 and len(newest) <= known:
         raise DeniableError(
             "the database has every entry that its copies have, so nothing is lost; go on without a recovery"
         )
-    paused = newest is None or len(newest) != known
+    book.note_kept_beside_key(book.transcript().check_can_be_kept(found.copy))
     run, tally = book.read_counts()
-    for text in (newest or ())[known:]:
+    for text in newest[known:]:
         entry = parse(text)
         tally = entry.change_run(run, tally, book.state)
         book.append(entry)  # refuses what does not follow on this database's entries
-    seed, replaced = new_seed(book.state.open_round)
+    state = book.state
+    complete = kept >= state.entries and state.parameters.calendar.rounds_due(now) <= state.closed
+    seed, replaced = new_seed(state.open_round)
     recovery = Recovery.following(
-        book.state,
+        state,
         lost=lost,
         commitment=replaced,
-        paused=paused or book.state.is_paused,
-        complete=has_copy and newest is not None,
-        during=max(during, book.state.open_round),
+        paused=state.is_paused or not complete or state.entries > known,
+        complete=complete,
+        during=calendar_round(book, now),
         reason=reason,
     )
     book.append(recovery)

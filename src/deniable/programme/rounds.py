@@ -1,4 +1,4 @@
-"""How the open round is closed: with a draw, or without one."""
+"""How the open round is closed, with a draw or without one, and what is decided while it is open."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -8,12 +8,20 @@ from deniable.errors import DeniableError
 from deniable.programme.secrets.sealed_inputs import Inputs
 from deniable.programme.status import Closed
 from deniable.programme.transaction import Book
+from deniable.programme.transcript.chain import commitment
 from deniable.programme.transcript.entries import Round, Skip
+from deniable.programme.transcript.entry import Entry
 
 NewSeed = Callable[[int], tuple[bytes, str]]
 """A round's seed, drawn afresh, and the commitment to it."""
 
 _NO_REASON = "no reason was given"
+
+
+def new_seed(programme: str, entropy: Callable[[int], bytes], round_: int) -> tuple[bytes, str]:
+    """`NewSeed`, once the others are given."""
+    seed = entropy(32)
+    return seed, commitment(programme, round_, seed)
 
 
 def draw(book: Book, new_seed: NewSeed, late: int, reason: str | None) -> Closed:
@@ -43,6 +51,15 @@ def skip(book: Book, new_seed: NewSeed, late: int, decided: Mapping[str, Any]) -
     book.append(entry)
     book.write_round(run, tally, next_seed)
     return Closed(entry.round, (), already=False)
+
+
+def apply(book: Book, entry: Entry) -> None:
+    """Append an entry made in the open round, with what it means for the targets' runs."""
+    entry.after(book.state)  # refuses what cannot stand, in words about the entry
+    run, tally = book.read_counts()
+    tally = entry.change_run(run, tally, book.state)
+    book.append(entry)
+    book.write_counts(run, tally)
 
 
 def calendar_round(book: Book, now: datetime) -> int:

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 
-from deniable.errors import MAX_REPORTS, DeniableError
+from deniable.errors import MAX_REPORTS, DeniableError, PlaceError
 from deniable.mechanisms import Mechanism
 from deniable.noise import ReplayNoise
 from deniable.programme.imports.imported_reports import LONGEST_NAME, MOST_SOURCES, Hashes, KnownReports, keyed_hashes
@@ -27,7 +27,7 @@ from deniable.programme.transcript.chain import commitment, digest, parse_head, 
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.state import PublicState
-from deniable.programme.transcript_copies import KeyCopy, check_not_behind
+from deniable.programme.transcript_copies import KeyCopy, StoredTranscript, check_not_behind
 from deniable.run import AuditRun
 from deniable.state import pack
 from deniable.storage import tables
@@ -36,6 +36,7 @@ SIGNING_KEY, HASHING_KEY, MANIFEST, SEED = "signing key", "hashing key", "manife
 _OF_THE_ROUND = ("tally", "run", SEED)
 _SOURCES = "sources"
 _PUBLIC = "public"
+_BESIDE_KEY = "copy beside the key"
 _MISFIT = "the stored {} does not fit the transcript; restore the last backup"
 
 
@@ -59,6 +60,7 @@ class Book:
         self.state = state
         self._folder = connection.execute(sa.select(tables.programme.c.folder)).scalar()
         self._has_changed = False
+        self._sources: list[str] | None = None
         self._manifest: dict[str, str] = {} if is_new else self._read_manifest()
 
     @classmethod
@@ -96,21 +98,23 @@ class Book:
 
     def sources(self) -> list[str]:
         """The names of all hotlines that were ever imported, after the source of what is entered."""
-        names: list[str] = json.loads(self._read(_SOURCES))
-        return names
+        if self._sources is None:
+            self._sources = json.loads(self._read(_SOURCES)) if _SOURCES in self._manifest else []
+        return self._sources
 
-    def write_sources(self, names: Sequence[str]) -> None:
+    def _write_sources(self, names: list[str]) -> None:
         """In a length that depends on their number alone."""
         if len(names) > MOST_SOURCES + 1:  # what is entered has a source of its own
             raise DeniableError(f"a programme can have at most {MOST_SOURCES} hotlines; use one of those it has")
         letter = 12  # of a name in JSON: at most two escapes of six
         self._write(_SOURCES, json.dumps(names).encode().ljust(len(names) * (letter * LONGEST_NAME + 4)))
+        self._sources = names
 
     def add_source(self, name: str) -> None:
         """Make room for a source that is not known yet."""
         names = self.sources()
         if name not in names:
-            self.write_sources([*names, name])
+            self._write_sources([*names, name])
             self._write_known(name, KnownReports.none(), 0)
 
     def hashes(self, ids: Iterable[Sequence[object]]) -> Hashes:
@@ -234,13 +238,33 @@ class Book:
             raise DeniableError("the stored entries were changed; restore the last backup")
         return entries
 
-    def check_can_go_on(self, copy: KeyCopy | None, must_read: bool = True) -> None:
+    def transcript(self) -> StoredTranscript:
+        """All of it, this transaction's entries included."""
+        return StoredTranscript.read(self._connection, self._parameters)
+
+    @property
+    def is_kept_beside_key(self) -> bool:
+        """Whether a copy of the transcript is kept beside the key: where it is missing, it was lost.
+
+        Otherwise the key is a passphrase, or lies in a folder that could not be written to, and only what is published
+        is shown.
+        """
+        return self._manifest[_BESIDE_KEY] == "yes"
+
+    def note_kept_beside_key(self, is_kept: bool) -> None:
+        self._manifest[_BESIDE_KEY], self._has_changed = "yes" if is_kept else "no", True
+
+    def check_can_go_on(self, copy: KeyCopy | None, *, folder_may_be_away: bool) -> None:
         """Refuse where a copy of the transcript is newer, and after a restore, until the office has recovered."""
-        check_not_behind(self._connection, self.state, copy, must_read)
+        kept = copy if self.is_kept_beside_key else None
+        check_not_behind(self._connection, self.state, kept, folder_may_be_away=folder_may_be_away)
         if not self.has_seed:
-            raise DeniableError(
-                "this database was restored from a backup, which has no random numbers to go on with; go on in public: "
-                "deniable programme recover"
+            database = "this database"
+            raise PlaceError(
+                f"{database} was restored from a backup, which has no random numbers to go on with; go on in public: "
+                "deniable programme recover",
+                database,
+                database,
             )
 
     @property
@@ -300,8 +324,3 @@ class Book:
 
     def _bound(self, name: str) -> str:
         return f"{name}/round {self.state.open_round}" if name in _OF_THE_ROUND else name
-
-
-def all_lines(connection: sa.Connection) -> Sequence[str]:
-    """Every entry as it is published, in order."""
-    return connection.execute(sa.select(tables.entries.c.line).order_by(tables.entries.c.number)).scalars().all()

@@ -1,12 +1,15 @@
 """Copies of the transcript outside the database: in the public folder, and beside the key file.
 
 What was drawn is shown to people only when a copy has it, and a database that is older than a copy refuses to go on: a
-backup that was restored, or a file that was put back, must not draw a round a second time.
+backup that was restored, or a file that was put back, must not draw a round a second time. The public folder may lag
+behind what was shown, so it does not replace a copy beside the key that is missing.
 """
 
+import fcntl
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +17,8 @@ import sqlalchemy as sa
 
 from deniable.errors import DeniableError, PlaceError
 from deniable.programme.parameters import Parameters
-from deniable.programme.public.folder import TRANSCRIPT, entries_in, folder_error, read_head, read_public, replace_file
+from deniable.programme.public.folder import TRANSCRIPT, check_apart, folder_error, read_head, read_public, replace_file
+from deniable.programme.public.publish import publish
 from deniable.programme.public.verify import verify
 from deniable.programme.secrets.keys import Key, KeyFile
 from deniable.programme.transcript.chain import Head, check_head, digest, from_file, parse_head, to_file
@@ -26,14 +30,90 @@ from deniable.storage.files import sync_folder
 _TWO_DATABASES = "two databases of this programme were used; go on with the one that was published, and no other"
 
 
-class NotKeptError(DeniableError):
-    """Something is recorded in the database, and must not be shown yet: no copy of the transcript has it."""
-
-
-NOWHERE = (
+_NOWHERE = (
     "what is drawn must be kept outside the database, too, before it is shown: publish the programme (at the terminal: "
     "deniable programme publish --out FOLDER), or put the key file into a folder that can be written to"
 )
+
+
+NOT_FOUND = (
+    "no copy of the transcript that is found here has every entry of the database, and what was drawn is shown only "
+    "when a copy has it: run deniable programme publish first, or name the key file with DENIABLE_KEY"
+)
+
+
+class NotKeptError(DeniableError):
+    """Something is recorded in the database, and must not be shown yet: no copy of the transcript has it.
+
+    It stands: to do it once more would record it a second time.
+    """
+
+
+NOT_KEPT = (
+    "this is done and recorded in the database, but could not be written outside it, so it is not shown yet: make the "
+    "folder of the key file or the public folder writable, then publish; do not do it again"
+)
+
+
+@dataclass(frozen=True)
+class StoredTranscript:
+    """The transcript as the database has it at one moment, and where it is published."""
+
+    parameters: Parameters
+    lines: Sequence[str]
+    head_line: str
+    """The signed head."""
+    folder: Path | None
+
+    @classmethod
+    def read(cls, connection: sa.Connection, parameters: Parameters) -> "StoredTranscript":
+        row = connection.execute(sa.select(tables.programme.c.head, tables.programme.c.folder)).one()
+        return cls(parameters, all_lines(connection), row.head, None if row.folder is None else Path(row.folder))
+
+    def keep(self, copy: "KeyCopy | None", database: Path | None) -> None:
+        """Write it beside the key, or else into the public folder, where the database's file must not be."""
+        if copy is not None and copy.write(self):
+            return
+        if self.folder is None:
+            raise DeniableError(_NOWHERE)
+        check_apart(self.folder, database)
+        publish(self.parameters, self.lines, self.head_line, self.folder)
+
+    def check_can_be_kept(self, copy: "KeyCopy | None") -> bool:
+        """Returns whether the copy beside the key can be written; refused where the public folder cannot either."""
+        if copy is not None and _can_write_into(copy.path.parent):
+            return True
+        if self.folder is None or not _can_write_into(self.folder):
+            raise DeniableError(_NOWHERE)
+        return False
+
+    def is_kept(self, copies: Iterable["KeyCopy"]) -> bool:
+        """Whether one of these copies, or the public folder, has every entry."""
+        published = [] if self.folder is None else [self.folder / TRANSCRIPT]
+        return not self.lines or any(self._stands_in(file) for file in (*(copy.path for copy in copies), *published))
+
+    def _stands_in(self, file: Path) -> bool:
+        try:
+            lines, _ = from_file(read_public(file))
+        except (OSError, DeniableError):
+            return False
+        return [*lines[: len(self.lines)]] == [*self.lines]
+
+
+def _can_write_into(folder: Path) -> bool:
+    """Tried out: what permissions say is not all."""
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=".deniable", dir=folder)
+        os.close(descriptor)
+        Path(name).unlink()
+    except OSError:
+        return False
+    return True
+
+
+def all_lines(connection: sa.Connection) -> Sequence[str]:
+    """Every entry as it is published, in order."""
+    return connection.execute(sa.select(tables.entries.c.line).order_by(tables.entries.c.number)).scalars().all()
 
 
 @dataclass(frozen=True)
@@ -51,20 +131,16 @@ class KeyCopy:
         return os.path.lexists(self.path)
 
     def head(self) -> Head | None:
-        """The signed head, its signature unchecked; None where there is no copy yet."""
+        """The signed head, its signature unchecked; None where the copy is missing."""
         with self._sentences():
             return read_head(self.path) if self.exists() else None
 
-    def entries(self, parameters: Parameters) -> int:
-        """How many of this programme's entries it has; none where it cannot be read."""
-        return entries_in(self.path, parameters)
-
     def is_writable(self) -> bool:
         """Whether it can be replaced."""
-        return os.access(self.path.parent, os.W_OK)
+        return _can_write_into(self.path.parent)
 
     def checked_lines(self, parameters: Parameters) -> Sequence[str]:
-        """All entries, if they are this programme's; none where there is no copy yet."""
+        """All entries, if they are this programme's; none where the copy is missing."""
         with self._sentences():
             if not self.exists():
                 return ()
@@ -76,16 +152,32 @@ class KeyCopy:
             raise self.error("is not whole")
         return tuple(lines)
 
-    def bring_up_to_date(self, head_line: str, lines: Callable[[], Sequence[str]]) -> bool:
-        """Replace it where it has less; returns whether it could be done."""
-        there = self.head()
+    def write(self, transcript: StoredTranscript) -> bool:
+        """Put this transcript in its place, even where it has all of it; returns whether that could be done.
+
+        It belongs to the owner of the key, whoever calls: the office's service must be able to read it.
+        """
+        there, here = self.head(), parse_head(transcript.head_line)
+        if there is not None and there.entries >= here.entries and there.head != here.head:
+            raise self.error(f"and the database differ: {_TWO_DATABASES}")
         try:
-            if there is None or there.entries < parse_head(head_line).entries:
-                replace_file(self.path, to_file(lines(), head_line), mode=0o600)
-                sync_folder(self.path.parent)
+            content = to_file(transcript.lines, transcript.head_line)
+            replace_file(self.path, content, mode=0o600, owned_like=self.path.with_suffix(""))
+            sync_folder(self.path.parent)
         except OSError:
             return False
         return True
+
+    def begin(self, transcript: StoredTranscript) -> bool:
+        """Write the copy of a new programme; returns whether that could be done."""
+        if self.exists():
+            raise self.error("belongs to another programme: move it away, or use another key file")
+        return self.write(transcript)
+
+    def remove(self) -> None:
+        """Of a key that is used no more: a database that is put back with it finds no copy, and does not go on."""
+        with suppress(OSError):
+            self.path.unlink(missing_ok=True)
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:
@@ -97,6 +189,26 @@ class KeyCopy:
     def error(self, why: str) -> PlaceError:
         place = f", {self.path},"
         return PlaceError(f"the copy of the transcript beside the key{place} {why}", place, "")
+
+
+def beside(keys: Iterable[Path]) -> list[KeyCopy]:
+    """The copies beside these key files, whether they are there or not."""
+    return [KeyCopy(KeyFile(key).transcript) for key in keys]
+
+
+@contextmanager
+def locked(copy: KeyCopy | None) -> Iterator[None]:
+    """One process at a time, from where the copy is compared until it is written."""
+    folder = None
+    with suppress(OSError):  # where the folder is away nothing can be written either
+        if copy is not None:
+            folder = os.open(copy.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            fcntl.flock(folder, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if folder is not None:
+            os.close(folder)
 
 
 def longest_copy(folder: Path | None, copy: KeyCopy | None, parameters: Parameters) -> Sequence[str] | None:
@@ -120,37 +232,38 @@ def _public_lines(folder: Path, parameters: Parameters) -> Sequence[str]:
     return checked.lines
 
 
-def check_not_behind(connection: sa.Connection, state: PublicState, copy: KeyCopy | None, must_read: bool) -> None:
+def check_not_behind(
+    connection: sa.Connection, state: PublicState, copy: KeyCopy | None, *, folder_may_be_away: bool
+) -> None:
     """Refuse to go on from a database that is older than a copy of its transcript, or that differs from it.
 
     `state` is the database's, and with the key one that the sealed manifest vouches for: what else the database says of
-    its transcript, others may have written. `must_read`: refuse also where the public folder is away.
+    its transcript, others may have written. `copy` is that beside the key, None where none is kept.
     """
     folder = connection.execute(sa.select(tables.programme.c.folder)).scalar()
-    published = None if folder is None else _published(connection, state, folder, must_read)
+    if folder is not None:
+        _check_published(connection, state, folder, folder_may_be_away)
     if copy is None:
         return
     head = copy.head()
-    if head is not None:
-        _check_head(connection, state, head, copy.error)
-    elif copy.is_writable() and (published is None or published.head != state.head):
+    if head is None:
         raise copy.error(
-            "is missing, so that nothing shows whether this database is an old one: put the copy back, or go on in "
-            "public with deniable programme recover"
+            "is missing, so that nothing shows whether this database is an old one: put the newest copy back, or go on "
+            "in public with deniable programme recover"
         )
+    _check_head(connection, state, head, copy.error)
 
 
-def _published(connection: sa.Connection, state: PublicState, folder: str, must_read: bool) -> Head | None:
+def _check_published(connection: sa.Connection, state: PublicState, folder: str, folder_may_be_away: bool) -> None:
     try:
         head = read_head(Path(folder) / TRANSCRIPT)
     except DeniableError:
-        if must_read:
-            raise
-        return None
+        if folder_may_be_away:
+            return
+        raise
     _check_head(
         connection, state, head, lambda why: folder_error(f"the transcript in the folder {folder} {why}", folder)
     )
-    return head
 
 
 def _check_head(

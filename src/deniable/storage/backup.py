@@ -25,13 +25,15 @@ Rows = Mapping[str, Sequence[Row]]
 """By the names of their tables."""
 
 
-def write(store: Store, path: Path, keeps: Callable[[str, Row], bool]) -> None:
+def write(
+    store: Store, path: Path, keeps: Callable[[str, Row], bool], check: Callable[[], None] = lambda: None
+) -> None:
     """Every row in the database at one moment of which `keeps` says so, given its table's name and the row.
 
-    An existing file is never overwritten.
+    An existing file is never overwritten. `check` may refuse, once all is read, that it leaves the database.
     """
     try:
-        write_new(path, _with_checksum(_lines(store, keeps)))
+        write_new(path, _with_checksum(_lines(store, keeps), check))
     except FileExistsError:
         raise PlaceError(
             f"{path} exists already; a backup is never overwritten, so name another", path, "the file"
@@ -93,11 +95,12 @@ def _lines(store: Store, keeps: Callable[[str, Row], bool]) -> Iterator[bytes]:
                     yield _line({"table": table.name, "row": {name: _encoded(values[name]) for name in values}})
 
 
-def _with_checksum(lines: Iterator[bytes]) -> Iterator[bytes]:
+def _with_checksum(lines: Iterator[bytes], check: Callable[[], None]) -> Iterator[bytes]:
     checksum = hashlib.sha256()
     for line in lines:
         checksum.update(line)
         yield line
+    check()
     yield _line({"sha256": checksum.hexdigest()})
 
 

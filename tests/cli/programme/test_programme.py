@@ -335,7 +335,7 @@ def test_nothing_printed_depends_on_reports(office: Desk, tmp_path: Path) -> Non
     office.done("report", "Ash Mill", SECRET)
     office.done("report", "Birch Works", "3")
     assert [said(call) for call in calls] == before
-    for result in [*before, office("withdraw", "Ash Mill", "2" + SECRET, *receipt)]:
+    for result in [*before, office("withdraw", "Ash Mill", *receipt)]:
         assert SECRET not in result.out + result.err
 
 

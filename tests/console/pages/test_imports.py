@@ -151,6 +151,15 @@ def test_other_hotlines(office: Office) -> None:
     assert programme.active_counts()["Ash Mill"] == 1
 
 
+def test_a_hotline_without_reports(office: Office) -> None:
+    """GlobaLeaks writes an empty file."""
+    office.begin()
+    browser = office.browser("Ida")
+    page = preview(browser, b"", None, kind="globaleaks")
+    assert page.status_code == 200
+    assert browser.post("/import/confirm", {"held": held(page), "step": "count"}).status_code == 303
+
+
 @pytest.mark.parametrize(
     ("file", "data", "told"),
     [

@@ -15,27 +15,27 @@ from typer.main import get_group
 from deniable.errors import DeniableError
 
 MODULES = {
-    "init": "programme_init",
-    "report": "programme_reports",
-    "withdraw": "programme_reports",
-    "import": "programme_reports",
-    "close-round": "programme_rounds",
-    "skip": "programme_rounds",
-    "override": "programme_decisions",
-    "targets": "programme_decisions",
-    "not-carried-out": "programme_decisions",
-    "publish": "programme_public",
-    "status": "programme_public",
-    "verify": "programme_verify",
-    "run": "programme_run",
-    "backup": "programme_upkeep",
-    "restore": "programme_upkeep",
-    "recover": "programme_upkeep",
-    "resume-imports": "programme_upkeep",
-    "rekey": "programme_upkeep",
-    "upgrade": "programme_upkeep",
-    "end": "programme_upkeep",
-    "oversight": "programme_oversight",
+    "init": "init",
+    "report": "reports",
+    "withdraw": "reports",
+    "import": "reports",
+    "close-round": "rounds",
+    "skip": "rounds",
+    "override": "decisions",
+    "targets": "decisions",
+    "not-carried-out": "decisions",
+    "publish": "public",
+    "status": "public",
+    "verify": "verify",
+    "run": "run",
+    "backup": "maintenance",
+    "restore": "maintenance",
+    "recover": "maintenance",
+    "resume-imports": "maintenance",
+    "rekey": "maintenance",
+    "upgrade": "maintenance",
+    "end": "maintenance",
+    "oversight": "oversight",
 }
 """Where each command is, in the order in which they are listed."""
 
@@ -64,7 +64,7 @@ class Commands(TyperGroup):
             names: Any = dict.fromkeys(MODULES)  # for the suggestion of what was meant
             self.commands = names
             return None
-        module = imported(f"deniable.cli.{MODULES[cmd_name]}")
+        module = imported(f"deniable.cli.programme.{MODULES[cmd_name]}")
         return get_group(module.commands).commands[cmd_name]
 
 

@@ -35,7 +35,7 @@ def backup(
     meanwhile. Needs no key.
     """
     with options.opened(database) as programme:
-        programme.backup(file)
+        programme.backup(file, options.key_files(database))
     answer(as_json, {"backup": str(file.absolute())}, "Written; keep it apart from the key:", f"  {file.absolute()}")
 
 

@@ -50,7 +50,7 @@ def seals(
     with options.opened(database) as programme:
         if programme.parameters.oversight is None:
             raise DeniableError("this programme has no oversight body, so nothing was sealed; one is named at init")
-        sealed = programme.seals()
+        sealed = programme.seals(options.key_files(database))
     write_seals(sealed, out)
     answer(as_json, {"file": str(out), "rounds": len(sealed)}, f"{count(len(sealed), 'sealed round')} in", f"  {out}")
 

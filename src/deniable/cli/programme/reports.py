@@ -1,11 +1,9 @@
 """`deniable programme report`, `withdraw` and `import`: reports come in. Nothing here prints a count unasked."""
 
-import csv
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,8 +12,9 @@ import typer
 from deniable.cli.options import AsJson, Command
 from deniable.cli.programme import options
 from deniable.cli.programme.output import answer, count
-from deniable.errors import DeniableError
-from deniable.programme.imports import Batch, SetAside, read, read_mapping
+from deniable.errors import MAX_REPORTS, DeniableError
+from deniable.programme.imports import Batch, Malformed, SetAside, read, read_mapping
+from deniable.programme.imports.reading import Table, opened, pieces
 from deniable.programme.status import PAUSED
 
 commands = typer.Typer(rich_markup_mode=None)
@@ -56,8 +55,9 @@ def report(
     """Count reports about a target, or those of a file.
 
     They belong to the open round. Only their number is kept, encrypted, until the target is audited. When the command
-    returns, the reports are on the disk, all of them; if it fails, none is counted. Lines of a file about targets that
-    do not take part are left out and named. The public sees nothing of it.
+    returns, the reports are on the disk, all of them; if it fails, none is counted. A line of a file that cannot be
+    read, or that is about no target that takes part, is set aside and named, and holds back no other. The public sees
+    nothing of it.
 
     It prints a receipt. Keep it until the round is closed: with it, and in no other way, these reports can be
     withdrawn.
@@ -67,23 +67,38 @@ def report(
       deniable programme report "Ash Mill"
       deniable programme report --file today.csv
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
-    reports = _reports(target, number, file)
+    _check_one([] if target is None else [target], file)
+    lines = None if file is None else _lines(file)
+    typed = 1 if number is None else _whole(number)
+    if typed is None:
+        raise DeniableError(f"the number of reports must be {_WHOLE}")
     with options.opened(database, options.key_of(database, key, passphrase)) as programme:
-        receipt = programme.report(reports)
-        left_out = [name for name in reports if name not in programme.status().targets]
+        if lines is None:
+            reports, aside = {target or "": typed}, list[Malformed]()
+        else:
+            reports, aside = _sorted_out(lines, programme.status().targets)
+        receipt = programme.report(reports) if reports else None
     answer(
         as_json,
-        {"counted": True, "receipt": receipt, "left_out": left_out},
-        *_not_taking_part(left_out),
-        "Counted. The receipt, with which these reports can be withdrawn while the round is open:",
-        f"  {receipt}",
+        {"counted": receipt is not None, "receipt": receipt, "set_aside": [row._asdict() for row in aside]},
+        *_aside_in_words(aside),
+        *(
+            ["Nothing was counted: " + ("all lines were set aside." if aside else "the file has no lines to count.")]
+            if receipt is None
+            else [
+                "Counted. The receipt, with which these reports can be withdrawn while the round is open:",
+                f"  {receipt}",
+            ]
+        ),
     )
 
 
 @commands.command(cls=Command)
 def withdraw(
-    target: Target = None,
-    number: Number = None,
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="TARGET", show_default=False, help="The names of the targets they are about."),
+    ] = None,
     *,
     receipt: Annotated[
         str, typer.Option(metavar="CODE", show_default=False, help="What was printed when these reports were entered.")
@@ -96,21 +111,22 @@ def withdraw(
 ) -> None:
     """Take back reports that were entered by mistake.
 
-    Name the same target and number, or the same file, as when they were entered, and the receipt that was printed then;
-    one target of several can be taken back by itself. Only reports of the open round can be withdrawn, and only while
-    their target was not audited since: a draw has used the others. The public sees nothing of it, and the guarantee
-    covers it like a report that was never filed.
+    Give the receipt that was printed when they were entered, and name their target, or the same file: all that was
+    entered with this receipt about these targets is taken back. Only reports of the open round can be withdrawn, and
+    only while their target was not audited since: a draw has used the others. The public sees nothing of it, and the
+    guarantee covers it like a report that was never filed.
 
     \b
     Example
       deniable programme withdraw "Ash Mill" --receipt ABCD-EFGH-2345-WXYZ
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
-    reports = _reports(target, number, file)
+    _check_one(targets or [], file)
+    names = targets if file is None else [cells[0] for _, cells in _lines(file) if not isinstance(cells, str)]
     with options.opened(database, options.key_of(database, key, passphrase)) as programme:
-        left = programme.withdraw(reports, receipt)
+        left = programme.withdraw([name for name in names or () if name.isprintable()], receipt)
     not_withdrawn = (
-        f"Not withdrawn: {', '.join(left)}. These targets, with this number of reports, were not entered with this "
-        "receipt, or were audited or withdrawn since."
+        f"Not withdrawn: {', '.join(left)}. Reports about these targets were not entered with this receipt, or the "
+        "targets were audited since, or the reports were withdrawn before."
     )
     answer(
         as_json,
@@ -252,8 +268,11 @@ def _confidential(counts: Mapping[str, int], counted: bool, unreadable: int) -> 
     ]
 
 
-def _not_taking_part(names: Sequence[str]) -> list[str]:
-    return [f"Not counted, because no target of this name takes part: {', '.join(names)}."] if names else []
+def _aside_in_words(aside: Sequence[Malformed]) -> list[str]:
+    if not aside:
+        return []
+    rows = ", ".join(f"{place} ({why})" for place, why in aside)
+    return [f"Set aside: {rows}. These lines do not count. Put them right, and enter them alone."]
 
 
 def _new_source(source: str, known: Sequence[str]) -> list[str]:
@@ -263,31 +282,43 @@ def _new_source(source: str, known: Sequence[str]) -> list[str]:
     return [f"{source} is a new source; known: {', '.join(known) or 'none yet'}."]
 
 
-def _reports(target: str | None, number: str | None, file: Path | None) -> Counter[str]:
-    if (target is None) == (file is None):
+def _check_one(targets: Sequence[str], file: Path | None) -> None:
+    if bool(targets) == (file is not None):
         raise DeniableError(f"give either a TARGET or --file FILE, got {'neither' if file is None else 'both'}")
-    if file is None:
-        assert target is not None
-        return Counter({target: _whole("1" if number is None else number, "the number of reports")})
-    try:
-        with nullcontext(sys.stdin) if str(file) == "-" else file.open(encoding="utf-8-sig", newline="") as lines:
-            rows = [[cell.strip() for cell in row] for row in csv.reader(lines, strict=True) if row]
-    except (UnicodeDecodeError, csv.Error):
-        raise DeniableError(f"{file} must be a CSV file in UTF-8") from None
-    except OSError as error:
-        raise DeniableError(f"cannot read {file}: {error.strerror}") from None
-    if not rows or rows[0] != ["target", "reports"]:
-        raise DeniableError(f"{file} must have the columns target,reports, named in the first line")
-    reports: Counter[str] = Counter()
-    for line, row in enumerate(rows[1:], start=2):
-        if len(row) != 2:
-            raise DeniableError(f"{file}, line {line}: expected a target and its number of reports")
-        reports[row[0]] += _whole(row[1], f"{file}, line {line}: the number of reports")
-    return reports
 
 
-def _whole(digits: str, what: str) -> int:
-    """It is not shown where it is wrong: it may be a count all the same."""
-    if not re.fullmatch("[0-9]{1,18}", digits) or not int(digits):
-        raise DeniableError(f"{what} must be a whole number from 1, in digits")
-    return int(digits)
+def _lines(file: Path) -> list[tuple[int, list[str] | str]]:
+    """The number and the cells of every line below the header, or why it cannot be read; each line by itself."""
+    what = "standard input" if str(file) == "-" else str(file)
+    with opened(sys.stdin.buffer if str(file) == "-" else file, what) as binary:
+        table = Table(pieces(binary.read, what), what)
+        if sorted(table.names) != ["reports", "target"]:
+            raise DeniableError(f"{what} must have the columns target,reports, named in the first line")
+        return [*table.columns("target", "reports")]
+
+
+def _sorted_out(
+    lines: Iterable[tuple[int, list[str] | str]], targets: Sequence[str]
+) -> tuple[Counter[str], list[Malformed]]:
+    """The reports by target, and the lines that are set aside. A sum stops at the limit of what can count."""
+    reports, aside = Counter[str](), list[Malformed]()
+    for line, cells in lines:
+        number = None if isinstance(cells, str) else _whole(cells[1])
+        if isinstance(cells, str):
+            aside.append(Malformed(f"line {line}", cells))
+        elif number is None:
+            aside.append(Malformed(f"line {line}", f"the number of reports must be {_WHOLE}"))
+        elif cells[0] not in targets:
+            aside.append(Malformed(f"line {line}", "no target of this name takes part"))
+        else:
+            reports[cells[0]] = min(reports[cells[0]] + number, MAX_REPORTS)
+    return reports, aside
+
+
+_WHOLE = "a whole number from 1, in digits"
+
+
+def _whole(digits: str) -> int | None:
+    """None where it is none. It is not shown: it may be a count all the same."""
+    number = digits.lstrip("0") if re.fullmatch("[0-9]+", digits) else ""
+    return min(int(number[:18]), MAX_REPORTS) if number else None

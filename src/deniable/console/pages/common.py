@@ -14,10 +14,10 @@ from deniable.console.security import console_of
 from deniable.errors import DeniableError, elsewhere
 from deniable.programme.programme import Programme
 from deniable.programme.secrets.lock import KeyChangedError
-from deniable.programme.transaction import all_lines
 from deniable.programme.transcript.chain import parse_head
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import parse
+from deniable.programme.transcript_copies import all_lines
 from deniable.storage import tables
 from deniable.storage.store import Store, StoreError
 

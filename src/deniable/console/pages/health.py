@@ -70,7 +70,7 @@ def back_up(request: Request, person: Annotated[Person, require("people")], _: F
             programme.renew()  # or else two backups would tell the administrator whether reports came in between
         with tempfile.TemporaryDirectory() as folder:  # what is secret in it is encrypted
             path = Path(folder) / name
-            backup.write(console.store, path)
+            backup.write(console.store, path) if programme is None else programme.backup(path)
             content = path.read_bytes()
     except DeniableError as error:
         return _page(request, person, refusal(error))
@@ -148,7 +148,8 @@ def _second_place(console: Console, status: Status) -> Check:
     """Where the transcript is kept besides the database."""
     what, copy = "Second copy", console.copy
     if copy is not None and copy.is_writable():
-        if copy.entries(status.parameters) == status.entries:
+        head = copy.head()
+        if head is not None and head.entries == status.entries:
             return Check(what, "good", "up to date", "The transcript is kept beside the key file, too.")
         return Check(what, "warn", "behind", "The copy of the transcript beside the key file lacks entries. The next "
             "entry completes it.")  # fmt: skip

@@ -66,7 +66,7 @@ def enter(
 ) -> Response:
     """Answered at once, with the receipt: no address may hold it, and reloading counts nothing."""
     try:
-        target, number = _entered(programme, fields)
+        target, number = _target(programme, fields), _number(fields)
         receipt = _receipt(console_of(request).key, person, text(fields, "form_id"), target, number)
         programme.report({target: number}, receipt)
     except DeniableError as error:
@@ -79,8 +79,7 @@ def withdraw(
     request: Request, person: Annotated[Person, require("correct")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
     try:
-        target, number = _entered(programme, fields)
-        programme.withdraw({target: number}, text(fields, "receipt"))
+        programme.withdraw([_target(programme, fields)], text(fields, "receipt"))
     except DeniableError as error:
         return _refused(request, person, programme, error, "withdraw")
     return redirect("/report", "withdrawn")
@@ -93,14 +92,19 @@ def _receipt(key: bytes, person: Person, form_id: str, target: str, number: int)
     return receipt_from(hmac.digest(key, f"receipt:{entered}".encode(), "sha256")[:10])
 
 
-def _entered(programme: Programme, fields: FormData) -> tuple[str, int]:
-    target, number = text(fields, "target"), text(fields, "number")
+def _target(programme: Programme, fields: FormData) -> str:
+    target = text(fields, "target")
     if target not in programme.status().targets:
         raise DeniableError("Choose one of the targets in the list.")
-    # The number is not shown again: it is confidential.
+    return target
+
+
+def _number(fields: FormData) -> int:
+    """It is not shown again: it is confidential."""
+    number = text(fields, "number")
     if not (number.isascii() and number.isdigit() and len(number) <= 9 and 1 <= int(number) <= MOST):
         raise DeniableError(f"The number of reports must be a whole number from 1 to {MOST:,}.")
-    return target, int(number)
+    return int(number)
 
 
 def _refused(request: Request, person: Person, programme: Programme, error: DeniableError, at: str) -> Response:

@@ -9,7 +9,7 @@ channel, a UUID) are kept.
 
 Older clients join the cells with commas and quote nothing, newer ones quote a cell that needs it. No field can hold a
 comma, a quote or a line end (identifiers, numbers, dates, true or false), so both read alike, and a row whose number of
-cells is not the header's is set aside, never repaired.
+cells is not the header's is set aside, never repaired. Where there is no report, `generateCSV` writes an empty file.
 
 Of the JSON it is assumed that GlobaLeaks's serializer (Python's json) writes each report as one JSON value: its quotes
 and brackets are in pairs. Reports are cut apart by these and by commas alone, and read afterwards one by one, so a
@@ -55,7 +55,7 @@ def records(file: File) -> Iterator[Row]:
                 yield in_place(f"report {number}", _record(element))
         elif begins.startswith(b"{"):
             raise DeniableError(f"{WHAT} must be a JSON list of reports, or CSV")
-        else:
+        elif first:
             yield from Table(chain((first,), source), WHAT).records(*_FIELDS)
 
 

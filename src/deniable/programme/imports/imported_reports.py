@@ -20,6 +20,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from deniable.arrays import IntArray
 from deniable.programme.parameters import check_name
 from deniable.state import Secret
 
@@ -34,6 +35,8 @@ Hashes = NDArray[np.uint64]
 """Shape (rows, 2): 128 bits each."""
 
 _FEW = 64
+_MOST_NUMBERS = np.uint64(2**30)
+"""More than can be entered at once."""
 _TAKEN = struct.Struct(">I")
 
 
@@ -62,6 +65,14 @@ class KnownReports(Secret):
             found = [_stands_in(self.hashes, row) | _stands_in(brought[:i], row) for i, row in enumerate(brought)]
             return ~np.array(found, np.bool_)
         return ~_seen_before(np.concatenate([self.hashes, brought]))[len(self.hashes) :]
+
+    def numbers(self, brought: Hashes) -> IntArray:
+        """The number that stands in each of these hashes (`with_numbers`), shape (rows,); 0 where none is known."""
+        found = np.zeros(len(brought), np.int64)
+        for i, (first, second) in enumerate(brought):
+            number = self.hashes[:, 1] ^ second
+            found[i] = np.where((self.hashes[:, 0] == first) & (number < _MOST_NUMBERS), number, 0).max()
+        return found
 
     def with_reports(self, new: Hashes) -> Self:
         """With these reports, which are not known yet."""
@@ -95,6 +106,16 @@ def keyed_hashes(key: bytes, ids: Iterable[Sequence[object]]) -> Hashes:
     for id_ in ids:
         digests += hmac.digest(key, json.dumps(id_).encode(), "sha256")[:16]
     return np.frombuffer(digests, ">u8").reshape(-1, 2).astype(np.uint64)
+
+
+def with_numbers(hashes: Hashes, numbers: Iterable[int]) -> Hashes:
+    """Hashes of what was entered, with how many reports it was in each: of its 128 bits, 98 still tell them apart.
+
+    Who knows the key and the id reads the number again, and to all others it is as random as the hash.
+    """
+    hidden = hashes.copy()
+    hidden[:, 1] ^= np.fromiter(numbers, np.uint64, len(hashes))
+    return hidden
 
 
 def check_source(name: str) -> str:

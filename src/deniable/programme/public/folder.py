@@ -75,16 +75,22 @@ def _unreadable(folder: Path, error: OSError) -> DeniableError:
     )
 
 
-def replace_file(path: Path, content: bytes, *, mode: int = 0o644, modified: float | None = None) -> None:
+def replace_file(
+    path: Path, content: bytes, *, mode: int = 0o644, modified: float | None = None, owned_like: Path | None = None
+) -> None:
     """Put this content in the file's place, all at once: a reader sees the old one or the new one.
 
-    The caller sees to it that one process does this at a time.
+    `owned_like`: where root does this, the file belongs to the owner of that one. The caller sees to it that one
+    process does this at a time.
     """
     temporary = path.with_name(f".{path.name}.tmp")
     temporary.unlink(missing_ok=True)  # of a process that was killed
     try:
         with temporary.open("xb") as file:
             os.fchmod(file.fileno(), mode)
+            if owned_like is not None and os.geteuid() == 0 and owned_like.exists():
+                owner = owned_like.stat()
+                os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
             file.write(content)
             file.flush()
             if modified is not None:

@@ -18,8 +18,9 @@ class KeyFile:
 
     @property
     def transcript(self) -> Path:
-        """Where a copy of the transcript is kept, apart from the database."""
-        return self.path.with_name(f"{self.path.name}.transcript")
+        """Where a copy of the transcript is kept, apart from the database; the same whatever link names the key."""
+        file = Path(os.path.realpath(self.path))
+        return file.with_name(f"{file.name}.transcript")
 
     def new(self) -> tuple[bytes, str | None]:
         """A master key for a new programme, and what the database must keep to find it again: nothing."""
@@ -37,6 +38,7 @@ class KeyFile:
 
     def discard(self) -> None:
         """Undo `new`, when no programme came of it."""
+        self.transcript.unlink(missing_ok=True)
         self.path.unlink(missing_ok=True)
 
 
