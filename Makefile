@@ -52,7 +52,7 @@ docs: $(READY)
 
 # The pictures of docs/howto/console.md, taken anew.
 screenshots: $(READY)
-	DENIABLE_SCREENSHOTS=docs/images $(BIN)/pytest -m long tests/console/test_browser.py -k pictures
+	DENIABLE_SCREENSHOTS=docs/images $(BIN)/pytest -m long tests/console/whole/test_browser.py -k pictures
 
 # What deniable itself needs.
 $(CORE): pyproject.toml constraints.txt scripts/setup

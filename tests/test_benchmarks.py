@@ -4,7 +4,7 @@ import re
 from contextlib import nullcontext
 
 import pytest
-from benchmarks import counters, engine, programme, race
+from benchmarks import console, counters, engine, programme, race
 
 
 def test_counters(capsys: pytest.CaptureFixture[str]) -> None:
@@ -38,4 +38,16 @@ def test_programme(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monke
     out = capsys.readouterr().out
     numbers = r"[\d,.]+ \| \d+\.\d \| \d+\.\d \| \d+\.\d\d x (\| \d+\.\d\d ){3}\| \d+\.\d"
     assert re.search(rf"^\| SQLite \| {numbers} \|$", out, re.MULTILINE)
+    assert "PostgreSQL is not installed here" in out
+
+
+@pytest.mark.long
+def test_console(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console, "postgres", lambda _: nullcontext())
+    console.main(["--targets", "5", "--rounds", "3", "--people", "10", "--requests", "5", "--times", "2"])
+    out = capsys.readouterr().out
+    assert len(re.findall(r"^\| (?:operator|importer) \| .* \| \d+\.\d\d\d \|$", out, re.MULTILINE)) == 9
+    found = re.search(r"^\| SQLite \| 50 \| 0 \| .* \| (\d+) / (\d+) \|$", out, re.MULTILINE)
+    assert found is not None
+    assert found[1] == found[2]
     assert "PostgreSQL is not installed here" in out

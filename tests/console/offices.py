@@ -21,6 +21,7 @@ from deniable.console.accounts.passwords import Passwords
 from deniable.console.accounts.people import Person, Role
 from deniable.console.app import create_app
 from deniable.console.console import Console
+from deniable.console.pages.transcript import proposed_folder
 from deniable.programme.programme import Programme
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.secrets.lock import unlock
@@ -36,6 +37,10 @@ CSP = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 PASSWORD = "correct horse battery"
+
+
+FILE = b"id,channel\n1,Ash Mill\n2,Ash Mill\n3,Cedar Bank\n"
+"""An export."""
 
 
 @dataclass
@@ -89,6 +94,18 @@ class Office:
     @property
     def database(self) -> Path:
         return Path(str(self.console.store.url.database))
+
+    @property
+    def public(self) -> Path:
+        """Where the console proposes to publish."""
+        folder = proposed_folder(self.console.store)
+        assert folder is not None
+        return folder
+
+    def log(self) -> str:
+        """The page with the activity log."""
+        page: str = self.browser("Ada").get("/activity").text
+        return page
 
     def saved(self) -> bytes:
         """The database as it is."""
@@ -196,6 +213,20 @@ def form_token(page: str) -> str:
 def form_on(page: str) -> str:
     """The id of the form that enters reports."""
     found = re.search(r'name="form_id" value="([^"]{22})"', page)
+    assert found is not None
+    return found[1]
+
+
+def preview(browser: Browser, file: bytes = FILE, mapping: bytes | None = None, **data: str) -> Any:
+    """Bring an export, and look at what would count."""
+    files = {"file": ("export.csv", file)} | ({} if mapping is None else {"mapping": ("m.csv", mapping)})
+    mapped = "names" if mapping is None else "file"
+    return browser.post("/import", {"kind": "plain", "source": "hotline", "mapped": mapped, **data}, files=files)
+
+
+def pending_on(page: str) -> str:
+    """The name by which the file on a page of a preview is confirmed."""
+    found = re.search(r'name="pending" value="([^"]+)"', page)
     assert found is not None
     return found[1]
 

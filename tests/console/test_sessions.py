@@ -1,18 +1,14 @@
-"""Sessions, what forms carry, known devices, and how often somebody may try."""
+"""Sessions, what forms carry, and known devices."""
 
 from collections.abc import Iterator
 from datetime import timedelta
 
-import anyio
 import pytest
 import sqlalchemy as sa
-from starlette.exceptions import HTTPException
 from tests.console.offices import Office
-from tests.programme.offices import Clock
 
 from deniable.console import sessions
 from deniable.console.accounts import invitations, people
-from deniable.console.limits import MOST_KEPT, REFILLED_IN, TRIES, PasswordQueues, Throttle
 
 KEY = bytes(range(32))
 
@@ -87,72 +83,3 @@ def test_a_device_is_known_to_one_person() -> None:
     for person, given in (("b", cookie), (None, cookie), ("a", None), ("a", ""), ("a", "."), ("a", cookie + "0")):
         assert sessions.known_device(KEY, person, given) is None
     assert sessions.known_device(bytes(32), "a", cookie) is None
-
-
-def test_tries_run_out_and_come_back() -> None:
-    clock = Clock()
-    throttle = Throttle(clock)
-    assert all(throttle.take("Ada", None) for _ in range(TRIES))
-    assert not throttle.take("Ada", None)
-    clock.now += REFILLED_IN - timedelta(seconds=1)
-    assert not throttle.take("Ada", None)
-    clock.now += timedelta(seconds=1)
-    assert throttle.take("Ada", None)
-
-
-def test_strangers_lock_nobody_out() -> None:
-    throttle = Throttle(Clock())
-    while throttle.take("Ada", None):
-        pass
-    assert throttle.take("Ada", "her own device")
-    assert throttle.take("Otto", None)
-
-
-def test_a_known_device_has_a_budget_too() -> None:
-    throttle = Throttle(Clock())
-    while throttle.take("Ada", "stolen"):
-        pass
-    assert throttle.take("Ada", "her own device")
-
-
-def test_who_signs_in_has_all_tries_again() -> None:
-    throttle = Throttle(Clock())
-    while throttle.take("Ada", "device"):
-        pass
-    throttle.forgive("Ada", "device")
-    assert throttle.take("Ada", "device")
-
-
-def test_the_throttle_does_not_grow_for_ever() -> None:
-    throttle = Throttle(Clock())
-    for number in range(MOST_KEPT + 50):
-        throttle.take(f"name {number}", None)
-    assert len(throttle._tries) == MOST_KEPT
-
-
-def test_few_passwords_are_checked_at_once_and_strangers_hold_up_nobody() -> None:
-    """Two lanes: strangers fill theirs, and wait; then too many wait; a known device gets through at once."""
-    outcomes: list[str] = []
-
-    async def crowd() -> None:
-        lanes, released = PasswordQueues(), anyio.Event()
-
-        def waits() -> None:
-            anyio.from_thread.run(released.wait)
-            outcomes.append("stranger")
-
-        async with anyio.create_task_group() as tasks:
-            for _ in range(PasswordQueues.AT_ONCE + PasswordQueues.MOST_WAITING):
-                tasks.start_soon(lambda: lanes.run(waits, stranger=True))
-            await anyio.wait_all_tasks_blocked()
-            with pytest.raises(HTTPException) as refused:
-                await lanes.run(waits, stranger=True)
-            outcomes.append(str(refused.value.status_code))
-            with pytest.raises(HTTPException):
-                lanes.check(stranger=True)
-            lanes.check(stranger=False)
-            await lanes.run(lambda: outcomes.append("known"), stranger=False)
-            released.set()
-
-    anyio.run(crowd)
-    assert outcomes == ["503", "known"] + ["stranger"] * (PasswordQueues.AT_ONCE + PasswordQueues.MOST_WAITING)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.programme.insight import everything
 from tests.programme.offices import TARGETS, Office, new_office
-from tests.storage.test_backup import lines_of, with_checksum
+from tests.storage.stores import lines_of, with_checksum
 
 from deniable.errors import DeniableError
 from deniable.programme import backup

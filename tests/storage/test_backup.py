@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.storage.stores import a_row, nothing
+from tests.storage.stores import a_row, lines_of, nothing, with_checksum
 
 from deniable.console import tables as console_tables
 from deniable.errors import DeniableError
@@ -47,16 +47,6 @@ def path(tmp_path: Path) -> Path:
     """Of a backup of a database with all kinds of rows."""
     backup.write(Store.create(str(tmp_path / "source.db"), fill), tmp_path / "backup", everything)
     return tmp_path / "backup"
-
-
-def with_checksum(*lines: object) -> bytes:
-    """As somebody would write who knows how."""
-    body = b"".join(json.dumps(line, sort_keys=True).encode() + b"\n" for line in lines)
-    return body + json.dumps({"sha256": hashlib.sha256(body).hexdigest()}).encode() + b"\n"
-
-
-def lines_of(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_bytes().splitlines()[:-1]]
 
 
 def restored(rows: Rows, path: Path) -> Store:

@@ -96,7 +96,7 @@ class Console:
         """Whether there was a first run; once there was, there are always people."""
         if not self._has_people:
             with self.store.reading() as connection:
-                self._has_people = people.anybody(connection)
+                self._has_people = people.has_any(connection)
         return self._has_people
 
     def record(self, person: Person, action: str) -> None:

@@ -36,7 +36,7 @@ class PendingImports:
         self._imports: dict[str, PendingImport] = {}
         self._timer: Timer | None = None
 
-    def hold(self, person: str, session: str, source: str, batch: Batch) -> str:
+    def add(self, person: str, session: str, source: str, batch: Batch) -> str:
         """Keep it for now; returns the name by which it is confirmed."""
         name = secrets.token_urlsafe(16)
         with self._lock:

@@ -33,7 +33,7 @@ def test_a_link_works_once(connection: sa.Connection, key: bytes, now: datetime)
 
 def test_a_link_expires(connection: sa.Connection, key: bytes, now: datetime) -> None:
     token = invitations.invite(connection, key, "Berta", "auditor", now)
-    later = now + invitations.LASTS
+    later = now + invitations.VALID_FOR
     assert invitations.find(connection, key, token, later - timedelta(minutes=1)) is not None
     assert invitations.find(connection, key, token, later) is None
     invitations.invite(connection, key, "Berta", "auditor", later)  # its name is free again

@@ -122,7 +122,7 @@ def a_link_for_a_higher_role(office: Office) -> bool:
 def a_link_that_has_expired(office: Office) -> bool:
     with office.console.store.writing() as connection:
         link = invitations.invite(connection, office.console.key, "Berta", "auditor", office.clock.now)
-    office.clock.now += invitations.LASTS
+    office.clock.now += invitations.VALID_FOR
     write(office, "UPDATE transient_invitations SET until = until + 100")
     return join(office, link)
 

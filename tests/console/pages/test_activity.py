@@ -84,3 +84,13 @@ def test_who_may_see_counts(office: Office) -> None:
         for name in ("id-Anna", "id-Berta"):
             people.set_disabled(connection, office.console.key, name, True)
     assert told() == "nobody."
+
+
+def test_activity_has_days_and_no_times(office: Office) -> None:
+    office.begin()
+    office.clock.tomorrow()
+    office.browser("Otto").post("/round/close", {"round": "1"})
+    page = office.browser("Anna").get("/activity").text
+    assert "6 January 2026" in page
+    assert "12:0" not in page
+    assert "Nothing yet." not in page

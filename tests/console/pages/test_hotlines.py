@@ -2,7 +2,7 @@ import re
 from typing import Any
 
 import pytest
-from tests.console.offices import Browser, Office, new_office
+from tests.console.offices import Browser, Office, new_office, pending_on
 
 from deniable.console.accounts import row_authentication
 from deniable.console.pages import imports
@@ -12,8 +12,9 @@ from deniable.programme.imports.imported_reports import ROOM
 def bring(browser: Browser, rows: str, source: str = "hotline") -> Any:
     data = {"kind": "plain", "source": source, "mapped": "names"}
     page = browser.post("/import", data, files={"file": ("a.csv", f"id,channel\n{rows}".encode())})
-    held = re.search(r'name="pending" value="([^"]+)"', page.text)
-    return page if held is None else browser.post("/import/confirm", {"pending": held[1], "step": "count"})
+    if page.status_code != 200:
+        return page
+    return browser.post("/import/confirm", {"pending": pending_on(page.text), "step": "count"})
 
 
 def test_an_administrator_says_who_brings_a_hotline(office: Office) -> None:
@@ -106,10 +107,9 @@ def test_a_hotline_that_is_handed_over_between_looking_and_counting_is_not_count
     ida = office.browser("Ida")
     data = {"kind": "plain", "source": "hotline", "mapped": "names"}
     page = ida.post("/import", data, files={"file": ("a.csv", b"id,channel\n1,Ash Mill\n")})
-    held = re.search(r'name="pending" value="([^"]+)"', page.text)
-    assert held is not None
+    pending = pending_on(page.text)
     office.hotline("hotline", "Ivo")
-    assert ida.post("/import/confirm", {"pending": held[1], "step": "count"}).status_code == 422
+    assert ida.post("/import/confirm", {"pending": pending, "step": "count"}).status_code == 422
     assert programme.active_counts()["Ash Mill"] == 0
 
 

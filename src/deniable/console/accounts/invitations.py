@@ -13,7 +13,7 @@ from deniable.console.accounts.people import Person
 from deniable.console.tables import minutes
 from deniable.errors import DeniableError
 
-LASTS = timedelta(days=3)
+VALID_FOR = timedelta(days=3)
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def invite(connection: sa.Connection, key: bytes, name: str, role: str, now: dat
 
 def invite_first(connection: sa.Connection, key: bytes, now: datetime) -> str | None:
     """The same for the first administrator; earlier links of this kind are void. None where there are people."""
-    if people.anybody(connection):
+    if people.has_any(connection):
         return None
     connection.execute(sa.delete(tables.invitations))
     first = Person(secrets.token_hex(8), "", "administrator")
@@ -93,7 +93,7 @@ def accept(
         people.set_codes(connection, key, person.id, salt, step)
         return person
     if invited.is_first:
-        if people.anybody(connection):
+        if people.has_any(connection):
             raise DeniableError("there is an administrator already")
         person = Person(person.id, people.free_name(connection, key, name), person.role)
     people.add(connection, key, person, password=password, totp_salt=salt, used=step)
@@ -119,7 +119,7 @@ def _new(connection: sa.Connection, key: bytes, invitation: Invitation, now: dat
         "name": invitation.person.name,
         "role": invitation.person.role,
         "joins": int(invitation.joins),
-        "until": minutes(now + LASTS),
+        "until": minutes(now + VALID_FOR),
     }
     connection.execute(sa.insert(tables.invitations), row_authentication.authenticated(key, tables.invitations, row))
     return token

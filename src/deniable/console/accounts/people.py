@@ -51,8 +51,8 @@ class PersonRow:
     """Whether somebody else than the console wrote their row, which therefore opens nothing."""
 
 
-def anybody(connection: sa.Connection) -> bool:
-    """Also somebody whose row was altered: that is no reason to begin anew."""
+def has_any(connection: sa.Connection) -> bool:
+    """Whether there are people, also if their rows were altered: that is no reason to begin anew."""
     return connection.execute(sa.select(tables.people.c.id).limit(1)).scalar() is not None
 
 

@@ -107,7 +107,7 @@ def preview(
         _check_assigned(request, person, source)
         batch = _read(kind, file, mapping if text(fields, "mapped") == "file" else None, status)
         new = programme.import_reports(source, batch, dry_run=True) if may(person, "counts") else 0
-        pending = console.pending_imports.hold(person.id, _session(request), source, batch)
+        pending = console.pending_imports.add(person.id, _session(request), source, batch)
     except DeniableError as error:
         return _page(request, person, status, fields, error=refusal(error))
     public = PreviewPage(

@@ -22,7 +22,7 @@ from deniable.console.security import Fields, Visitor, console_of, text, visitor
 from deniable.errors import DeniableError
 
 router = APIRouter()
-AVisitor = Annotated[Visitor, Depends(visitor)]
+AnyVisitor = Annotated[Visitor, Depends(visitor)]
 
 WRONG = "The password or the code is not right."
 GONE = "This link was used or has expired. Ask for another one."
@@ -54,7 +54,7 @@ class InvitationPage:
 
 
 @dataclass(frozen=True, repr=False)
-class Opened:
+class OpenedInvitation:
     """A link that somebody has opened, and the one-time codes it shows to them and to nobody else."""
 
     token: str
@@ -64,13 +64,13 @@ class Opened:
 
 @router.get("/first-run/{token}")
 @router.get("/invitation/{token}")
-def invitation_page(request: Request, token: str, who: AVisitor) -> Response:
+def invitation_page(request: Request, token: str, who: AnyVisitor) -> Response:
     return _page(request, _opened(request, token, who), 200)
 
 
 @router.get("/first-run/{token}/qr.png")
 @router.get("/invitation/{token}/qr.png")
-def picture(request: Request, token: str, who: AVisitor) -> Response:
+def picture(request: Request, token: str, who: AnyVisitor) -> Response:
     opened = _opened(request, token, who)
     drawn = io.BytesIO()
     segno.make(_uri(request, opened), error="m").save(drawn, kind="png", scale=6)
@@ -79,7 +79,7 @@ def picture(request: Request, token: str, who: AVisitor) -> Response:
 
 @router.post("/first-run/{token}")
 @router.post("/invitation/{token}")
-async def accept(request: Request, token: str, who: AVisitor, fields: Fields) -> Response:
+async def accept(request: Request, token: str, who: AnyVisitor, fields: Fields) -> Response:
     opened = await to_thread.run_sync(_opened, request, token, who)
     console, person = console_of(request), opened.invitation.person
     console.password_queues.check(stranger=False)
@@ -94,24 +94,24 @@ async def accept(request: Request, token: str, who: AVisitor, fields: Fields) ->
     return response
 
 
-def _uri(request: Request, opened: Opened) -> str:
+def _uri(request: Request, opened: OpenedInvitation) -> str:
     """The secret of the codes as authenticator apps take it."""
     person = opened.invitation.person
     codes = totp.totp(console_of(request).key, person.id, opened.salt)
     return codes.provisioning_uri(person.name or "administrator", issuer_name="deniable")
 
 
-def _opened(request: Request, token: str, who: Visitor) -> Opened:
+def _opened(request: Request, token: str, who: Visitor) -> OpenedInvitation:
     console = console_of(request)
     with console.store.reading() as connection:
         invitation = invitations.find(connection, console.key, token, console.clock())
     is_first_run = request.scope["path"].startswith("/first-run/")
     if invitation is None or invitation.is_first != is_first_run:
         raise HTTPException(404, GONE_FIRST if is_first_run else GONE)
-    return Opened(token, invitation, invitations.salt(console.key, token, who.cookie))
+    return OpenedInvitation(token, invitation, invitations.salt(console.key, token, who.cookie))
 
 
-def _accept(console: Console, opened: Opened, fields: FormData) -> None:
+def _accept(console: Console, opened: OpenedInvitation, fields: FormData) -> None:
     now, key, invitation = console.clock(), console.key, opened.invitation
     step = totp.matching_step(totp.totp(key, invitation.person.id, opened.salt), text(fields, "code"), now)
     password, again = (str(fields.get(name, "")) for name in ("password", "again"))
@@ -132,7 +132,9 @@ def _accept(console: Console, opened: Opened, fields: FormData) -> None:
         activity.record(connection, now, person.name, action, "people")
 
 
-def _page(request: Request, opened: Opened, status: int, typed_name: str = "", error: str | None = None) -> Response:
+def _page(
+    request: Request, opened: OpenedInvitation, status: int, typed_name: str = "", error: str | None = None
+) -> Response:
     invitation = opened.invitation
     secret = totp.totp(console_of(request).key, invitation.person.id, opened.salt).secret
     page = InvitationPage(

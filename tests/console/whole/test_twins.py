@@ -5,7 +5,6 @@ there was one report more. Left out are the two pages that show counts to audito
 always gives the same audit: where the audits differ, so may everything else, by as much as the guarantee says.
 """
 
-import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,9 +12,9 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from tests.console.offices import Browser, Office, form_on, receipt_on
-from tests.console.pages.test_uniform import PAGES, RANDOM, statements
+from tests.console.offices import Browser, Office, form_on, pending_on, receipt_on
 from tests.console.test_api import PUSH, STATUS, token
+from tests.console.whole.test_uniform import PAGES, RANDOM, statements
 
 from deniable.console.pages import health
 from deniable.console.pages.health import Check
@@ -117,9 +116,7 @@ class Twins:
         for _ in range(2):
             yield "Ada", "POST", PUSH, {"id": "7", "reports": {"Ash Mill": 1, "Nowhere": 1}}
             yield "Ida", "POST", "/import", {"kind": "plain", "source": "hotline", "mapped": "names"}, FILE
-            held = re.search(r'name="pending" value="([^"]+)"', self.last)
-            assert held is not None
-            yield "Ida", "POST", "/import/confirm", {"pending": held[1], "step": "count"}
+            yield "Ida", "POST", "/import/confirm", {"pending": pending_on(self.last), "step": "count"}
 
 
 @pytest.fixture(autouse=True)

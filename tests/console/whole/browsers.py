@@ -23,7 +23,7 @@ from deniable.console.accounts import people, totp
 from deniable.console.app import create_app
 from deniable.console.console import Console
 
-PICTURES = Path(__file__).parents[2] / "artifacts" / "console"
+PICTURES = Path(__file__).parents[3] / "artifacts" / "console"
 """Where tests leave pictures of every page they saw, for people to look at."""
 
 MISSING = (

@@ -14,7 +14,7 @@ import pytest
 from argon2 import PasswordHasher
 from PIL import Image
 from playwright.sync_api import Browser, Page
-from tests.console.browsers import chromium, fits, served, violations
+from tests.console.whole.browsers import chromium, fits, served, violations
 
 from deniable.console.accounts.passwords import Passwords
 from deniable.console.demo import demonstration

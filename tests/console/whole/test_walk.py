@@ -15,8 +15,8 @@ import pytest
 import sqlalchemy as sa
 from argon2 import PasswordHasher
 from playwright.sync_api import Browser, Page
-from tests.console.browsers import PICTURES, Walk, chromium, link_on, served, violations
 from tests.console.offices import PASSWORD
+from tests.console.whole.browsers import PICTURES, Walk, chromium, link_on, served, violations
 from tests.programme.imports import exports
 from tests.programme.offices import TARGETS, Clock
 

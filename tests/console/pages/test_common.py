@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.console.offices import Office
-from tests.console.pages.test_imports import held, preview
+from tests.console.offices import Office, pending_on, preview
 from tests.console.test_api import push, token
 
 from deniable.console.console import Console
@@ -28,7 +27,7 @@ def enter(office: Office) -> Any:
 
 def import_(office: Office) -> Any:
     ida = office.browser("Ida")
-    return ida.post("/import/confirm", {"pending": held(preview(ida)), "step": "count"})
+    return ida.post("/import/confirm", {"pending": pending_on(preview(ida).text), "step": "count"})
 
 
 def push_(office: Office) -> Any:
@@ -60,9 +59,6 @@ def look(office: Office) -> Any:
 
 def back_up(office: Office) -> Any:
     return office.browser("Ada").post("/health/backup")
-
-
-# Places
 
 
 def published(office: Office) -> tuple[Programme, Path]:
@@ -168,8 +164,6 @@ def test_beginning_a_programme_where_there_is_one_names_no_place(office: Office)
     assert common.refusal(refused.value) == "there is a programme in the database already"
 
 
-# Another key
-
 CHANGED = "The key was changed. Nothing was written; whoever runs the console must start it again."
 
 
@@ -230,3 +224,10 @@ def test_no_programme_is_begun_with_a_key_that_was_changed(office: Office, monke
     monkeypatch.setattr("deniable.programme.programme.check_key", lambda *_: None)
     office.begin()
     assert office.console.programme() is not None
+
+
+@pytest.mark.parametrize("path", ["/round", "/report", "/import", "/transcript", "/guarantee", "/round/close"])
+def test_before_there_is_a_programme(office: Office, path: str) -> None:
+    answer = office.browser("Anna").get(path)
+    assert answer.status_code == 404
+    assert "no programme yet" in answer.text

@@ -15,7 +15,7 @@ from tests.programme.offices import TARGETS
 
 from deniable.console import sessions, tables
 from deniable.console.accounts.tokens import Scope
-from deniable.console.security import ALLOWED, Permission
+from deniable.console.security import ALLOWED, SMALL, Permission
 from deniable.storage import layout
 
 NEEDS: dict[tuple[str, str], Permission] = {
@@ -58,6 +58,7 @@ NEEDS: dict[tuple[str, str], Permission] = {
     ("GET", "/transcript/{name}"): "transcript",
 }
 
+
 FOR_EVERYBODY = {
     ("GET", "/"),
     ("GET", "/login"),
@@ -67,12 +68,15 @@ FOR_EVERYBODY = {
     *(("GET", f"/{kind}/{{token}}/qr.png") for kind in ("first-run", "invitation")),
 }
 
+
 FOR_MACHINES: dict[tuple[str, str], Scope] = {
     ("GET", "/api/v1/status"): "status",
     ("POST", "/api/v1/reports"): "reports",
 }
 
+
 VALUES = {"id_": "id-Otto", "kind": "override", "name": "programme.json", "token": "guess"}
+
 
 FORM = {
     "name": "Berta", "role": "auditor", "scope": "status", "target": TARGETS[0], "number": "1", "round": "1",
@@ -183,3 +187,40 @@ def test_the_document_of_the_api_names_nobody(office: Office) -> None:
     programme.report({"Ash Mill": 5})
     assert before.status_code == 200
     assert office.browser().get("/api/v1/openapi.json").content == before.content
+
+
+PART = b"--x\r\nContent-Disposition: form-data; name=csrf%s\r\n\r\n%%s\r\n--x--\r\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("application/x-www-form-urlencoded", b"csrf=%s&kind=plain&source=hotline&mapped=names&file=id,channel"),
+        ("application/x-www-form-urlencoded; charset=none", b"csrf=%s&kind=plain&file=a&file=b&mapping=c"),
+        ("", b"csrf=%s&kind=plain&source=hotline"),
+        ("application/json", b'{"csrf": "%s"}'),
+        ("text/csv", b"id,channel\n1,Ash Mill\n%s"),
+        ("application/octet-stream", bytes(range(256)).replace(b"%", b"%s")),
+        ("multipart/mixed; boundary=x", b"--x\r\n%s"),
+        ("multipart/form-data", b"%s"),
+        ("multipart/form-data; boundary=", b"%s"),
+        ("multipart/form-data; boundary=x; charset=none", PART % b""),
+        ("multipart/form-data; boundary=x", PART % b""),
+        ("multipart/form-data; boundary=x", PART % b"; filename=a"),
+    ],
+)  # fmt: skip
+def test_what_is_posted_in_place_of_a_file(office: Office, kind: str, body: bytes) -> None:
+    programme = office.begin()
+    ida = office.browser("Ida")
+    answer = ida.client.post("/import", content=body % ida.csrf().encode(), headers={"Content-Type": kind})
+    assert answer.status_code in {400, 403, 415, 422}
+    assert "<h1>" in answer.text
+    assert sum(programme.active_counts().values()) == 0
+
+
+def test_only_a_form_with_a_file_may_be_large(office: Office) -> None:
+    office.begin()
+    ida = office.browser("Ida")
+    kind = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert ida.client.post("/import", content=b"a" * (SMALL + 1), headers=kind).status_code == 413
+    assert ida.client.post("/import", content=(b"a" * SMALL for _ in range(2)), headers=kind).status_code == 413

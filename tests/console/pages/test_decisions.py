@@ -1,0 +1,101 @@
+"""Decisions by hand: an order, a change of targets, an audit that was not carried out, a round that is skipped."""
+
+from typing import Any
+
+import pytest
+from tests.console.offices import Office
+
+from deniable.programme.transcript_copies import KeyCopy
+
+
+def test_a_decision_that_is_recorded_and_not_kept_is_not_asked_for_again(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programme, otto = office.begin(), office.browser("Otto")
+    otto.get("/round")
+    works = iter([True])
+    monkeypatch.setattr(KeyCopy, "bring_up_to_date", lambda *_: next(works, False))
+    said = {"target": "Ash Mill", "reason": "A fire in the news.", "independent": "yes"}
+    answer = otto.post("/round/decisions/override", said)
+    assert answer.headers["location"] == "/transcript?done=decided"
+    page = otto.get("/transcript?done=decided").text
+    assert "The decision is recorded" in page
+    assert "cannot be shown yet" in page
+    assert programme.status().entries == 1
+    assert "decided by hand (entry 1)" in office.log()
+
+
+DECISIONS: list[tuple[str, dict[str, Any], str]] = [
+    ("override", {"target": ["Ash Mill", "Cedar Bank"]}, "Ordered by hand"),
+    ("targets", {"added": "Elm Logistics\n\nFir Foundry", "target": "Ash Mill"}, "Fir Foundry"),
+    ("skip", {"round": "1"}, "The round was skipped"),
+]
+
+
+@pytest.mark.parametrize(("kind", "data", "told"), DECISIONS)
+@pytest.mark.parametrize("independent", ["yes", "no"])
+def test_a_decision_is_recorded_with_what_it_does_to_the_guarantee(
+    office: Office, kind: str, data: dict[str, Any], told: str, independent: str
+) -> None:
+    programme = office.begin()
+    office.clock.tomorrow()
+    browser = office.browser("Otto")
+    assert browser.get(f"/round/decisions/{kind}").status_code == 200
+    said = {"reason": "A fire in the news.", "independent": independent, **data}
+    assert browser.post(f"/round/decisions/{kind}", said).headers["location"] == "/transcript?done=decided"
+    page = browser.get("/transcript").text
+    assert told in page
+    assert "A fire in the news." in page
+    # Round 1 is due, so by the calendar it is round 2.
+    assert programme.status().coverage.holds_from == (1 if independent == "yes" else 3)
+    assert "entry 1" in office.log() or "skipped round 1" in office.log()
+
+
+@pytest.mark.parametrize(("kind", "data", "_"), DECISIONS)
+def test_a_decision_without_a_declaration_is_refused_and_the_form_stays_filled(
+    office: Office, kind: str, data: dict[str, Any], _: str
+) -> None:
+    programme = office.begin()
+    office.clock.tomorrow()
+    answer = office.browser("Otto").post(f"/round/decisions/{kind}", {"reason": "A fire.", **data})
+    assert answer.status_code == 422
+    assert "Say whether the decision had anything to do with reports." in answer.text
+    assert 'value="A fire."' in answer.text
+    assert programme.status().entries == 0
+
+
+def test_an_audit_that_was_not_carried_out(office: Office) -> None:
+    programme = office.begin()
+    office.clock.tomorrow()
+    drawn = programme.close_round(1).audits[0]
+    browser = office.browser("Otto")
+    assert f'value="1 {drawn}"' in browser.get("/round/decisions/not-carried-out").text
+    said = {"audit": f"1 {drawn}", "reason": "Snow.", "independent": "yes"}
+    assert browser.post("/round/decisions/not-carried-out", said).status_code == 303
+    assert f'value="1 {drawn}"' not in browser.get("/round/decisions/not-carried-out").text
+    again = browser.post("/round/decisions/not-carried-out", said)
+    assert again.status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [("override", {}), ("targets", {}), ("not-carried-out", {}), ("not-carried-out", {"audit": "x Ash Mill"}),
+     ("skip", {"round": "7"}), ("override", {"target": "Nobody"}), ("override", {"target": "Ash Mill", "reason": ""})],
+)  # fmt: skip
+def test_a_decision_that_says_nothing(office: Office, kind: str, data: dict[str, str]) -> None:
+    programme = office.begin()
+    office.clock.tomorrow()
+    said = {"reason": "A fire.", "independent": "yes", **data}
+    assert office.browser("Otto").post(f"/round/decisions/{kind}", said).status_code == 422
+    assert programme.status().entries == 0
+
+
+def test_there_are_no_other_decisions(office: Office) -> None:
+    office.begin()
+    assert office.browser("Otto").get("/round/decisions/evil").status_code == 404
+    assert office.browser("Otto").post("/round/decisions/evil").status_code == 404
+
+
+def test_a_round_that_is_not_due_cannot_be_skipped(office: Office) -> None:
+    office.begin()
+    assert office.browser("Otto").get("/round/decisions/skip").headers["location"] == "/round"

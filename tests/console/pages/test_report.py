@@ -1,0 +1,124 @@
+"""Reports are entered by number, and taken back with their receipt."""
+
+from typing import Any
+
+import pytest
+from tests.console.offices import Browser, Office, form_on, receipt_on
+
+
+def test_a_programme_whose_names_are_formulas_is_published_as_text(office: Office) -> None:
+    """No public file is one that a spreadsheet would run, and the page shows them as they are."""
+    programme = office.begin(targets=("=1+1", "@SUM(A1)", '<img src="//evil">'))
+    page = office.browser("Ida").get("/report").text
+    assert "<img" not in page
+    assert "=1+1" in page
+    assert programme.parameters.targets[0] == "=1+1"
+
+
+def test_reports_are_entered_and_corrected(office: Office) -> None:
+    programme = office.begin()
+    browser = office.browser("Anna")
+    answer = browser.enter("Ash Mill", 3)
+    assert answer.status_code == 200
+    assert "Counted." in answer.text
+    browser.enter("Ash Mill", 1)
+    withdrawn = withdraw(browser, "Ash Mill", receipt_on(answer.text).lower())
+    assert withdrawn.headers["location"] == "/report?done=withdrawn"
+    assert "Taken back." in browser.get("/report?done=withdrawn").text
+    assert programme.active_counts()["Ash Mill"] == 1
+    assert withdraw(browser, "Ash Mill", receipt_on(answer.text)).status_code == 422
+    assert programme.active_counts()["Ash Mill"] == 1
+
+
+def withdraw(browser: Browser, target: str, receipt: str) -> Any:
+    return browser.post("/report/withdraw", {"target": target, "receipt": receipt})
+
+
+def test_a_form_that_is_sent_again_counts_once(office: Office) -> None:
+    programme, browser = office.begin(), office.browser("Ida")
+    form = form_on(browser.get("/report").text)
+    first, again = (browser.enter("Ash Mill", 3, form) for _ in range(2))
+    assert receipt_on(first.text) == receipt_on(again.text)
+    assert programme.active_counts()["Ash Mill"] == 3
+    browser.enter("Ash Mill", 3, form_on(again.text))  # the answer has a form of its own
+    assert programme.active_counts()["Ash Mill"] == 6
+
+
+def test_a_form_found_again_counts_what_else_is_entered_into_it(office: Office) -> None:
+    """With the browser's Back, say; otherwise the page would say "Counted" of what is not."""
+    programme, browser = office.begin(), office.browser("Ida")
+    form = form_on(browser.get("/report").text)
+    answers = [
+        browser.enter(target, number, form) for target, number in (("Ash Mill", 3), ("Cedar Bank", 3), ("Ash Mill", 1))
+    ]
+    assert len({receipt_on(answer.text) for answer in answers}) == 3
+    assert programme.active_counts() == {"Ash Mill": 4, "Birch Works": 0, "Cedar Bank": 3, "Dogwood Clinic": 0}
+
+
+def test_nobody_makes_the_receipt_of_somebody_else(office: Office) -> None:
+    """Eve has the form that Ida will send, and sends it first: Ida's reports count all the same, and Eve's receipt does
+    not take them back.
+    """
+    programme = office.begin()
+    office.add("Eve", "auditor")
+    ida, eve = office.browser("Ida"), office.browser("Eve")
+    form = form_on(ida.get("/report").text)
+    stolen = receipt_on(eve.enter("Ash Mill", 3, form).text)
+    assert withdraw(eve, "Ash Mill", stolen).status_code == 303
+    receipt = receipt_on(ida.enter("Ash Mill", 3, form).text)
+    assert programme.active_counts()["Ash Mill"] == 3
+    assert withdraw(eve, "Ash Mill", stolen).status_code == 422
+    assert withdraw(eve, "Ash Mill", receipt).status_code == 303
+
+
+@pytest.mark.parametrize("form", ["", "x", "x" * 21, "x" * 23, "ä" * 22, "x" * 21 + " "])
+def test_a_form_without_an_id_is_refused(office: Office, form: str) -> None:
+    programme = office.begin()
+    answer = office.browser("Ida").enter("Ash Mill", 1, form)
+    assert answer.status_code == 422
+    assert "Reload the page" in answer.text
+    assert sum(programme.active_counts().values()) == 0
+
+
+@pytest.mark.parametrize("end", ["override", "close", "withdraw", "nothing"])
+def test_withdrawing_never_takes_back_the_report_of_somebody_else(office: Office, end: str) -> None:
+    """Anna's reports are gone: since their target was audited, their round was closed, or they were taken back. Then
+    Ida enters as many about the same target.
+    """
+    programme, anna, ida = office.begin(), office.browser("Anna"), office.browser("Ida")
+    receipt = receipt_on(anna.enter("Ash Mill", 2).text)
+    if end == "override":
+        programme.override(["Ash Mill"], "A fire in the news.", independent=True)
+    elif end == "close":
+        office.clock.tomorrow()
+        programme.close_round()
+        anna, ida = office.browser("Anna"), office.browser("Ida")
+    elif end == "withdraw":
+        assert withdraw(anna, "Ash Mill", receipt).status_code == 303
+    before = programme.active_counts()["Ash Mill"]
+    ida.enter("Ash Mill", 2)
+    assert withdraw(anna, "Ash Mill", receipt).status_code == (303 if end == "nothing" else 422)
+    assert programme.active_counts()["Ash Mill"] == (2 if end == "nothing" else before + 2)
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "1.5", "10001", "", "٣", "9" * 400, "1e3"])
+def test_a_number_that_is_none_is_not_shown_again(office: Office, number: str) -> None:
+    programme = office.begin()
+    answer = office.browser("Ida").enter("Ash Mill", number)
+    assert answer.status_code == 422
+    assert "whole number from 1 to 10,000" in answer.text
+    assert len(number) < 4 or number not in answer.text
+    assert sum(programme.active_counts().values()) == 0
+
+
+def test_a_target_that_does_not_take_part(office: Office) -> None:
+    office.begin()
+    answer = office.browser("Ida").enter("<script>", 1)
+    assert answer.status_code == 422
+    assert "Choose one of the targets" in answer.text
+    assert "<script>" not in answer.text
+
+
+def test_the_address_cannot_make_the_page_say_things(office: Office) -> None:
+    office.begin()
+    assert "evil" not in office.browser("Ida").get("/report?done=evil").text
