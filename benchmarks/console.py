@@ -100,7 +100,7 @@ def _visitor(console: Console, role: Role, number: int) -> Visitor:
 @contextmanager
 def served(made: Office) -> Iterator[str]:
     """The address of `deniable serve` in a process of its own."""
-    command = [sys.executable, "-m", "deniable", "serve", "--port", "0", "--programme", made.database]
+    command = [sys.executable, "-m", "deniable", "serve", "--port", "0", "--database", made.database]
     process = subprocess.Popen([*command, "--key", str(made.key.path)], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

@@ -4,7 +4,7 @@ import re
 from contextlib import nullcontext
 
 import pytest
-from benchmarks import console, counters, engine, programme, race
+from benchmarks import console, counters, engine, programme, race, start_up
 
 
 def test_counters(capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,3 +51,8 @@ def test_console(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyP
     assert found is not None
     assert found[1] == found[2]
     assert "PostgreSQL is not installed here" in out
+
+
+def test_start_up(capsys: pytest.CaptureFixture[str]) -> None:
+    start_up.main(["--repeats", "1"])
+    assert re.search(r"^\| `import deniable` \| \d+ \| \d+\.\d\d x \|$", capsys.readouterr().out, re.MULTILINE)

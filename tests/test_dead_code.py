@@ -13,10 +13,13 @@ GENERATED = ROOT / "docs" / "reference" / "api.md"
 
 ROUTES = ["@*.callback", "@*.command", "@*.get", "@*.post", "@router.*"]
 CALLED_BY_OTHERS = {
+    "__dir__": "Python's",
+    "__getattr__": "Python's",
     "Axes": "an annotation in quotes",
     "daemon": "threading's",
     "downgrade": "Alembic's",
     "down_revision": "Alembic's",
+    "format_commands": "Typer's",
     "isolation_level": "sqlite3's",
     "list_commands": "Typer's",
     "no_wrap": "Rich's",

@@ -288,7 +288,7 @@ def test_several_audits_a_round_all_reset(history: tuple[IntArray, IntArray], da
 def test_a_transcript_must_have_as_many_audits_as_are_said() -> None:
     with refused("2 audits for each of 2 rounds"):
         active_counts([[1, 0], [0, 1]], [0, 1], audits=2)
-    with refused("an audit for each of 2 rounds"):
+    with refused("1 audit for each of 2 rounds"):
         active_counts([[1, 0, 0], [0, 1, 0]], [[0, 1, 2], [1, 2, 0]])
 
 
@@ -297,8 +297,8 @@ def test_a_transcript_must_have_as_many_audits_as_are_said() -> None:
     [
         ([[1, 0], [0, 1]], [0, 2], r"an audit must be in 0\.\.1, got 2: there are 2 targets"),
         ([[1, 0], [0, 1]], [0, -1], r"an audit must be in 0\.\.1, got -1"),
-        ([[1, 0], [0, 1]], [0], "an audit for each of 2 rounds"),
-        ([[1, 0], [0, 1]], 0, "an audit for each of 2 rounds"),
+        ([[1, 0], [0, 1]], [0], "1 audit for each of 2 rounds"),
+        ([[1, 0], [0, 1]], 0, "1 audit for each of 2 rounds"),
         ([[1, 0], [0, 1]], [0.0, 1.0], "audits must be whole numbers"),
         ([[1, 0], [0, 1]], [True, False], "audits must be whole numbers"),
         ([[1, 0], [0, 1]], [[0, 1], [0]], "same number of rounds"),

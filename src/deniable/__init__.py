@@ -9,16 +9,21 @@ can tell whether any one report was filed, by more than a stated, proven margin.
 0.05
 """
 
-from deniable import counters, testing
-from deniable.attack import transcript_distribution
-from deniable.errors import DeniableError
-from deniable.guarantee import Guarantee
-from deniable.mechanisms import CounterAuditing, Greedy, Race, RandomizedResponse, UniformRandom, forecast
-from deniable.noise import ReplayNoise, SystemNoise
-from deniable.rules import History, Rules
-from deniable.run import AuditRun
-from deniable.simulation import SimulationNoise, Transcripts, simulate
-from deniable.streams import ReportStream
+import importlib as _importlib
+import typing as _typing
+
+if _typing.TYPE_CHECKING:
+    from deniable import counters, testing
+    from deniable.attack import transcript_distribution
+    from deniable.errors import DeniableError
+    from deniable.guarantee import Guarantee
+    from deniable.mechanisms import CounterAuditing, Greedy, Race, RandomizedResponse, UniformRandom, forecast
+    from deniable.noise import ReplayNoise, SystemNoise
+    from deniable.rules import History, Rules
+    from deniable.run import AuditRun
+    from deniable.simulation.engine import Transcripts, simulate
+    from deniable.simulation.noise import SimulationNoise
+    from deniable.streams import ReportStream
 
 __all__ = [
     "AuditRun",
@@ -42,3 +47,35 @@ __all__ = [
     "testing",
     "transcript_distribution",
 ]
+
+_MODULES = {
+    "attack": ["transcript_distribution"],
+    "errors": ["DeniableError"],
+    "guarantee": ["Guarantee"],
+    "mechanisms": ["CounterAuditing", "Greedy", "Race", "RandomizedResponse", "UniformRandom", "forecast"],
+    "noise": ["ReplayNoise", "SystemNoise"],
+    "rules": ["History", "Rules"],
+    "run": ["AuditRun"],
+    "simulation.engine": ["Transcripts", "simulate"],
+    "simulation.noise": ["SimulationNoise"],
+    "streams": ["ReportStream"],
+}
+"""Where a public name comes from. A module is imported when one of its names is first used: a command that needs
+neither NumPy nor SciPy loads neither.
+"""
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> _typing.Any:
+    if name in _HOMES:
+        found = getattr(_importlib.import_module(f"deniable.{_HOMES[name]}"), name)
+    elif name in __all__:
+        found = _importlib.import_module(f"deniable.{name}")
+    else:
+        raise AttributeError(f"module 'deniable' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -16,11 +16,10 @@ from decimal import MAX_EMAX, ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import erfinv
 
 from deniable.arrays import FloatArray
 from deniable.errors import DeniableError, check_delta, check_positive, check_probability, check_whole
+from deniable.normal import erfinv
 from deniable.rounding import as_written, float_above
 
 _ULP = 2.0**-52
@@ -65,7 +64,7 @@ def kappa(delta: float) -> float:
     >>> round(kappa(0.1), 6)
     0.125661
     """
-    return math.sqrt(2) * float(erfinv(check_delta(delta)))  # Phi(x) = (1 + erf(x / sqrt 2)) / 2
+    return math.sqrt(2) * erfinv(check_delta(delta))  # Phi(x) = (1 + erf(x / sqrt 2)) / 2
 
 
 def gaussian_sigma(delta: float, sensitivity: float) -> float:
@@ -268,7 +267,7 @@ def gaussian_delta_for_person(advantage: float, max_reports: int) -> float:
     """
     k = check_whole("max_reports", max_reports, least=1)
     total = 2 * _asked_advantage(advantage)
-    x = float(erfinv(total)) / k  # kappa_delta / sqrt 2
+    x = erfinv(total) / k  # kappa_delta / sqrt 2
     x = _stepped(x, 0, lambda x: gaussian_delta(1, k * 2 * math.sqrt(2) * x), total)
     return (1 - _STATED) * math.erf(x)
 
@@ -381,11 +380,13 @@ def _race_distance(epsilon: float) -> tuple[float, float]:
 def _race_epsilon(delta: float) -> float:
     """The epsilon = ln rho with delta(rho) = delta, to nearest."""
 
-    def excess(epsilon: float) -> float:
+    def is_below(epsilon: float) -> bool:
         distance, rest = _race_distance(epsilon)
-        return distance - delta if delta < 0.5 else (1 - delta) - rest
+        return distance < delta if delta < 0.5 else rest > 1 - delta
 
     # epsilon / 4 < delta(e**epsilon) < epsilon where delta < 1/2; above, 1 - delta decays like epsilon
     # e**-epsilon.
     low, high = (delta, 4 * delta) if delta < 0.5 else (1.0, 2 - 2 * math.log1p(-delta))
-    return float(brentq(excess, low, high, xtol=delta * 1e-16, rtol=4 * _ULP))
+    while low < (middle := (low + high) / 2) < high:  # delta(rho) grows with rho
+        low, high = (middle, high) if is_below(middle) else (low, middle)
+    return low

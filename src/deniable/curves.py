@@ -15,11 +15,11 @@ from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr, ndtri
 
 from deniable.arrays import FloatArray
 from deniable.calibration import gaussian_delta, group_privacy, power_above, product_above, race_delta
 from deniable.errors import DeniableError, check_probability
+from deniable.normal import log_ndtr, ndtr, ndtri
 from deniable.rounding import float_above
 
 # Relative room for the errors of an argument, of a function of the normal distribution, and of a few roundings.

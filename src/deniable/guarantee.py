@@ -12,6 +12,7 @@ from deniable.calibration import prior_advantage, product_above
 from deniable.curves import Curve, Exponential, Gaussian, TotalVariation
 from deniable.errors import DeniableError, check_whole
 from deniable.rounding import rounded_up
+from deniable.wording import count
 
 
 @dataclass(frozen=True)
@@ -240,7 +241,7 @@ def points_above_half(delta: float) -> str:
 
 
 def _rounds(horizon: int) -> str:
-    return "round" if horizon == 1 else f"{horizon:,} rounds"
+    return "round" if horizon == 1 else count(horizon, "round")
 
 
 def _finite(value: float) -> float | None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from deniable.arrays import BoolArray, IntArray
 from deniable.errors import DeniableError, check_whole
+from deniable.wording import count
 
 MAX_GAP = 1_000_000
 
@@ -94,10 +95,9 @@ class Rules:
     def check_reach(self, n_targets: int, audits: int) -> None:
         """Refuse a max_gap in which so many audits a round cannot reach every target."""
         if self.max_gap is not None and self.max_gap * audits < n_targets:
-            many = "1 audit" if audits == 1 else f"{audits} audits"
             raise DeniableError(
-                f"max_gap must be at least {-(-n_targets // audits)} rounds for {n_targets} targets with {many} "
-                f"a round, got {self.max_gap}"
+                f"max_gap must be at least {-(-n_targets // audits)} rounds for {n_targets} targets with "
+                f"{count(audits, 'audit')} a round, got {self.max_gap}"
             )
 
     def eligible(self, history: History, chosen: BoolArray, audits: int) -> BoolArray:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from deniable.arrays import BoolArray, FloatArray, IntArray
 from deniable.errors import MAX_REPORTS, DeniableError
+from deniable.wording import count
 
 # Counts
 
@@ -268,8 +269,7 @@ def active_counts(stream: ArrayLike, transcript: ArrayLike, audits: int | None =
     if audits is None:
         drawn, audits = drawn[..., None], 1
     if drawn.shape[-2:] != (n_rounds, audits):
-        many = "an audit" if audits == 1 else f"{audits} audits"
-        raise DeniableError(f"a transcript must have {many} for each of {n_rounds} rounds")
+        raise DeniableError(f"a transcript must have {count(audits, 'audit')} for each of {n_rounds} rounds")
     try:
         runs = np.broadcast_shapes(counts.shape[:-2], drawn.shape[:-2])
     except ValueError:

@@ -9,11 +9,11 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import log_ndtr, ndtr, ndtri
 
 from deniable.arrays import FloatArray
 from deniable.calibration import kappa, toeplitz_coefficients
 from deniable.errors import DeniableError, check_delta, check_positive, check_probability, check_whole
+from deniable.normal import log_ndtr, ndtr, ndtri
 
 # Counter auditing
 
@@ -29,7 +29,7 @@ def pairwise_error(gap: ArrayLike, sigma: float) -> FloatArray:
     0.5
     """
     gaps = np.asarray(gap, dtype=np.float64)
-    return np.asarray(ndtr(-gaps / (math.sqrt(2) * check_positive("sigma", sigma))), dtype=np.float64)
+    return ndtr(-gaps / (math.sqrt(2) * check_positive("sigma", sigma)))
 
 
 def conditional_error_bound(effective_gaps: ArrayLike, sigma: float) -> FloatArray:
@@ -63,7 +63,7 @@ def unconditional_error_bound(gaps: ArrayLike, delta: float, sensitivity: float)
     k, M = kappa(check_delta(delta)), check_positive("sensitivity", sensitivity)
     fresh = ndtr(-k * true_gaps / (math.sqrt(2) * M))
     past = np.exp(-((k * true_gaps) ** 2) / (4 * M**4))  # ME_T = M_T**2
-    return _at_most_one(np.asarray(fresh + past, dtype=np.float64))
+    return _at_most_one(fresh + past)
 
 
 def operational_error_bound(gap: float, n_targets: int, sigma: float) -> float:

@@ -1,10 +1,19 @@
-"""Small pieces of English that all of deniable writes in the same way."""
+"""Numbers and their nouns, for all that people read."""
 
 
-def counted(number: int, thing: str, things: str | None = None) -> str:
-    """A number of things.
+def plural(number: int, thing: str, things: str | None = None) -> str:
+    """The noun that goes with this number.
 
-    >>> counted(1, "day"), counted(1200, "day"), counted(2, "entry", "entries")
+    >>> plural(1, "entry", "entries"), plural(0, "day")
+    ('entry', 'days')
+    """
+    return thing if number == 1 else things or f"{thing}s"
+
+
+def count(number: int, thing: str, things: str | None = None) -> str:
+    """The number and its noun.
+
+    >>> count(1, "day"), count(1200, "day"), count(2, "entry", "entries")
     ('1 day', '1,200 days', '2 entries')
     """
-    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
+    return f"{number:,} {plural(number, thing, things)}"

@@ -44,5 +44,5 @@ class Desk:
 
     def counts(self) -> dict[str, int]:
         """The active counts, but for those that are 0."""
-        found: dict[str, int] = self.json("status", "--counts")["confidential"]["active_counts"]
+        found: dict[str, int] = self.json("status", "--show-counts")["confidential"]["active_counts"]
         return {name: count for name, count in found.items() if count}

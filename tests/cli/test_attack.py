@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.cli.running import RACE, Run, assert_refused
 
-SMALL = ["attack", "--targets", "2", "--horizon", "4", "--games", "400", "--delta", "0.1"]
+SMALL = ["attack", "--targets", "2", "--rounds", "4", "--games", "400", "--delta", "0.1"]
 QUIET = [*SMALL, "--stream", "quiet"]
 
 
@@ -70,7 +70,7 @@ def test_counter_auditing_is_followed_by_particles(run: Run) -> None:
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
 def test_the_figure_is_drawn(run: Run, tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"roc{suffix}"
-    code, _, err = run(*QUIET, "--mechanism", "race,uniform,greedy", "--out", path)
+    code, _, err = run(*QUIET, "--mechanism", "race,uniform,greedy", "--chart", path)
     assert (code, err) == (0, "")
     assert path.stat().st_size > 5000
 
@@ -85,7 +85,7 @@ def test_without_scikit_learn_the_column_is_empty(run: Run, monkeypatch: pytest.
 
 def test_a_stream_from_a_file_is_confidential(run: Run, reports: Path, tmp_path: Path) -> None:
     path = tmp_path / "roc.png"
-    options = ["attack", *RACE, "--stream", reports, "--games", "40", "--out", path]
+    options = ["attack", *RACE, "--stream", reports, "--games", "40", "--chart", path]
     _, out, _ = run(*options)
     assert "confidential: computed from real reports; do not publish" in out
     assert "reports.csv" in out
@@ -102,14 +102,14 @@ def test_a_stream_from_a_file_is_confidential(run: Run, reports: Path, tmp_path:
         ([*RACE, "--games", "0"], "games must be a whole number of at least 40, got 0"),
         ([*RACE, "--failure-probability", "1"], "failure_probability must be in [1e-100, 1), got 1.0"),
         ([*RACE, "--targets", "1"], "n_targets must be a whole number of at least 2, got 1"),
-        ([*RACE, "--horizon", "0"], "horizon must be a whole number of at least 1, got 0"),
-        ([*RACE, "--horizon", "1", "--stream", "just audited"], "needs a horizon of at least 2 rounds"),
+        ([*RACE, "--rounds", "0"], "rounds must be a whole number of at least 1, got 0"),
+        ([*RACE, "--rounds", "1", "--stream", "just audited"], "needs at least 2 --rounds"),
         ([*RACE, "--seed", "-1"], "seed must be a whole number of at least 0, got -1"),
         ([*RACE, "--stream", "loud"], "--stream must be all, quiet, sparse, tie"),
         ([*RACE, "--stream", "nowhere.csv"], "cannot read nowhere.csv"),
         ([*RACE, "--stream", "{reports}", "--targets", "3"], "a file has its own targets and rounds"),
-        ([*RACE, "--out", "roc.pdf"], "a chart's name must end in .png or .svg"),
-        ([*RACE, "--out", "no/where.png"], "no is not a folder"),
+        ([*RACE, "--chart", "roc.pdf"], "a chart's name must end in .png or .svg"),
+        ([*RACE, "--chart", "no/where.png"], "no is not a folder"),
     ],
 )
 def test_bad_options_are_refused_in_one_line(run: Run, reports: Path, options: list[str], words: str) -> None:

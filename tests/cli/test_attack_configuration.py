@@ -12,7 +12,7 @@ from deniable.cli.attack_configuration import chosen
 from deniable.rules import Rules
 
 SMALL = ["attack", "--stream", "quiet", "--games", "200"]
-THREE = [*SMALL, *RACE, "--targets", "3", "--horizon", "3"]
+THREE = [*SMALL, *RACE, "--targets", "3", "--rounds", "3"]
 
 
 def test_the_verdict_names_audits_rules_and_weights(run: Run) -> None:
@@ -29,7 +29,7 @@ def test_the_verdict_names_audits_rules_and_weights(run: Run) -> None:
 
 
 def test_what_is_not_set_is_named_too(run: Run) -> None:
-    _, out, _ = run(*SMALL, "--targets", "2", "--horizon", "3", "--mechanism", "race,rr", "--delta", "0.1")
+    _, out, _ = run(*SMALL, "--targets", "2", "--rounds", "3", "--mechanism", "race,rr", "--delta", "0.1")
     told = " ".join(out.split())
     assert "not refuted: race, 2 targets, 1 audit a round, no rules, equal weights." in told
     assert "not refuted: rr, 2 targets, 1 audit a round, no rules." in told
@@ -40,7 +40,7 @@ def test_the_audits_are_played(run: Run) -> None:
     options = [
         "--targets",
         "3",
-        "--horizon",
+        "--rounds",
         "1",
         "--audits",
         "2",
@@ -78,7 +78,7 @@ def test_weights_of_a_file_have_the_names_of_its_targets(run: Run, reports: Path
 
 
 def test_two_audits_of_counter_auditing_are_said_to_be_attacked_by_a_black_box(run: Run) -> None:
-    options = ["--targets", "3", "--horizon", "4", "--mechanism", "tca", "--delta", "0.1", "--audits", "2"]
+    options = ["--targets", "3", "--rounds", "4", "--mechanism", "tca", "--delta", "0.1", "--audits", "2"]
     told = " ".join(run(*SMALL, *options).out.split())
     assert "not refuted by the weaker adversary: tca, 3 targets, 2 audits a round, no rules." in told
     assert "a black box attacked it" in told
@@ -98,12 +98,12 @@ def test_a_counter_is_calibrated_for_the_gap_as_in_a_programme() -> None:
 
 def publish(desk: Desk, *options: object) -> None:
     desk.init(*options)
-    desk.done("publish", "--out", "public")
+    desk.done("publish", "--public", "public")
 
 
 def test_a_programme_is_attacked_as_it_is_published(desk: Desk) -> None:
     publish(desk, "--audits", 2, "--max-gap", 3, "--cooldown", 1, "--forecast", "--reports-per-person", 2)
-    code, out, err = desk.run(*SMALL, "--public", "public", "--horizon", 4)
+    code, out, err = desk.run(*SMALL, "--public", "public", "--rounds", 4)
     assert (code, err) == (0, "")
     told = " ".join(out.split())
     assert "The programme Site visits, whose public folder was verified. 4 targets, 4 rounds, 200 games" in told
@@ -111,7 +111,7 @@ def test_a_programme_is_attacked_as_it_is_published(desk: Desk) -> None:
     assert "weights learnt from past audits." in told
     assert "up to 2 reports of one person" in told
     assert "as it was set up" not in told
-    document = json.loads(desk.run(*SMALL, "--public", "public", "--horizon", 4, "--json").out)
+    document = json.loads(desk.run(*SMALL, "--public", "public", "--rounds", 4, "--json").out)
     assert (document["delta"], document["programme"]["name"], document["targets"]) == (0.1, "Site visits", 4)
 
 
@@ -120,7 +120,7 @@ def test_fixed_weights_come_from_the_programme(desk: Desk) -> None:
         "target,weight\n" + "".join(f"{name},{i + 1}\n" for i, name in enumerate(NAMES)), encoding="utf-8"
     )
     publish(desk, "--weights", "weights.csv")
-    document = json.loads(desk.run(*SMALL, "--public", "public", "--horizon", 3, "--json").out)
+    document = json.loads(desk.run(*SMALL, "--public", "public", "--rounds", 3, "--json").out)
     assert document["weights"] == [1, 2, 3, 4]
     assert {one["report"]["target"] for one in document["attacks"][0]["tried"]} == {1, 4}
 
@@ -130,7 +130,7 @@ def test_the_horizon_of_tca_limits_what_is_watched(desk: Desk) -> None:
     document = json.loads(desk.run(*SMALL, "--public", "public", "--json").out)
     assert (document["rounds"], document["attacks"][0]["worst"]["adversary"]) == (5, "particles")
     assert document["attacks"][0]["worst"]["proven"]["horizon"] == 5
-    assert_refused(desk.run(*SMALL, "--public", "public", "--horizon", 6), "covers 5 rounds, but 6 are to be watched")
+    assert_refused(desk.run(*SMALL, "--public", "public", "--rounds", 6), "covers 5 rounds, but 6 are to be watched")
 
 
 def test_a_file_of_reports_has_the_programmes_targets(desk: Desk) -> None:
@@ -150,7 +150,7 @@ def test_what_the_office_decided_later_is_said_not_to_be_attacked(desk: Desk) ->
     desk.clock.tomorrow()
     desk.done("close-round")
     desk.done("publish")
-    told = " ".join(desk.run(*SMALL, "--public", "public", "--horizon", 3).out.split())
+    told = " ".join(desk.run(*SMALL, "--public", "public", "--rounds", 3).out.split())
     assert "attacked as it was set up" in told
     assert "race, 4 targets, 1 audit a round" in told
 

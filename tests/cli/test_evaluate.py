@@ -33,7 +33,7 @@ def stream(tmp_path: Path) -> Path:
 @pytest.fixture
 def year(stream: Path) -> list[object]:
     """The command, on the days that have most of the reports."""
-    return ["evaluate", stream, "--to", "2024-01-10", "--runs", "3", "--workers", "1"]
+    return ["evaluate", stream, "--end", "2024-01-10", "--runs", "3", "--workers", "1"]
 
 
 def versions(out: str) -> list[list[list[str]]]:
@@ -58,7 +58,7 @@ def test_every_mechanism_at_every_delta_and_marked_confidential(run: Run, year: 
 
 
 def test_json_says_what_was_evaluated(run: Run, year: list[object]) -> None:
-    _, out, err = run(*year, "--deltas", "0.1", "--json")
+    _, out, err = run(*year, "--delta", "0.1", "--json")
     document = json.loads(out)
     assert err == ""
     assert document["notes"][0] == CONFIDENTIAL
@@ -74,19 +74,19 @@ def test_json_says_what_was_evaluated(run: Run, year: list[object]) -> None:
 
 
 def test_days_left_out_are_a_second_version_with_the_same_targets_and_rounds(run: Run, year: list[object]) -> None:
-    _, out, _ = run(*year, "--deltas", "0.1", "--without", "2024-01-02,2024-01-08", "--json")
+    _, out, _ = run(*year, "--delta", "0.1", "--without", "2024-01-02,2024-01-08", "--json")
     document = json.loads(out)
     whole, less = document["versions"]
     assert (whole["left_out"], less["left_out"]) == ([], ["2024-01-02", "2024-01-08"])
     assert document["targets"] == 3
     assert whole["scores"] != less["scores"]
-    _, text, _ = run(*year, "--deltas", "0.1", "--without", "2024-01-02")
+    _, text, _ = run(*year, "--delta", "0.1", "--without", "2024-01-02")
     assert "\nWithout 2024-01-02\n" in text
     assert len(versions(text)) == 2
 
 
 def test_rounds_of_a_period(run: Run, year: list[object]) -> None:
-    document = json.loads(run(*year, "--period", "7d", "--from", "2023-12-28", "--json").out)
+    document = json.loads(run(*year, "--period", "7d", "--start", "2023-12-28", "--json").out)
     assert (document["rounds"], document["first_round"], document["last_round"]) == (2, "2023-12-28", "2024-01-04")
     assert document["reports"] == 37
 
@@ -122,7 +122,7 @@ def test_numbered_rounds_are_evaluated_as_they_are(run: Run, reports: Path) -> N
 
 def test_the_table_as_csv(run: Run, year: list[object], tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
-    _, out, _ = run(*year, "--deltas", "0.1", "--without", "2024-01-02", "--out", path, "--json")
+    _, out, _ = run(*year, "--delta", "0.1", "--without", "2024-01-02", "--out", path, "--json")
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert path.stat().st_mode & 0o777 == 0o600
@@ -135,7 +135,7 @@ def test_the_table_as_csv(run: Run, year: list[object], tmp_path: Path) -> None:
 def test_the_figure_names_every_mechanism(run: Run, year: list[object], tmp_path: Path, name: str) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / name
-    assert run(*year, "--without", "2024-01-02", "--figure", path).code == 0
+    assert run(*year, "--without", "2024-01-02", "--chart", path).code == 0
     assert path.stat().st_mode & 0o777 == 0o600
     if name.endswith("svg"):
         drawn = path.read_text(encoding="utf-8")
@@ -150,7 +150,7 @@ def test_the_figure_overwrites_nothing(run: Run, year: list[object], tmp_path: P
     pytest.importorskip("matplotlib")
     path = tmp_path / "chart.svg"
     path.write_text("mine", encoding="utf-8")
-    assert_refused(run(*year, "--figure", path), "exists, and is not overwritten: choose another name for --figure")
+    assert_refused(run(*year, "--chart", path), "exists, and is not overwritten: choose another name for --chart")
     assert path.read_text(encoding="utf-8") == "mine"
 
 
@@ -158,25 +158,25 @@ def test_without_matplotlib_the_figure_is_refused_at_once(
     run: Run, year: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert_refused(run(*year, "--figure", "chart.png"), "pip install 'deniable[charts]'")
+    assert_refused(run(*year, "--chart", "chart.png"), "pip install 'deniable[charts]'")
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--deltas", "0.1,1"], "delta must be in (0, 1), got 1.0"),
-        (["--deltas", "0.1,"], "deltas must be numbers with commas between them, got 0.1,"),
-        (["--deltas", "0.1,0.1"], "deltas must be different"),
+        (["--delta", "0.1,1"], "delta must be in (0, 1), got 1.0"),
+        (["--delta", "0.1,"], "--delta must be a number such as 0.1, got '0.1,'"),
+        (["--delta", "0.1,0.1"], "each --delta must be another number, got 0.1, 0.1"),
         (["--period", "month"], "period must be a number of days or weeks"),
-        (["--from", "2024-02-01", "--to", "2024-01-01"], "the first day must not be after the last"),
-        (["--from", "New Year"], "a day must be written YYYY-MM-DD, got New Year"),
-        (["--from", "2024-02-01"], "at least two targets must have reports from 2024-02-01"),
+        (["--start", "2024-02-01", "--end", "2024-01-01"], "the first day must not be after the last"),
+        (["--start", "New Year"], "a day must be written YYYY-MM-DD, got New Year"),
+        (["--start", "2024-02-01"], "at least two targets must have reports from 2024-02-01"),
         (["--without", "2023-12-31"], "a day to leave out must be one of the stream's, got 2023-12-31"),
         (["--without", "2024-01-02,"], "a day must be written YYYY-MM-DD"),
         (["--runs", "0"], "runs must be a whole number of at least 1"),
         (["--outcomes", "nowhere.csv"], "cannot read nowhere.csv"),
         (["--target-list", "nowhere.txt"], "cannot read nowhere.txt"),
-        (["--figure", "chart.pdf"], "a chart's name must end in .png or .svg, got chart.pdf"),
+        (["--chart", "chart.pdf"], "a chart's name must end in .png or .svg, got chart.pdf"),
         (["--out", "{stream}"], "exists, and is not overwritten"),
         (["--out", "no/where.csv"], "cannot write no/where.csv: no is not a folder"),
         (["--cluster", "tcp://a:1"], "no such option: --cluster"),
@@ -187,7 +187,7 @@ def test_bad_options_are_refused_in_one_line(run: Run, stream: Path, options: li
 
 
 @pytest.mark.parametrize(
-    "options", [["--from", "2024-01-01"], ["--to", "2024-01-01"], ["--without", "2024-01-01"], ["--period", "7D"]]
+    "options", [["--start", "2024-01-01"], ["--end", "2024-01-01"], ["--without", "2024-01-01"], ["--period", "7D"]]
 )
 def test_dates_are_for_files_with_dates(run: Run, reports: Path, options: list[str]) -> None:
     assert_refused(run("evaluate", reports, *options), f"{options[0]} is for files with dates")

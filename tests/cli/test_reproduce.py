@@ -8,7 +8,7 @@ import pytest
 from tests.cli.running import Run, assert_refused
 from tests.simulation.tiny import TINY, touch_figures
 
-from deniable.simulation.reproduction import Settings, reproduce
+from deniable.simulation.reproduction import Settings, output_folder
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, bool]]:
         return TINY
 
     monkeypatch.setattr(Settings, "make", make)
-    monkeypatch.setattr(reproduce, "draw_all", touch_figures)
+    monkeypatch.setattr(output_folder, "draw_all", touch_figures)
     return asked
 
 

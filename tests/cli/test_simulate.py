@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.cli.running import RACE, Run, assert_refused
 
-SMALL = ["simulate", "--workers", "1", "--targets", "4", "--horizon", "20", "--runs", "5", "--delta", "0.1"]
+SMALL = ["simulate", "--workers", "1", "--targets", "4", "--rounds", "20", "--runs", "5", "--delta", "0.1"]
 
 
 def test_a_row_for_each_mechanism_however_they_are_listed(run: Run) -> None:
@@ -96,7 +96,7 @@ def test_only_tables_of_replayed_reports_are_for_their_owner_alone(run: Run, rep
 
 def test_a_95_percent_wait_that_has_not_ended_is_a_lower_bound(run: Run) -> None:
     """Audits by lot of 50 targets in 20 rounds resolve few reports; audits of all of them resolve every one."""
-    options = ["simulate", "--mechanism", "uniform", "--horizon", "20", "--runs", "5", "--workers", "1"]
+    options = ["simulate", "--mechanism", "uniform", "--rounds", "20", "--runs", "5", "--workers", "1"]
     _, few, _ = run(*options, "--targets", "50")
     _, every, _ = run(*options, "--targets", "4", "--audits", "4")
     assert few.splitlines()[3].split()[-1].startswith(">")
@@ -111,10 +111,10 @@ def test_a_95_percent_wait_that_has_not_ended_is_a_lower_bound(run: Run) -> None
         (["--targets", "4"], "missing option '--mechanism'"),
         (RACE, "give --targets, the number of targets, or --stream"),
         ([*RACE, "--targets", "1"], "n_targets must be a whole number of at least 2, got 1"),
-        ([*RACE, "--targets", "4", "--horizon", "0"], "horizon must be a whole number of at least 1, got 0"),
+        ([*RACE, "--targets", "4", "--rounds", "0"], "rounds must be a whole number of at least 1, got 0"),
         ([*RACE, "--targets", "4", "--runs", "0"], "runs must be a whole number of at least 1, got 0"),
         ([*RACE, "--targets", "4", "--runs", "1000001"], "runs must be at most 1000000, got 1000001"),
-        ([*RACE, "--targets", "1000000", "--horizon", "1000000"], "targets times rounds must be at most 268435456"),
+        ([*RACE, "--targets", "1000000", "--rounds", "1000000"], "targets times rounds must be at most 268435456"),
         ([*RACE, "--targets", "4", "--rates", "1e30,1"], "lead must be a rate of at least 0 and at most 1000000"),
         ([*RACE, "--stream", "{reports}", "--horizon", "1000000000"], "targets times rounds must be at most 268435456"),
         ([*RACE, "--targets", "4", "--seed", "-1"], "seed must be a whole number of at least 0, got -1"),

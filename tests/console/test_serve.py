@@ -62,10 +62,10 @@ def said(capsys: pytest.CaptureFixture[str], *args: str) -> str:
 
 def test_options_that_do_not_go_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     database = str(tmp_path / "programme.db")
-    assert "others could read" in said(capsys, "--programme", database, "--host", "0.0.0.0")
+    assert "others could read" in said(capsys, "--database", database, "--host", "0.0.0.0")
     everywhere = ("--host", "0.0.0.0", "--behind-proxy")
-    assert "give --origin" in said(capsys, "--programme", database, *everywhere)
-    assert "must be what browsers show" in said(capsys, "--programme", database, *everywhere, "--origin", "a.example")
+    assert "give --origin" in said(capsys, "--database", database, *everywhere)
+    assert "must be what browsers show" in said(capsys, "--database", database, *everywhere, "--origin", "a.example")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -92,8 +92,8 @@ def test_a_port_that_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     database = str(tmp_path / "programme.db")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        assert "is it running already?" in said(capsys, "--programme", database, "--port", port)
-    assert "--port must be from 0 to 65535" in said(capsys, "--programme", database, "--port", "99999")
+        assert "is it running already?" in said(capsys, "--database", database, "--port", port)
+    assert "--port must be from 0 to 65535" in said(capsys, "--database", database, "--port", "99999")
 
 
 def test_answers_are_sent_at_once() -> None:
@@ -115,7 +115,7 @@ def test_another_key_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[st
     Console.open(database, KeyFile(tmp_path / "programme.key")).close()
     new_key_file(tmp_path / "other.key")
     other = ("--key", str(tmp_path / "other.key"))
-    assert "this is not the key" in said(capsys, "--programme", database, *other, "--port", "0")
+    assert "this is not the key" in said(capsys, "--database", database, *other, "--port", "0")
 
 
 NOT_HTTP = (
@@ -201,7 +201,7 @@ def test_killed_under_load_nothing_is_lost(database: str, tmp_path: Path) -> Non
     console.close()
     sent, acknowledged = collections.Counter[str](), collections.Counter[str]()
     for _ in range(3):
-        with served(tmp_path, "--programme", database, "--key", str(key.path)) as (process, printed):
+        with served(tmp_path, "--database", database, "--key", str(key.path)) as (process, printed):
             here, enough = f"http://127.0.0.1:{port_of(printed)}", sum(acknowledged.values()) + 60
             machines = [
                 threading.Thread(target=push_until_killed, args=(here, secret, target, sent, acknowledged))

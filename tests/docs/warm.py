@@ -1,4 +1,4 @@
-"""The command `deniable` without its second of imports: one process imports them and forks for every command.
+"""The command `deniable` without its imports: one process imports them and forks for every command.
 
 The pages have two hundred commands. Each is run by `deniable.cli.main.main` in a process of its own, with the caller's
 folder, environment and open files, as the installed command would be.
@@ -56,8 +56,11 @@ def _serve(address: str) -> None:
     listening.listen()
     listening.settimeout(5)
     main = import_module("deniable.cli.main").main
-    for module in {*import_module("deniable.cli.programme").MODULES.values()}:
-        import_module(f"deniable.cli.{module}")
+    for home in ("deniable.cli.main", "deniable.cli.programme"):
+        group = import_module(home).Commands
+        for module in {listed.module for listed in group.listed.values()}:
+            import_module(f"{group.package}.{module}")
+    import_module("scipy.special")
     with redirect_stderr(StringIO()):  # refused, both; they import what is imported late
         main(["plan", "--targets", "none"])
         main(["programme", "status", "--database", address + ".none"])

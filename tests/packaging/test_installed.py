@@ -29,7 +29,7 @@ from deniable.cli.main import main
 if __name__ == "__main__":
     with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1",
                       dashboard_address=None) as cluster:
-        raise SystemExit(main("simulate --mechanism race --delta 0.1 --targets 3 --horizon 4 --runs 2 --cluster".split()
+        raise SystemExit(main("simulate --mechanism race --delta 0.1 --targets 3 --rounds 4 --runs 2 --cluster".split()
                               + [cluster.scheduler_address]))
 """
 SERVED = """
@@ -47,10 +47,10 @@ finally:
 """
 CHARTS = [
     "plan --targets 5 --delta 0.1 --chart plan.png",
-    "attack --mechanism race --delta 0.1 --targets 2 --horizon 3 --out attack.svg",
-    "evaluate reports.csv --workers 1 --figure evaluate.png",
+    "attack --mechanism race --delta 0.1 --targets 2 --rounds 3 --chart attack.svg",
+    "evaluate reports.csv --workers 1 --chart evaluate.png",
 ]
-ON_CLUSTER = "simulate --mechanism race --delta 0.1 --targets 3 --horizon 4 --runs 2 --cluster tcp://127.0.0.1:9"
+ON_CLUSTER = "simulate --mechanism race --delta 0.1 --targets 3 --rounds 4 --runs 2 --cluster tcp://127.0.0.1:9"
 POSTGRES = "programme status --database postgresql://nobody@127.0.0.1:9/nothing"
 
 
@@ -126,8 +126,8 @@ def test_core(core: Environment) -> None:
     assert subprocess.run([command, "--version"], capture_output=True, check=True).stdout.startswith(b"deniable 0.")
     assert "race" in core.works("plan --targets 5 --delta 0.1")
     assert "transcript" in core.works("audit reports.csv --mechanism race --delta 0.1 --json")
-    core.works("simulate --mechanism tca --delta 0.1 --targets 3 --horizon 4 --runs 2")
-    core.works("attack --mechanism race --delta 0.1 --targets 2 --horizon 3")
+    core.works("simulate --mechanism tca --delta 0.1 --targets 3 --rounds 4 --runs 2")
+    core.works("attack --mechanism race --delta 0.1 --targets 2 --rounds 3")
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_programme(with_extra: Callable[[str], Environment]) -> None:
     installed = with_extra("programme")
     installed.works("programme init targets.txt --name Visits --delta 0.1")
     installed.works("programme report --help")
-    installed.works("programme publish --out public")
+    installed.works("programme publish --public public")
     assert "index.html says what the transcript says" in installed.works("programme verify public")
     installed.misses(POSTGRES, "postgres")
     installed.misses("serve", "web")

@@ -17,7 +17,7 @@ def test_a_backup_moves_between_databases(desk: Desk, database: str, tmp_path: P
     out = desk.done("restore", "monday", "--never-published", "--database", "new.db")
     assert out.startswith("The programme Site visits is restored as it was when round 1 was open.")
     assert "deniable programme recover --public FOLDER" in out
-    there = desk.json("status", "--counts", "--database", "new.db", "--key", "office.key")
+    there = desk.json("status", "--show-counts", "--database", "new.db", "--key", "office.key")
     assert there["confidential"]["active_counts"]["Ash Mill"] == 2
 
 
@@ -28,7 +28,7 @@ def test_a_programme_in_postgresql(desk: Desk, postgres: str, monkeypatch: pytes
     desk.done("report", "Ash Mill", 2)
     drawn = desk.close()
     assert desk.json("close-round") == drawn | {"already": True}
-    desk.done("publish", "--out", "public")
+    desk.done("publish", "--public", "public")
     assert desk.json("verify", "public")["rounds"] == 1
     assert_refused(desk("init", "targets.txt", *SETTINGS, "--key", "other.key"), "already")
     assert not Path("other.key").exists()

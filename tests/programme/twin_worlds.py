@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 
 import pytest
 import sqlalchemy as sa
+import typer.main
 from hypothesis.internal.conjecture import providers
 from tests.programme.offices import Clock
 
 from deniable.cli import main as command_line
-from deniable.cli import programme as programme_commands
 from deniable.cli.programme import options
 from deniable.errors import DeniableError
 from deniable.noise import ReplayNoise
@@ -157,9 +157,8 @@ def coupled(monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setattr(options, "now", now)
     monkeypatch.setattr(os, "fsync", lambda _: None)  # no test cuts the power
     monkeypatch.setattr(store, "migrate", _make_tables)  # faster, and migrations have tests of their own
-    for module in (command_line, programme_commands):  # to build them anew for every command takes long
-        name = "get_command" if module is command_line else "get_group"
-        monkeypatch.setattr(module, name, functools.cache(getattr(module, name)))
+    # To build it anew for every command takes long.
+    monkeypatch.setattr(command_line, "get_command", functools.cache(typer.main.get_command))
     _share_entropy(monkeypatch, entropy)
     _hide_seals(monkeypatch)
     _remember_hashes(monkeypatch, stage)

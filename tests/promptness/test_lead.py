@@ -16,7 +16,7 @@ from deniable.counters.blt import blt, decoder_coefficients
 from deniable.mechanisms import Mechanism, calibrate
 from deniable.promptness import decided_by_gap, is_bound, lead_needed, passed_over
 from deniable.promptness.lead import missed_with_claims
-from deniable.simulation import SimulationNoise
+from deniable.simulation.noise import SimulationNoise
 from deniable.utility import race_gap_needed, race_static_error, static_error
 
 

@@ -9,7 +9,7 @@ import pytest
 import deniable as dn
 from deniable.mechanisms import Mechanism, calibrate
 from deniable.promptness import REPORTS, QuietWait, passed_over, quiet_waits
-from deniable.simulation import SimulationNoise
+from deniable.simulation.noise import SimulationNoise
 
 CASES = [
     (1, dn.Rules()), (3, dn.Rules()), (1, dn.Rules(cooldown=4)), (3, dn.Rules(cooldown=4)),

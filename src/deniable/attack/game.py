@@ -19,7 +19,7 @@ from deniable.attack.views import EVERYTHING, View
 from deniable.errors import DeniableError, check_whole
 from deniable.guarantee import Guarantee
 from deniable.mechanisms import CounterAuditing, Mechanism
-from deniable.simulation import simulate
+from deniable.simulation.engine import simulate
 from deniable.simulation.parallel import chunks
 
 # Counts that one call of `simulate` is given; part of the seeding.

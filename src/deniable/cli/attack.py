@@ -33,26 +33,33 @@ from deniable.attack.pairs import STREAMS, moments
 from deniable.cli.attack_chart import draw_chart
 from deniable.cli.attack_configuration import Configuration, chosen, published
 from deniable.cli.attack_output import Attack, show, to_json
+from deniable.cli.groups import Command
 from deniable.cli.options import (
+    SEVERAL,
     AsJson,
     Audits,
+    Chart,
     Cooldown,
-    DeltaOrNone,
     Forecast,
     MaxGap,
-    MechanismsOrNone,
     Seed,
     WeightsFile,
     check_one_weighting,
     checked_rules,
+    one_delta,
+    several,
+    shared,
 )
 from deniable.cli.scores import CONFIDENTIAL, check_new_file, create
-from deniable.errors import DeniableError, check_delta, check_whole
+from deniable.errors import DeniableError, check_whole
+from deniable.mechanisms import MECHANISM_IDS
 from deniable.mechanisms import forecast as learnt_weights
 from deniable.report_files import read_csv, read_weights
 from deniable.simulation.figures import check_chart
 from deniable.simulation.synthetic_streams import check_size
 from deniable.streams import ReportStream
+
+commands = typer.Typer(rich_markup_mode=None)
 
 # Of streams by name, where no option says otherwise.
 TARGETS, ROUNDS = 5, 30
@@ -60,11 +67,12 @@ TARGETS, ROUNDS = 5, 30
 STATEMENTS = 4
 
 
+@commands.command(cls=Command)
 def attack(
     context: typer.Context,
     *,
-    mechanism: MechanismsOrNone = None,
-    delta: DeltaOrNone = None,
+    mechanism: Annotated[list[str] | None, shared("--mechanism", f"{', '.join(MECHANISM_IDS)}. {SEVERAL}")] = None,
+    delta: Annotated[list[str] | None, shared("--delta", "Not for greedy and uniform.")] = None,
     audits: Audits = 1,
     max_gap: MaxGap = None,
     cooldown: Cooldown = 0,
@@ -72,31 +80,30 @@ def attack(
     forecast: Forecast = False,
     public: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
+        shared(
+            "--public",
+            "It is verified first, and attacked with its mechanism, targets, audits a round, rules and weights. "
+            "Instead of all options above, and of --targets.",
             show_default=False,
-            help="Attack the programme in this public folder, with its mechanism, targets, audits a round, rules and "
-            "weights. The folder is verified first. Instead of all options above, and of --targets.",
         ),
     ] = None,
-    targets: Annotated[
-        int | None, typer.Option(metavar="N", show_default=False, help=f"Number of targets; default {TARGETS}.")
-    ] = None,
-    horizon: Annotated[
+    targets: Annotated[int | None, shared("--targets", f"Default {TARGETS}.", show_default=False)] = None,
+    rounds: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
+        shared(
+            "--rounds",
+            f"So many the adversary watches; default {ROUNDS}. Mechanisms that need a horizon are calibrated for as "
+            "many; not in a programme, and with --max-gap counter auditing is calibrated for the gap.",
             show_default=False,
-            help=f"Rounds that the adversary watches; default {ROUNDS}. Mechanisms that need a horizon are calibrated "
-            "for as many; not in a programme, and with --max-gap counter auditing is calibrated for the gap.",
         ),
     ] = None,
     stream: Annotated[
         str,
-        typer.Option(
-            metavar="NAME|FILE",
-            help=f"The other reports: all, which tries every one of {', '.join(STREAMS)}; one of these; or those in "
-            "a CSV file. In each, the report in question comes early, midway or late.",
+        shared(
+            "--stream",
+            f"Or by name: all, which tries every one of {', '.join(STREAMS)}; or one of these. They are the other "
+            "reports; the one in question comes early, midway or late.",
+            metavar="FILE|NAME",
         ),
     ] = "all",
     games: Annotated[int, typer.Option(metavar="N", help="Games that are played on the worst streams.")] = 10_000,
@@ -104,9 +111,7 @@ def attack(
         float, typer.Option(metavar="P", help="How often anything in the table's bounds may be wrong, below 1.")
     ] = 1e-3,
     seed: Seed = 0,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the figure as well, into a .png or .svg file.")
-    ] = None,
+    chart: Chart = None,
     as_json: AsJson = False,
 ) -> None:
     """Let a strong adversary guess whether a report was filed, and measure how often it is right.
@@ -118,20 +123,19 @@ def attack(
     In --weights, targets have the names of the CSV file of --stream; in streams by name they are called 1, 2, ….
 
     \b
-    Example: three mechanisms with the same promise, and their figure
-      deniable attack --mechanism race,tca,rr --delta 0.1 --out roc.png
+    Example: three mechanisms with the same promise, and their chart
+      deniable attack --mechanism race,tca,rr --delta 0.1 --chart roc.png
     Example: race on the setting of the paper
-      deniable attack --mechanism race --delta 0.1 --targets 50 --horizon 1000
+      deniable attack --mechanism race --delta 0.1 --targets 50 --rounds 1000
     Example: two audits a round, every target's turn comes within 26 rounds
       deniable attack --mechanism race --delta 0.1 --targets 20 \\
           --audits 2 --max-gap 26 --forecast
     Example: a programme as it is published
       deniable attack --public public
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
-    if out is not None:
-        check_chart(out)
-    if delta is not None:
-        check_delta(delta)
+    if chart is not None:
+        check_chart(chart)
+    level = one_delta(delta)
     check_games(games)
     check_whole("seed", seed, least=0)
     check_failure_probability(failure_probability)
@@ -139,24 +143,24 @@ def attack(
     if public is not None:
         _refuse_beside_public(context)
         configuration = published(public)
-        reports = _reports(stream, configuration.targets, sized=horizon is not None)
-        rounds = _watched(configuration, reports, horizon)
+        reports = _reports(stream, configuration.targets, sized=rounds is not None)
+        rounds = _watched(configuration, reports, rounds)
     elif mechanism is None:
         raise DeniableError("give --mechanism ID, or --public FOLDER to attack a programme as it is published")
     else:
-        reports = _reports(stream, sized=targets is not None or horizon is not None)
-        n_targets, rounds = _size(reports, targets, horizon)
+        reports = _reports(stream, sized=targets is not None or rounds is not None)
+        n_targets, rounds = _size(reports, targets, rounds)
         configuration = chosen(
-            [name for text in mechanism for name in text.split(",")],
+            several(mechanism),
             n_targets,
             rounds,
-            delta=delta,
+            delta=level,
             audits=audits,
             rules=checked_rules(max_gap, cooldown, n_targets, audits),
             weights=learnt_weights if forecast else _fixed_weights(weights, reports, n_targets),
         )
-    if reports is not None and out is not None:
-        check_new_file("--out", out)
+    if reports is not None and chart is not None:
+        check_new_file("--chart", chart)
     pairs, moved = _pairs(configuration, stream, reports, rounds, seed)
     how = {"games": games, "failure_probability": failure_probability / (STATEMENTS * len(configuration.mechanisms))}
     with _progress(len(configuration.mechanisms) * (len(pairs) + len(moved) + 4)) as step:
@@ -164,10 +168,10 @@ def attack(
             _attack(name, configuration, pairs, moved, how, seed=seed, step=step) for name in configuration.mechanisms
         ]
 
-    if out is not None:
+    if chart is not None:
         if reports is not None:
-            create(out, confidential=True)
-        draw_chart({one.mechanism_id: one.worst for one in found}, out)
+            create(chart, confidential=True)
+        draw_chart({one.mechanism_id: one.worst for one in found}, chart)
     about = {
         **configuration.to_dict(),
         "rounds": rounds,
@@ -201,16 +205,16 @@ def _reports(stream: str, targets: Sequence[str] | None = None, *, sized: bool) 
     if not path.suffix:
         raise DeniableError(f"--stream must be all, {', '.join(STREAMS)} or a CSV file, got {stream!r}")
     if sized:
-        raise DeniableError("--targets and --horizon are for streams by name; a file has its own targets and rounds")
+        raise DeniableError("--targets and --rounds are for streams by name; a file has its own targets and rounds")
     return read_csv(path, targets)
 
 
-def _size(reports: ReportStream | None, targets: int | None, horizon: int | None) -> tuple[int, int]:
+def _size(reports: ReportStream | None, targets: int | None, rounds: int | None) -> tuple[int, int]:
     """The number of targets and of rounds."""
     if reports is not None:
         return reports.n_targets, reports.n_rounds
     n_targets = check_whole("n_targets", TARGETS if targets is None else targets, least=2)
-    rounds = check_whole("horizon", ROUNDS if horizon is None else horizon, least=1)
+    rounds = check_whole("rounds", ROUNDS if rounds is None else rounds, least=1)
     check_size(n_targets, rounds)
     return n_targets, rounds
 
@@ -221,16 +225,16 @@ def _fixed_weights(path: Path | None, reports: ReportStream | None, n_targets: i
     return read_weights(path, [str(i + 1) for i in range(n_targets)] if reports is None else reports.targets)
 
 
-def _watched(configuration: Configuration, reports: ReportStream | None, horizon: int | None) -> int:
+def _watched(configuration: Configuration, reports: ReportStream | None, wanted: int | None) -> int:
     """The number of rounds, of which a programme's guarantee may cover only so many."""
     (mechanism,) = configuration.mechanisms.values()
     limit = mechanism.guarantee().horizon
     default = ROUNDS if limit is None else min(ROUNDS, limit)
-    _, rounds = _size(reports, configuration.n_targets, default if horizon is None else horizon)
+    _, rounds = _size(reports, configuration.n_targets, default if wanted is None else wanted)
     if limit is not None and rounds > limit:
         raise DeniableError(
             f"the programme's guarantee covers {limit:,} rounds, but {rounds:,} are to be watched: give fewer with "
-            "--horizon, or a shorter file"
+            "--rounds, or a shorter file"
         )
     return rounds
 
@@ -256,7 +260,7 @@ def _pairs(
         for pairs in (hard_pairs, moved_pairs)
     )
     if not tried:
-        raise DeniableError(f"--stream {stream!r} needs a horizon of at least 2 rounds")
+        raise DeniableError(f"--stream {stream!r} needs at least 2 --rounds")
     return tried, moved or moved_pairs(*size, rivals=rivals)[:1]
 
 

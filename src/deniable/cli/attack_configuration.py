@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deniable.cli.groups import imported
 from deniable.cli.options import in_words
-from deniable.cli.programme import imported
 from deniable.mechanisms import NEEDS, Mechanism, Race, calibrate
 from deniable.mechanisms.race import Weights
 from deniable.rules import Rules
+from deniable.wording import count
 
 if TYPE_CHECKING:
     from deniable.programme.public.verify import VerificationResult
@@ -73,7 +74,7 @@ class Configuration:
         return ", ".join([
             mechanism_id,
             f"{self.n_targets:,} targets",
-            f"{self.audits:,} {'audit' if self.audits == 1 else 'audits'} a round",
+            f"{count(self.audits, 'audit')} a round",
             *(in_words(self.rules) or ["no rules"]),
             *([weighted] if mechanism_id == "race" else []),
         ])  # fmt: skip

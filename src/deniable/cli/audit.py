@@ -20,7 +20,18 @@ from rich.text import Text
 
 from deniable.arrays import IntArray
 from deniable.cli.audit_files import check_folder, write_new
-from deniable.cli.options import AsJson, Audits, Cooldown, MaxGap, checked_rules, in_words
+from deniable.cli.groups import Command
+from deniable.cli.options import (
+    AsJson,
+    Audits,
+    Cooldown,
+    MaxGap,
+    StreamFile,
+    checked_rules,
+    in_words,
+    one_delta,
+    shared,
+)
 from deniable.counters import GaussianCounter
 from deniable.counters.gaussian import GRID_BITS
 from deniable.errors import DeniableError, check_whole
@@ -29,8 +40,10 @@ from deniable.noise import Noise, SystemNoise
 from deniable.report_files import read_csv, read_targets
 from deniable.rules import Rules
 from deniable.run import AuditRun
-from deniable.simulation import SimulationNoise
+from deniable.simulation.noise import SimulationNoise
 from deniable.streams import ReportStream, active_counts, deficit, misselected, resolved
+
+commands = typer.Typer(rich_markup_mode=None)
 
 FILES = ("transcript.csv", "guarantee.json", "guarantee.txt")
 SIMULATED_FILES = ("simulated-transcript.csv", *FILES[1:])
@@ -50,52 +63,22 @@ READ_OFF_PUBLIC = (
 )
 
 
+@commands.command(cls=Command)
 def audit(
-    reports: Annotated[
-        Path,
-        typer.Argument(
-            metavar="REPORTS",
-            show_default=False,
-            help="CSV file with the columns date,target,reports or round,target,reports, or with one column a target.",
-        ),
-    ],
+    file: StreamFile,
     *,
-    mechanism: Annotated[str, typer.Option(metavar="ID", help=f"How targets are chosen: {', '.join(MECHANISM_IDS)}.")],
-    delta: Annotated[
-        float | None,
-        typer.Option(
-            metavar="DELTA",
-            help="Privacy level of one report, in (0, 1): watching the audits improves a guess whether it was filed "
-            "by at most DELTA / 2. Required, except for greedy and uniform.",
-        ),
-    ] = None,
-    target_list: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The public list of targets: one name a line, no header; lines starting with # are skipped. "
-            "By default the targets in REPORTS.",
-        ),
-    ] = None,
-    rounds: Annotated[
-        int | None, typer.Option(metavar="N", help="Number of rounds; by default up to the last one in REPORTS.")
-    ] = None,
-    start: Annotated[
-        str | None,
-        typer.Option(
-            metavar="YYYY-MM-DD",
-            help="First day of the first round, where REPORTS has dates; by default the first date there.",
-        ),
-    ] = None,
-    period: Annotated[
-        str, typer.Option(metavar="PERIOD", help="Length of a round where REPORTS has dates: 1D, 7D, 2W, ….")
-    ] = "1D",
+    mechanism: Annotated[str, shared("--mechanism", f"{', '.join(MECHANISM_IDS)}.")],
+    delta: Annotated[list[str] | None, shared("--delta", "Required, except for greedy and uniform.")] = None,
+    target_list: Annotated[Path | None, shared("--target-list", "By default the targets in STREAM.")] = None,
+    rounds: Annotated[int | None, shared("--rounds", "By default up to the last one in STREAM.")] = None,
+    start: Annotated[str | None, shared("--start", "Where STREAM has dates; by default the first date there.")] = None,
+    period: Annotated[str, shared("--period", "Where STREAM has dates.")] = "1D",
     horizon: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Rounds that the guarantee must cover; for counter auditing by default the number of rounds, or any "
-            "number if --max-gap is given, and race covers any number.",
+        shared(
+            "--horizon",
+            "For counter auditing by default the number of rounds, or any number if --max-gap is given, and race "
+            "covers any number.",
         ),
     ] = None,
     audits: Audits = 1,
@@ -103,17 +86,17 @@ def audit(
     cooldown: Cooldown = 0,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Write transcript.csv, guarantee.json and guarantee.txt, all public, into this folder; existing "
-            "files are never overwritten. Needs --target-list, --rounds and, with dates, --start.",
+        shared(
+            "--out",
+            "a folder, for transcript.csv, guarantee.json and guarantee.txt, all public; existing files are never "
+            "overwritten. Needs --target-list, --rounds and, with dates, --start.",
         ),
     ] = None,
     assume_public: Annotated[
         bool,
         typer.Option(
             "--assume-public",
-            help="State that the targets and the calendar in REPORTS do not depend on reports, so that --out needs "
+            help="State that the targets and the calendar in STREAM do not depend on reports, so that --out needs "
             "no more than the file.",
         ),
     ] = False,
@@ -121,9 +104,7 @@ def audit(
     simulation: Annotated[
         bool, typer.Option("--simulation", help="Draw repeatable, simulated noise, for studies only.")
     ] = False,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Seed of the simulated noise, 0 by default; needs --simulation.")
-    ] = None,
+    seed: Annotated[int | None, shared("--seed", "Of the simulated noise, 0 by default; needs --simulation.")] = None,
 ) -> None:
     """Draw the audits of a whole report stream, one a round or several.
 
@@ -150,7 +131,7 @@ def audit(
     if out is not None:
         check_folder(out, names)
 
-    stream = read_csv(reports, None if target_list is None else read_targets(target_list), period, rounds, start)
+    stream = read_csv(file, None if target_list is None else read_targets(target_list), period, rounds, start)
     rules = checked_rules(max_gap, cooldown, stream.n_targets, audits)
     certified = " and the horizon" if _horizon_is_read_off(mechanism, horizon, rules) else ""
     read_off = {
@@ -161,7 +142,7 @@ def audit(
     unstated = {} if assume_public else {what: option for what, option in read_off.items() if option}
     if out is not None and unstated:
         raise DeniableError(_told(READ_OFF_PUBLIC, unstated))
-    calibrated = _calibrate(mechanism, stream, delta, horizon, rules)
+    calibrated = _calibrate(mechanism, stream, one_delta(delta), horizon, rules)
     calibrated.check_round(0, stream.n_targets, audits)
     noise = SystemNoise() if seed is None else SimulationNoise(seed)
     drawn = Drawn(mechanism, calibrated, stream, _draw(calibrated, stream, noise, audits), seed)

@@ -11,8 +11,9 @@ from rich.console import Console
 
 from deniable.cli import scores as shown
 from deniable.cli.evaluate_chart import draw_chart
-from deniable.cli.options import AsJson, Seed, Workers
-from deniable.errors import DeniableError, check_delta
+from deniable.cli.groups import Command
+from deniable.cli.options import SEVERAL, AsJson, Seed, StreamFile, Workers, deltas, several, shared
+from deniable.errors import DeniableError
 from deniable.mechanisms import NEEDS
 from deniable.planning import PLANNED
 from deniable.report_files import read_csv, read_targets
@@ -20,6 +21,8 @@ from deniable.simulation.evaluation import Replay, Score, Study, score
 from deniable.simulation.figures import check_chart
 from deniable.simulation.recorded import read_outcomes, window, without_days
 from deniable.streams import ReportStream
+
+commands = typer.Typer(rich_markup_mode=None)
 
 
 @dataclass(frozen=True)
@@ -35,15 +38,9 @@ class Evaluated:
         return f"without {', '.join(self.left_out)}" if self.left_out else "all reports"
 
 
+@commands.command(cls=Command)
 def evaluate(
-    stream: Annotated[
-        Path,
-        typer.Argument(
-            metavar="STREAM",
-            show_default=False,
-            help="CSV file with the columns date,target,reports or round,target,reports, or with one column a target.",
-        ),
-    ],
+    stream: StreamFile,
     *,
     outcomes: Annotated[
         Path | None,
@@ -54,41 +51,24 @@ def evaluate(
         ),
     ] = None,
     target_list: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The public list of targets, one a line; by default the targets with a report in the period "
-            "evaluated.",
-        ),
+        Path | None, shared("--target-list", "By default the targets with a report in the days evaluated.")
     ] = None,
-    period: Annotated[
-        str, typer.Option(metavar="PERIOD", help="Length of a round where STREAM has dates: 1D, 7D, 2W, ….")
-    ] = "1D",
-    first: Annotated[
-        str | None, typer.Option("--from", metavar="DATE", help="First day; by default the first in STREAM.")
-    ] = None,
-    last: Annotated[
-        str | None, typer.Option("--to", metavar="DATE", help="Last day; by default the last in STREAM.")
-    ] = None,
-    deltas: Annotated[
-        str, typer.Option(metavar="DELTA,…", help="Privacy levels of one report, each in (0, 1).")
-    ] = "0.05,0.1,0.2",
+    period: Annotated[str, shared("--period", "Where STREAM has dates.")] = "1D",
+    start: Annotated[str | None, shared("--start", "By default the first day in STREAM.")] = None,
+    end: Annotated[str | None, shared("--end", "By default the last day in STREAM.")] = None,
+    delta: Annotated[list[str], shared("--delta", SEVERAL)] = ["0.05,0.1,0.2"],  # noqa: B006  (Typer copies it)
     without: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            metavar="DATE,…",
-            help="Evaluate a second time without the reports of these days, such as those of mass filings.",
+            metavar="YYYY-MM-DD",
+            help=f"Evaluate a second time without the reports of this day, such as that of a mass filing. {SEVERAL}",
         ),
     ] = None,
-    runs: Annotated[int, typer.Option(metavar="N", help="Simulated runs of every mechanism.")] = 20,
+    runs: Annotated[int, shared("--runs")] = 20,
     seed: Seed = 0,
     workers: Workers = None,
-    figure: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the deficits as well, into a new .png or .svg file.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the table as CSV as well; never over an existing file.")
-    ] = None,
+    chart: Annotated[Path | None, shared("--chart", "The file must be new.")] = None,
+    out: Annotated[Path | None, shared("--out", "a new CSV file, for the table.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare all mechanisms on a recorded report stream: one audit a round, with simulated noise.
@@ -100,22 +80,20 @@ def evaluate(
 
     \b
     Example: weekly rounds, with and without the day of a mass filing
-      deniable evaluate reports.csv --period 7D --deltas 0.1,0.2 \\
+      deniable evaluate reports.csv --period 7D --delta 0.1,0.2 \\
           --without 2020-05-22
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
-    levels = [check_delta(delta) for delta in shown.floats("deltas", deltas)]
-    if len(set(levels)) < len(levels):
-        raise DeniableError(f"deltas must be different, got {deltas}")
+    levels = deltas(delta)
     if out is not None:
         shown.check_new_file("--out", out)
-    if figure is not None:
-        check_chart(figure)
-        shown.check_new_file("--figure", figure)
+    if chart is not None:
+        check_chart(chart)
+        shown.check_new_file("--chart", chart)
     targets = None if target_list is None else read_targets(target_list)
     whole = read_csv(stream, targets)
-    left_out = () if without is None else tuple(without.split(","))
+    left_out = tuple(several(without))
     versions = [(), left_out] if left_out else [()]
-    rounds = {days: _rounds(whole, first, last, period, days, listed=targets is not None) for days in versions}
+    rounds = {days: _rounds(whole, start, end, period, days, listed=targets is not None) for days in versions}
     assessed = None if outcomes is None else read_outcomes(outcomes, rounds[()].targets)
 
     wanted = [(name, delta) for name in PLANNED for delta in (levels if NEEDS[name] else [None])]
@@ -135,8 +113,8 @@ def evaluate(
             [({"left_out": " ".join(version.left_out)}, each) for version in evaluated for each in version.scores],
             confidential=True,
         )
-    if figure is not None:
-        draw_chart([(version.title, version.scores) for version in evaluated], figure)
+    if chart is not None:
+        draw_chart([(version.title, version.scores) for version in evaluated], chart)
     about = _about(stream.name, rounds[()], period)
     if as_json:
         document = {
@@ -156,21 +134,21 @@ def evaluate(
 
 def _rounds(
     whole: ReportStream,
-    first: str | None,
-    last: str | None,
+    start: str | None,
+    end: str | None,
     period: str,
     left_out: tuple[str, ...],
     *,
     listed: bool,
 ) -> ReportStream:
     if whole.rounds[0] == "1":
-        for option, given in (("--from", first), ("--to", last), ("--without", left_out)):
+        for option, given in (("--start", start), ("--end", end), ("--without", left_out)):
             if given:
                 raise DeniableError(f"{option} is for files with dates, but the rounds of this one are numbered")
         if period.upper() != "1D":
             raise DeniableError("--period is for files with dates, but the rounds of this one are numbered")
         return whole
-    days = window(whole, first, last, keep_targets=listed)
+    days = window(whole, start, end, keep_targets=listed)
     # The list of targets is that of all days, so that both evaluations have the same.
     return window(without_days(days, left_out), period=period, keep_targets=True)
 

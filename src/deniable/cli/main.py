@@ -9,36 +9,43 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 from typer.main import get_command
 
-from deniable.cli.attack import attack
-from deniable.cli.audit import audit
-from deniable.cli.evaluate import evaluate
-from deniable.cli.options import Command
-from deniable.cli.plan import plan
-from deniable.cli.programme import programme
-from deniable.cli.reproduce import reproduce
-from deniable.cli.serve import serve
-from deniable.cli.simulate import simulate
+from deniable.cli.groups import LazyGroup, Listed
 from deniable.errors import DeniableError
 
 # Typer names only this subclass of Click's usage errors, and depending on its version brings Click along or not.
 UsageError: Any = typer.BadParameter.__base__
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+class Commands(LazyGroup):
+    """In the order in which they are listed."""
+
+    package = "deniable.cli"
+    listed: ClassVar = {
+        "audit": Listed("audit", "Draw the audits of a whole report stream, one a round or several."),
+        "plan": Listed("plan", "Compare what each mechanism promises, and how well its audits follow the reports."),
+        "simulate": Listed(
+            "simulate", "Measure how well mechanisms follow the reports, on generated or replayed streams."
+        ),
+        "evaluate": Listed(
+            "evaluate", "Compare all mechanisms on a recorded report stream: one audit a round, with simulated noise."
+        ),
+        "reproduce": Listed(
+            "reproduce", "Reproduce the paper's experiments, with its claims one by one and what was found."
+        ),
+        "attack": Listed(
+            "attack", "Let a strong adversary guess whether a report was filed, and measure how often it is right."
+        ),
+        "serve": Listed("serve", "The console: plan a programme, enter reports, close rounds, publish, in a browser."),
+        "programme": Listed("programme", "Run an audit programme, from the first report to the last round."),
+    }
 
 
-app.command(cls=Command)(audit)
-app.command(cls=Command)(plan)
-app.command(cls=Command)(simulate)
-app.command(cls=Command)(evaluate)
-app.command(cls=Command)(reproduce)
-app.command(cls=Command)(attack)
-app.add_typer(programme)
-app.command(cls=Command)(serve)
+app = typer.Typer(cls=Commands, add_completion=False, rich_markup_mode=None)
 
 
 def _version(wanted: bool) -> None:
@@ -102,7 +109,19 @@ def _usage(error: Any) -> str:
     return f"{message[:1].lower()}{message[1:]}; see {help_at} --help"
 
 
-OTHER_WORDS = {"--rounds": "--horizon", "--n-targets": "--targets", "--output": "--out", "--file": "--out"}
+OTHER_WORDS = {
+    "--deltas": "--delta",
+    "--figure": "--chart",
+    "--file": "--out",
+    "--from": "--start",
+    "--horizon": "--rounds",
+    "--n-targets": "--targets",
+    "--output": "--out",
+    "--programme": "--database",
+    "--reports": "--stream",
+    "--rounds": "--horizon",
+    "--to": "--end",
+}
 """What is typed for an option -> what it is called here."""
 
 

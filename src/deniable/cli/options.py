@@ -1,59 +1,164 @@
-"""What several commands have: their usage line, and options in the same words."""
+"""Every option that more than one command has, declared once: its name, its words, and how what is typed is read."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
-from typer.core import TyperCommand
 
-from deniable.errors import DeniableError, check_whole
-from deniable.mechanisms import MECHANISM_IDS
-from deniable.rules import Rules
+from deniable.errors import DeniableError, check_delta, check_whole
+from deniable.wording import count
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
-Audits = Annotated[int, typer.Option(metavar="N", help="Audits a round.")]
-Cooldown = Annotated[
-    int, typer.Option(metavar="N", help="No target is audited again within N rounds, where that is possible.")
-]
-DeltaOrNone = Annotated[
-    float | None,
-    typer.Option(metavar="DELTA", help="Privacy level of one report, in (0, 1); not for greedy and uniform."),
-]
-Forecast = Annotated[
-    bool, typer.Option("--forecast", help="Weights that are learnt from past audits, which are public; for race.")
-]
-_MECHANISMS = typer.Option(
-    metavar="ID",
-    help=f"How targets are chosen: {', '.join(MECHANISM_IDS)}. Several with commas, or repeat the option.",
-)
-Mechanisms = Annotated[list[str], _MECHANISMS]
-MechanismsOrNone = Annotated[list[str] | None, _MECHANISMS]
-MaxGap = Annotated[int | None, typer.Option(metavar="N", help="Every target is audited at least once in N rounds.")]
-Seed = Annotated[int, typer.Option(metavar="N", help="The same seed gives the same figures.")]
-WeightsFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--weights",
-        metavar="FILE",
-        help="CSV file with the columns target,weight: a target with weight 2 is chosen as if it were two. Public, "
-        "and for race only.",
+if TYPE_CHECKING:
+    from deniable.rules import Rules
+
+DATABASE, KEY, PASSPHRASE = "DENIABLE_DATABASE", "DENIABLE_KEY", "DENIABLE_PASSPHRASE"
+SEVERAL = "Several with commas, or repeat the option."
+
+
+class Words(NamedTuple):
+    """What an option's value is called, and what the option means in every command that has it."""
+
+    metavar: str | None
+    meaning: str
+
+
+OPTIONS = {
+    "--advantage": Words(
+        "A",
+        "Instead of --delta, the promise about all reports of one person, up to --reports-per-person: an observer of "
+        "the audits who guesses whether they were filed is right at most 100 A times in 100 more often.",
+    ),
+    "--audits": Words("N", "Audits a round."),
+    "--because-of-reports": Words(
+        None,
+        "The decision may have had to do with reports. The guarantee lapses for all reports filed in this round of the "
+        "calendar or before, and the public page says so; it holds for reports filed from the next round on.",
+    ),
+    "--chart": Words("FILE", "Draw a chart as well, into a .png or .svg file."),
+    "--cluster": Words("ADDRESS", "Simulate on a Dask cluster, such as tcp://10.0.0.1:8786."),
+    "--cooldown": Words("N", "No target is audited again within N rounds, where that is possible."),
+    "--database": Words("DB", "The programme's database: a SQLite file, or a URL such as postgresql://user@host/name."),
+    "--delta": Words(
+        "DELTA",
+        "Privacy level of one report, in (0, 1): watching the audits improves a guess whether it was filed by at most "
+        "DELTA / 2.",
+    ),
+    "--end": Words("YYYY-MM-DD", "Last day of the last round."),
+    "--file": Words(
+        "FILE",
+        "CSV file with the columns target,reports instead, or - for standard input. What is typed as an argument stays "
+        "in the shell's history; this does not.",
+    ),
+    "--forecast": Words(None, "Weights that are learnt from past audits, which are public; for race."),
+    "--horizon": Words("N", "Rounds that the guarantee must cover."),
+    "--independent-of-reports": Words(
+        None,
+        "Declare in public that the decision had nothing to do with any confidential report. The guarantee then covers "
+        "it.",
+    ),
+    "--json": Words(None, "Print one JSON document instead of text."),
+    "--key": Words(
+        "FILE",
+        f"The programme's key file, by default what {KEY} names, or else the file beside the database that is named "
+        "like it and ends in .key; with PostgreSQL it must be named.",
+    ),
+    "--max-gap": Words("N", "Every target is audited at least once in N rounds."),
+    "--mechanism": Words("ID", "How targets are chosen:"),
+    "--out": Words("PATH", "Where to write:"),
+    "--passphrase": Words(None, f"The programme's key is a passphrase: ask for it, or take it from {PASSPHRASE}."),
+    "--period": Words("PERIOD", "Length of a round, such as 1D, 7D or 2W."),
+    "--public": Words("FOLDER", "The public folder of the programme."),
+    "--reason": Words("TEXT", "Why, in a sentence. It is published word for word."),
+    "--reports-per-person": Words("N", "The most reports that one person files: the promise is about all of them."),
+    "--rounds": Words("N", "Number of rounds."),
+    "--runs": Words("N", "Simulated runs: more take longer and are more exact."),
+    "--seed": Words("N", "The same seed gives the same figures."),
+    "--show-counts": Words(None, "Show numbers of reports, which are confidential:"),
+    "--start": Words("YYYY-MM-DD", "First day of the first round."),
+    "--stream": Words("FILE", "Reports from this CSV file."),
+    "--target-list": Words(
+        "FILE", "The public list of targets: one name a line, no header; lines starting with # are skipped."
+    ),
+    "--targets": Words("N", "Number of targets."),
+    "--weights": Words(
+        "FILE",
+        "CSV file with the columns target,weight: a target with weight 2 is chosen as if it were two. Public, and for "
+        "race only.",
+    ),
+    "--workers": Words("N", "Processes; as many as the machine has cores by default."),
+}
+
+
+def shared(name: str, note: str = "", **settings: Any) -> Any:
+    """The option of this name, in the words that it has everywhere; the note is what one command adds."""
+    words = OPTIONS[name]
+    settings.setdefault("metavar", words.metavar)
+    return typer.Option(name, help=f"{words.meaning} {note}".strip(), **settings)
+
+
+DEFAULT_DATABASE = "programme.db"
+
+AsJson = Annotated[bool, shared("--json")]
+AskPassphrase = Annotated[bool, shared("--passphrase")]
+Audits = Annotated[int, shared("--audits")]
+Chart = Annotated[Path | None, shared("--chart")]
+Cluster = Annotated[str | None, shared("--cluster")]
+Cooldown = Annotated[int, shared("--cooldown")]
+Database = Annotated[str, shared("--database", envvar=DATABASE)]
+Forecast = Annotated[bool, shared("--forecast")]
+KeyPath = Annotated[Path | None, shared("--key", show_default=False)]
+MaxGap = Annotated[int | None, shared("--max-gap")]
+Seed = Annotated[int, shared("--seed")]
+StreamFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="STREAM",
+        show_default=False,
+        help="CSV file with the columns date,target,reports or round,target,reports, or with one column a target.",
     ),
 ]
-Workers = Annotated[
-    int | None, typer.Option(metavar="N", help="Processes; as many as the machine has cores by default.")
-]
+WeightsFile = Annotated[Path | None, shared("--weights")]
+Workers = Annotated[int | None, shared("--workers")]
 
 
-class Command(TyperCommand):
-    """A command whose usage line names its arguments without the braces of newer versions of Typer."""
-
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        return [re.sub("[{}]", "", piece) for piece in super().collect_usage_pieces(ctx)]
+def several(texts: Sequence[str] | None) -> list[str]:
+    """The values of an option that may be repeated and may hold several with commas."""
+    return [part for text in texts or () for part in text.split(",")]
 
 
-def checked_rules(max_gap: int | None, cooldown: int, n_targets: int, audits: int) -> Rules:
+def deltas(texts: Sequence[str] | None) -> list[float]:
+    """The values of --delta, no two the same."""
+    found = [check_delta(_number(part, text)) for text in texts or () for part in text.split(",")]
+    if len(set(found)) < len(found):
+        raise DeniableError(f"each --delta must be another number, got {', '.join(f'{delta:g}' for delta in found)}")
+    return found
+
+
+def _number(part: str, text: str) -> float:
+    """Of a decimal comma there are two parts, each a whole number."""
+    try:
+        number = None if re.fullmatch("[0-9]+,[0-9]+", text) else float(part)
+    except ValueError:
+        number = None
+    if number is None:
+        raise DeniableError(f"--delta must be a number such as 0.1, got {text!r}: write it with a point and without %")
+    return number
+
+
+def one_delta(texts: Sequence[str] | None) -> float | None:
+    """The value of --delta where a command can have no more than one."""
+    found = deltas(texts)
+    if len(found) > 1:
+        raise DeniableError(f"this command takes one --delta, got {len(found)}")
+    return found[0] if found else None
+
+
+def checked_rules(max_gap: int | None, cooldown: int, n_targets: int, audits: int) -> "Rules":
     """The rules of these options, which so many audits a round can keep."""
+    from deniable.rules import Rules  # noqa: PLC0415  (NumPy)
+
     try:
         check_whole("audits", audits, least=1)
         rules = Rules(max_gap, cooldown)
@@ -68,16 +173,12 @@ def check_one_weighting(weights: Path | None, *, forecast: bool) -> None:
         raise DeniableError("give either --weights or --forecast, got both")
 
 
-def in_words(rules: Rules) -> list[str]:
+def in_words(rules: "Rules") -> list[str]:
     """What the rules say, for a line about a programme; nothing where there are none."""
     return [
-        *([f"every target at least once in {_rounds(rules.max_gap)}"] if rules.max_gap is not None else []),
-        *([f"none twice within {_rounds(rules.cooldown)}"] if rules.cooldown else []),
+        *([f"every target at least once in {count(rules.max_gap, 'round')}"] if rules.max_gap is not None else []),
+        *([f"none twice within {count(rules.cooldown, 'round')}"] if rules.cooldown else []),
     ]
-
-
-def _rounds(n: int) -> str:
-    return "1 round" if n == 1 else f"{n:,} rounds"
 
 
 def as_options(message: str) -> str:

@@ -4,7 +4,6 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
@@ -13,7 +12,8 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
-from deniable.cli.options import AsJson, Audits, Cooldown, MaxGap, as_options, in_words
+from deniable.cli.groups import Command
+from deniable.cli.options import AsJson, Audits, Chart, Cooldown, MaxGap, as_options, in_words, one_delta, shared
 from deniable.cli.plan_chart import CHART_REPORTS, draw_chart
 from deniable.counters import GaussianCounter
 from deniable.errors import DeniableError
@@ -32,6 +32,9 @@ from deniable.promptness import OFF, OFF_AT_WORST, REPORTS, decided_by_gap, is_b
 from deniable.rounding import as_written, rounded_up
 from deniable.rules import NO_RULES, Rules
 from deniable.simulation.figures import check_chart
+from deniable.wording import count
+
+commands = typer.Typer(rich_markup_mode=None)
 
 DEFAULT_HORIZON = 1000
 REPORTS_PER_TARGET = 0.2
@@ -39,34 +42,16 @@ TYPICAL = 10
 """The extra reports for which the key explains the waits."""
 
 
+@commands.command(cls=Command)
 def plan(
     *,
-    targets: Annotated[int, typer.Option(metavar="N", help="Number of targets.")],
-    delta: Annotated[
-        float | None,
-        typer.Option(
-            metavar="DELTA",
-            help="The promise about one report, between 0 and 1, such as 0.1: somebody who watches the audits and "
-            "guesses whether it was filed is right at most 50 DELTA times in 100 more often.",
-        ),
-    ] = None,
-    advantage: Annotated[
-        float | None,
-        typer.Option(
-            metavar="A",
-            help="Instead of --delta, the promise about all the reports of a person, between 0 and 0.5, such as "
-            "0.05: somebody who watches is right at most 100 A times in 100 more often.",
-        ),
-    ] = None,
-    reports_per_person: Annotated[int, typer.Option(metavar="K", help="The most reports that one person files.")] = 3,
+    targets: Annotated[int, shared("--targets")],
+    delta: Annotated[list[str] | None, shared("--delta", "Give this or --advantage.")] = None,
+    advantage: Annotated[float | None, shared("--advantage")] = None,
+    reports_per_person: Annotated[int, shared("--reports-per-person")] = 3,
     horizon: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            show_default=False,
-            help=f"Rounds that the promise must cover; default {DEFAULT_HORIZON}, or without end if --max-gap is "
-            "given.",
-        ),
+        shared("--horizon", f"Default {DEFAULT_HORIZON}, or without end if --max-gap is given.", show_default=False),
     ] = None,
     max_gap: MaxGap = None,
     cooldown: Cooldown = 0,
@@ -81,14 +66,9 @@ def plan(
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Compare the other counters as well.")] = False,
-    runs: Annotated[
-        int | None,
-        typer.Option(metavar="N", show_default=False, help="Simulated runs: more take longer and are more exact."),
-    ] = None,
+    runs: Annotated[int | None, shared("--runs", show_default=False)] = None,
     as_json: AsJson = False,
-    chart: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the comparison as well, into a .png or .svg file.")
-    ] = None,
+    chart: Chart = None,
 ) -> None:
     """Compare what each mechanism promises, and how well its audits follow the reports.
 
@@ -102,15 +82,16 @@ def plan(
       deniable plan --targets 50 --advantage 0.05 --reports-per-person 3 \\
           --max-gap 26 --audits 2
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
-    if (delta is None) == (advantage is None):
+    level = one_delta(delta)
+    if (level is None) == (advantage is None):
         raise DeniableError(
             "give either --delta, the promise about one report, or --advantage, the promise about a person, "
-            f"got {'neither' if delta is None else 'both'}; for example --delta 0.1"
+            f"got {'neither' if level is None else 'both'}; for example --delta 0.1"
         )
     try:
         office = Office(
             targets,
-            delta,
+            level,
             advantage,
             horizon=DEFAULT_HORIZON if horizon is None and max_gap is None else horizon,
             rules=Rules(max_gap, cooldown),
@@ -207,9 +188,9 @@ def _show(office: Office, options: Sequence[Option | NotCovered], runs: int) -> 
 def _programme(office: Office) -> str:
     parts = [
         f"{office.n_targets:,} targets",
-        f"{office.audits:,} {_plural('audit', office.audits)} a round",
+        f"{count(office.audits, 'audit')} a round",
         f"{_figure(office.reports_per_round)} reports a round in all",
-        *([f"{office.horizon:,} {_plural('round', office.horizon)}"] if office.horizon is not None else []),
+        *([count(office.horizon, "round")] if office.horizon is not None else []),
         *in_words(office.rules),
     ]
     return ", ".join(parts) + ". A round is whatever you make it, such as a week."
@@ -338,7 +319,7 @@ def _notes(office: Office, options: Sequence[Option], runs: int) -> dict[str, st
     if office.rules.max_gap is not None:
         share = math.ceil(100 * decided_by_gap(office.n_targets, office.audits, office.rules) - 1e-9)
         notes["max gap"] = (
-            f"no target waits longer than {office.rules.max_gap:,} {_plural('round', office.rules.max_gap)}. In return "
+            f"no target waits longer than {count(office.rules.max_gap, 'round')}. In return "
             f"up to {share} audits of 100 are of targets whose gap is over, whatever was reported"
         )
     return notes
@@ -357,8 +338,7 @@ def _signs(office: Office, options: Sequence[Option]) -> dict[str, str]:
         signs["-"] = "there is no formula for this wait; the simulated ones are below"
     if any(option.wait(n).cut_short for option in options for n in REPORTS):
         signs["≥"] = (
-            f"at least: the simulation ended, after {office.longest_wait:,} "
-            f"{_plural('round', office.longest_wait)}, before some were audited"
+            f"at least: the simulation ended, after {count(office.longest_wait, 'round')}, before some were audited"
         )
     return signs
 
@@ -379,10 +359,6 @@ def _table(options: Sequence[Option], *columns: str) -> Table:
     for name in columns:
         table.add_column(name, justify="right", no_wrap=True, vertical="bottom")
     return table
-
-
-def _plural(word: str, count: int) -> str:
-    return word if count == 1 else f"{word}s"
 
 
 def _figure(value: float) -> str:

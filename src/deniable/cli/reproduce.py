@@ -11,33 +11,29 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from deniable.cli.options import AsJson
+from deniable.cli.groups import Command
+from deniable.cli.options import AsJson, Cluster, Seed, Workers, shared
 from deniable.errors import check_whole
 from deniable.simulation.reproduction import Reproduction, Settings
 from deniable.simulation.reproduction import reproduce as run
 
+commands = typer.Typer(rich_markup_mode=None)
 
+
+@commands.command(cls=Command)
 def reproduce(
     *,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the tables, the figures and REPORT.md.")],
+    out: Annotated[Path, shared("--out", "a folder, for the tables, the figures and REPORT.md.")],
     quick: Annotated[bool, typer.Option("--quick", help="A look in seconds: fewer runs and settings.")] = False,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all that is drawn.")] = 0,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS", help="Simulate on the Dask cluster with this scheduler, such as tcp://10.0.0.1:8786."
-        ),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(metavar="N", show_default=False, help="Processes to simulate with; by default one a core."),
-    ] = None,
+    seed: Seed = 0,
+    cluster: Cluster = None,
+    workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
     """Reproduce the paper's experiments, with its claims one by one and what was found.
 
-    Parts that DIR already holds, made with the same settings, are kept; so an interrupted reproduction goes on where
-    it stopped. A full reproduction is not replaced by --quick. The same seed gives the same tables, whatever the
+    Parts that the folder already holds, made with the same settings, are kept; so an interrupted reproduction goes on
+    where it stopped. A full reproduction is not replaced by --quick. The same seed gives the same tables, whatever the
     number of workers; on processors of different kinds the last digits may differ.
 
     \b

@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from deniable.cli.groups import Command
+from deniable.cli.options import DATABASE, DEFAULT_DATABASE, AskPassphrase, KeyPath, shared
 from deniable.console import allowed_hosts
 from deniable.errors import DeniableError
+
+commands = typer.Typer(rich_markup_mode=None)
 
 if TYPE_CHECKING:
     from deniable.console.console import Console
@@ -63,32 +67,14 @@ class Address:
         return made
 
 
+@commands.command(cls=Command)
 def serve(
     *,
     database: Annotated[
-        str,
-        typer.Option(
-            "--programme",
-            metavar="DB",
-            envvar="DENIABLE_DATABASE",
-            help="The programme's database: an SQLite file, or a URL such as postgresql://user@host/name. It is made, "
-            "with its key, if it is not there.",
-        ),
-    ] = "programme.db",
-    key: Annotated[
-        Path | None,
-        typer.Option(
-            "--key",
-            metavar="FILE",
-            show_default=False,
-            help="The key file, by default what DENIABLE_KEY names, or else the file beside the database that is "
-            "named like it and ends in .key; with PostgreSQL it must be named.",
-        ),
-    ] = None,
-    passphrase: Annotated[
-        bool,
-        typer.Option("--passphrase", help="The key is a passphrase: ask for it, or take it from DENIABLE_PASSPHRASE."),
-    ] = False,
+        str, shared("--database", "It is made, with its key, if it is not there.", envvar=DATABASE)
+    ] = DEFAULT_DATABASE,
+    key: KeyPath = None,
+    passphrase: AskPassphrase = False,
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="N", help="Port to listen on; 0 for any that is free.")] = DEFAULT_PORT,
     behind_proxy: Annotated[

@@ -13,12 +13,32 @@ import typer
 from rich.console import Console
 
 from deniable.cli import scores as shown
-from deniable.cli.options import AsJson, Audits, Cooldown, DeltaOrNone, MaxGap, Mechanisms, Seed, Workers
-from deniable.errors import DeniableError, check_delta, check_whole
+from deniable.cli.groups import Command
+from deniable.cli.options import (
+    SEVERAL,
+    AsJson,
+    Audits,
+    Cluster,
+    Cooldown,
+    MaxGap,
+    Seed,
+    Workers,
+    deltas,
+    several,
+    shared,
+)
+from deniable.errors import DeniableError, check_whole
+from deniable.mechanisms import MECHANISM_IDS, NEEDS
 from deniable.report_files import read_csv, read_targets
 from deniable.rules import Rules
 from deniable.simulation import synthetic_streams
 from deniable.simulation.evaluation import Replay, Score, Study, score
+from deniable.wording import count
+
+commands = typer.Typer(rich_markup_mode=None)
+
+ROUNDS = 1000
+"""Of generated reports, where no option says otherwise."""
 
 
 class Scenario(StrEnum):
@@ -30,19 +50,17 @@ class Scenario(StrEnum):
     TURNS_BAD = "turns-bad"
 
 
+@commands.command(cls=Command)
 def simulate(
     *,
-    mechanism: Mechanisms,
-    delta: DeltaOrNone = None,
-    targets: Annotated[int | None, typer.Option(metavar="N", help="Number of targets of generated reports.")] = None,
-    horizon: Annotated[
+    mechanism: Annotated[list[str], shared("--mechanism", f"{', '.join(MECHANISM_IDS)}. {SEVERAL}")],
+    delta: Annotated[list[str] | None, shared("--delta", f"Not for greedy and uniform. {SEVERAL}")] = None,
+    targets: Annotated[int | None, shared("--targets", "For generated reports.")] = None,
+    rounds: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Number of rounds of generated reports, 1000 by default. With --stream, the rounds that the guarantee "
-            "must cover, by default those in FILE.",
-        ),
+        shared("--rounds", f"For generated reports; default {ROUNDS}.", show_default=False),
     ] = None,
+    horizon: Annotated[int | None, shared("--horizon", "By default the number of rounds.", show_default=False)] = None,
     scenario: Annotated[
         Scenario,
         typer.Option(
@@ -59,31 +77,18 @@ def simulate(
         ),
     ] = "1.0,0.2",
     stream: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Replay the report stream in this CSV file in every run, instead of generated reports.",
-        ),
+        Path | None, shared("--stream", "They are replayed in every run, instead of generated ones.")
     ] = None,
-    target_list: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The public list of targets of --stream, one a line.")
-    ] = None,
-    period: Annotated[
-        str, typer.Option(metavar="PERIOD", help="Length of a round where --stream has dates: 1D, 7D, 2W, ….")
-    ] = "1D",
-    runs: Annotated[int, typer.Option(metavar="N", help="Simulated runs.")] = 100,
+    target_list: Annotated[Path | None, shared("--target-list", "By default the targets in --stream.")] = None,
+    period: Annotated[str, shared("--period", "Where --stream has dates.")] = "1D",
+    runs: Annotated[int, shared("--runs")] = 100,
     audits: Audits = 1,
     max_gap: MaxGap = None,
     cooldown: Cooldown = 0,
     seed: Seed = 0,
     workers: Workers = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Compute on a Dask cluster, such as tcp://10.0.0.1:8786."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the table as CSV as well; never over an existing file.")
-    ] = None,
+    cluster: Cluster = None,
+    out: Annotated[Path | None, shared("--out", "a new CSV file, for the table.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure how well mechanisms follow the reports, on generated or replayed streams.
@@ -93,30 +98,33 @@ def simulate(
     \b
     Example: counter auditing and race on the setting of the paper
       deniable simulate --mechanism tca,race --delta 0.1 \\
-          --targets 50 --horizon 1000 --runs 100
+          --targets 50 --rounds 1000 --runs 100
     Example: how soon a target that turns bad is audited
       deniable simulate --mechanism race --delta 0.1 --targets 50 \\
           --scenario turns-bad
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
     if out is not None:
         shown.check_new_file("--out", out)
-    if delta is not None:
-        check_delta(delta)
+    levels: list[float | None] = [*deltas(delta)] or [None]
     rules = Rules(max_gap, cooldown)
     if stream is None:
         if target_list is not None or period != "1D":
             raise DeniableError("--target-list and --period are for --stream")
         if targets is None:
             raise DeniableError("give --targets, the number of targets, or --stream, a file with reports")
-        study, about = _generated(scenario, rates, targets, 1000 if horizon is None else horizon)
+        study, about = _generated(scenario, rates, targets, ROUNDS if rounds is None else rounds, horizon)
     else:
-        if targets is not None or rates != "1.0,0.2" or scenario is not Scenario.STEADY:
-            raise DeniableError("--targets, --rates and --scenario are for generated reports, not for --stream")
+        if targets is not None or rounds is not None or rates != "1.0,0.2" or scenario is not Scenario.STEADY:
+            raise DeniableError(
+                "--targets, --rounds, --rates and --scenario are for generated reports, not for --stream"
+            )
         if cluster is not None:
             raise DeniableError("the reports of --stream do not leave this machine: use --workers, not --cluster")
         study, about = _replayed(stream, target_list, period, horizon)
     study = replace(study, rules=rules, audits=audits)
-    wanted = [(name, delta) for text in mechanism for name in text.split(",")]
+    wanted = [
+        (name, level) for name in several(mechanism) for level in (levels[:1] if NEEDS.get(name) == () else levels)
+    ]
     with shown.progress() as done:
         scores = score(study, wanted, runs, seed, cluster=cluster, workers=workers, done=done)
 
@@ -131,13 +139,15 @@ def simulate(
         _show(about, notes, scores)
 
 
-def _generated(scenario: Scenario, rates: str, n_targets: int, rounds: int) -> tuple[Study, dict[str, Any]]:
+def _generated(
+    scenario: Scenario, rates: str, n_targets: int, rounds: int, horizon: int | None
+) -> tuple[Study, dict[str, Any]]:
     pair = shown.floats("rates", rates)
     if len(pair) != 2:
         raise DeniableError(f"rates must be two numbers with a comma between them, LEAD,OTHER, got {rates}")
     lead, other = pair
     per_target = synthetic_streams.lead_rates(n_targets, lead, other)
-    check_whole("horizon", rounds, least=1)
+    check_whole("rounds", rounds, least=1)
     turned_bad = None
     match scenario:
         case Scenario.STEADY:
@@ -152,17 +162,20 @@ def _generated(scenario: Scenario, rates: str, n_targets: int, rounds: int) -> t
                 synthetic_streams.turns_bad, np.full(n_targets, other), rounds, since=turned_bad[1], rate=lead
             )
     about = {"scenario": str(scenario), "rates": pair, "targets": n_targets, "rounds": rounds}
-    return Study(source, n_targets, rounds, turned_bad=turned_bad), about
+    return Study(source, n_targets, _covered(horizon, rounds), turned_bad=turned_bad), about
 
 
 def _replayed(path: Path, target_list: Path | None, period: str, horizon: int | None) -> tuple[Study, dict[str, Any]]:
     stream = read_csv(path, None if target_list is None else read_targets(target_list), period)
-    if horizon is None:
-        horizon = stream.n_rounds
-    if check_whole("horizon", horizon, least=1) < stream.n_rounds:
-        raise DeniableError(f"horizon must cover every round of the stream, got {horizon} for {stream.n_rounds} rounds")
     about = {"stream": path.name, "targets": stream.n_targets, "rounds": stream.n_rounds}
-    return Study(Replay(stream.counts), stream.n_targets, horizon), about
+    return Study(Replay(stream.counts), stream.n_targets, _covered(horizon, stream.n_rounds)), about
+
+
+def _covered(horizon: int | None, rounds: int) -> int:
+    """The rounds that the guarantee covers."""
+    if horizon is not None and check_whole("horizon", horizon, least=1) < rounds:
+        raise DeniableError(f"horizon must cover every round of the stream, got {horizon} for {rounds} rounds")
+    return rounds if horizon is None else horizon
 
 
 def _show(about: dict[str, Any], notes: Sequence[str], scores: Sequence[Score]) -> None:
@@ -174,7 +187,7 @@ def _show(about: dict[str, Any], notes: Sequence[str], scores: Sequence[Score]) 
     else:
         lead, other = about["rates"]
         reports = f"{about['scenario']} reports at {lead:g} and {other:g} a round"
-    audits = "1 audit" if about["audits"] == 1 else f"{about['audits']:,} audits"
+    audits = count(about["audits"], "audit")
     console.print(f"{about['targets']:,} targets, {about['rounds']:,} rounds, {audits} a round, {reports}.\n")
     shown.print_table(scores)
     console.print(f"\n{shown.legend(scores, about['runs'])}")

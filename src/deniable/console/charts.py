@@ -24,6 +24,7 @@ from deniable.promptness import (
 )
 from deniable.rounding import float_above, rounded_up
 from deniable.rules import NO_RULES
+from deniable.wording import count
 
 # The drawing, in pixels where nothing is scaled: as wide as a phone.
 WIDTH, HEIGHT = 300, 220
@@ -137,7 +138,7 @@ def waits(mechanism: Mechanism[Any], audits: int, other: Mechanism[Any] | None =
         return None
     lots = by_lot[0]
     kinds = [found[0].kind for found in (chosen, beside) if found is not None]
-    longest = "" if rules.max_gap is None else f" No wait is longer than {_rounds(rules.max_gap)}."
+    longest = "" if rules.max_gap is None else f" No wait is longer than {count(rules.max_gap, 'round')}."
     return _chart(
         id_="waits",
         title="How long a target waits",
@@ -179,7 +180,7 @@ def _how_sure(mechanism: Mechanism[Any], kinds: Sequence[str]) -> str:
 
 def tradeoff(guarantee: Guarantee) -> Chart:
     """The highest share of rightly suspected people at every share of wrongly suspected ones."""
-    filed = "a report" if guarantee.reports == 1 else f"{guarantee.reports:,} reports"
+    filed = "a report" if guarantee.reports == 1 else count(guarantee.reports, "report")
     watching = {x: product_above(100, guarantee.tradeoff(float_above(Fraction(x, 100)))) for x in range(101)}
     return _chart(
         id_="tradeoff",
@@ -203,10 +204,6 @@ def _name(mechanism: Mechanism[Any]) -> str:
         return "race"
     horizon = mechanism.guarantee().horizon
     return f"counter auditing{'' if horizon is None else f', {horizon:,} rounds'}"
-
-
-def _rounds(n: int) -> str:
-    return "1 round" if n == 1 else f"{n:,} rounds"
 
 
 def _reach(mechanism: Mechanism[Any], audits: int) -> int:

@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from deniable.console import sessions
 from deniable.console.accounts.people import Role
 from deniable.console.security import Permission, Visitor, console_of, may
+from deniable.wording import count
 
 NAVIGATION: tuple[tuple[Permission, str, str], ...] = (
     ("round", "/round", "Round"),
@@ -88,10 +89,12 @@ def origin_of(request: Request) -> str:
 
 @cache
 def _templates() -> Environment:
-    return Environment(
+    templates = Environment(
         loader=PackageLoader("deniable.console"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    templates.globals["count"] = count
+    return templates

@@ -9,7 +9,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import solve_triangular
 
 from deniable.arrays import BoolArray, ExactArray, FloatArray, IntArray
 from deniable.counters.gaussian import (
@@ -103,6 +102,8 @@ class Factorization:
         triangular, because a row is used only when all its inputs are there; so A (B F)**-1 exists, is near
         the identity, and B' = A (B F)**-1 B gives B' F = A and still uses no row too early.
         """
+        from scipy.linalg import solve_triangular  # noqa: PLC0415  (the only use; it takes longer to load than NumPy)
+
         correction = solve_triangular(self._counted.T, np.tri(self.horizon).T, lower=False).T
         return _frozen(np.where(self._unreleased, 0, correction @ self._causal) / ONE)
 

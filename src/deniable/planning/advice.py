@@ -174,12 +174,12 @@ def _next(office: Office, best: Option) -> str:
     delta: dict[str, object] = {"delta": _delta_to_give(office, best)}
     person: dict[str, object] = {"advantage": office.advantage, "reports-per-person": office.reports_per_person}
     promise = delta if office.delta is not None else person
-    audit = f"deniable audit REPORTS {_given(mechanism | delta | rules)}, where REPORTS is your file"
+    audit = f"deniable audit STREAM {_given(mechanism | delta | rules)}, where STREAM is your file"
     if best.mechanism_id not in IN_PROGRAMMES:
         return f"Next: {audit}; deniable audit --help says what else to give."
     return (
-        f"Next: deniable programme init TARGETS_FILE --name NAME {_given(mechanism | promise | rules)}, where "
-        f"TARGETS_FILE lists your targets; for reports that are in one file already, {audit}."
+        f"Next: deniable programme init TARGET_LIST --name NAME {_given(mechanism | promise | rules)}, where "
+        f"TARGET_LIST lists your targets; for reports that are in one file already, {audit}."
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from deniable.arrays import IntArray
 from deniable.mechanisms import Mechanism, State
 from deniable.planning.requirements import Office
-from deniable.simulation import SimulationNoise
+from deniable.simulation.noise import SimulationNoise
 from deniable.simulation.parallel import chunks
 from deniable.state import of_runs
 

@@ -134,7 +134,7 @@ class Programme:
         with self._store.writing() as connection:  # so that no older version can overwrite a newer one
             row = connection.execute(sa.select(tables.programme)).one()
             if row.folder is None and folder is None:
-                raise DeniableError("the folder to publish in must be named the first time: --out FOLDER")
+                raise DeniableError("the folder to publish in must be named the first time: --public FOLDER")
             out = Path(row.folder) if folder is None else folder.absolute()
             check_apart(out, self._store.file, keys)
             state, copy = self._trusted(connection)

@@ -32,7 +32,7 @@ _TWO_DATABASES = "two databases of this programme were used; go on with the one 
 
 _NOWHERE = (
     "what is drawn must be kept outside the database, too, before it is shown: publish the programme (at the terminal: "
-    "deniable programme publish --out FOLDER), or put the key file into a folder that can be written to"
+    "deniable programme publish --public FOLDER), or put the key file into a folder that can be written to"
 )
 
 

@@ -5,12 +5,12 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
 
 from deniable.arrays import FloatArray
 from deniable.counters import GaussianCounter
 from deniable.errors import DeniableError
 from deniable.mechanisms import CounterAuditing, Greedy, Mechanism, Race, RandomizedResponse
+from deniable.normal import ndtr
 from deniable.rules import Rules
 
 ERROR = 0.05

@@ -16,31 +16,29 @@ PASSPHRASE = "correct horse battery"
 
 
 def test_publish_needs_a_folder_and_the_key_once(office: Desk) -> None:
-    assert_refused(office("publish"), "--out FOLDER")
-    assert office.json("publish", "--out", "public") == {"folder": str(office.folder / "public"), "entries": 0}
+    assert_refused(office("publish"), "--public FOLDER")
+    assert office.json("publish", "--public", "public") == {"folder": str(office.folder / "public"), "entries": 0}
     office.close()
     Path("programme.key").rename("elsewhere")
-    assert office.done("publish", "--out", "public").startswith("Published, with 1 entry, in\n")
+    assert office.done("publish", "--public", "public").startswith("Published, with 1 entry, in\n")
     assert office.done("publish").startswith("Published, with 1 entry, in\n")
-    assert_refused(office("publish", "--out", "other"), "there is no key file")
+    assert_refused(office("publish", "--public", "other"), "there is no key file")
     assert not Path("other").exists()
     assert {path.name for path in Path("public").iterdir()} >= {"index.html", "transcript.jsonl", "programme.json"}
 
 
 def test_nothing_is_published_beside_the_key_or_the_database(office: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     for folder in (".", "..", office.folder):
-        assert_refused(office("publish", "--out", folder), "the database is in the folder", "such as public")
+        assert_refused(office("publish", "--public", folder), "the database is in the folder", "such as public")
     Path("keys").mkdir()
     Path("programme.key").rename("keys/named")
-    assert_refused(office("publish", "--out", "keys"), "the key is in the folder")
+    assert_refused(office("publish", "--public", "keys"), "the key is in the folder")
     Path("keys/below").mkdir()
     Path("keys/named").rename("keys/below/named")
     monkeypatch.setenv("DENIABLE_KEY", "keys/below/named")
-    assert_refused(office("publish", "--out", "keys"), "the key is in the folder")
+    assert_refused(office("publish", "--public", "keys"), "the key is in the folder")
     monkeypatch.delenv("DENIABLE_KEY")
-    assert_refused(
-        office("run", "--once", "--publish", "keys", "--key", "keys/below/named"), "the key is in the folder"
-    )
+    assert_refused(office("run", "--once", "--public", "keys", "--key", "keys/below/named"), "the key is in the folder")
     assert {path.name for path in office.folder.rglob("*")} == {
         "targets.txt",
         "programme.db",
@@ -50,13 +48,13 @@ def test_nothing_is_published_beside_the_key_or_the_database(office: Desk, monke
         "named",
     }
     Path("programme.key.transcript").rename("keys/below/named.transcript")
-    office.done("publish", "--out", "public", "--key", "keys/below/named")
+    office.done("publish", "--public", "public", "--key", "keys/below/named")
 
 
 def test_verify_says_what_was_checked_and_what_to_look_at(office: Desk) -> None:
     office.close()
     office.done("override", "Ash Mill", "--reason", "an accident", "--because-of-reports")
-    office.done("publish", "--out", "public")
+    office.done("publish", "--public", "public")
     out = office.done("verify", "public")
     for words in (
         "Site visits: 1 round closed, 2 entries. Checked, and in order:",
@@ -77,7 +75,7 @@ def test_verify_says_once_what_it_means_to_be_late(office: Desk) -> None:
         office.clock.tomorrow()
     for _ in range(3):
         office.done("close-round")
-    office.done("publish", "--out", "public")
+    office.done("publish", "--public", "public")
     Path("public/VERIFY.md").unlink()
     out = " ".join(office.done("verify", "public").split())
     assert out.count("not the time at which it happened") == 1
@@ -87,7 +85,7 @@ def test_verify_says_once_what_it_means_to_be_late(office: Desk) -> None:
 
 def test_verify_warns_without_failing(office: Desk) -> None:
     """The programme's rounds have been due for long by the real clock, and the page was changed."""
-    office.done("publish", "--out", "public")
+    office.done("publish", "--public", "public")
     with Path("public/index.html").open("a", encoding="utf-8") as page:
         page.write("<!-- -->")
     out = office.done("verify", "public")
@@ -97,7 +95,7 @@ def test_verify_warns_without_failing(office: Desk) -> None:
 
 def test_verify_refuses_what_was_changed(office: Desk) -> None:
     audited = office.close()["audits"][0]
-    office.done("publish", "--out", "public")
+    office.done("publish", "--public", "public")
     other = next(name for name in NAMES if name != audited)
     transcript = Path("public/transcript.jsonl")
     transcript.write_text(transcript.read_text("ascii").replace(audited, other), "ascii")
@@ -106,7 +104,7 @@ def test_verify_refuses_what_was_changed(office: Desk) -> None:
 
 
 def test_verify_against_an_earlier_copy(office: Desk) -> None:
-    office.done("publish", "--out", "public")
+    office.done("publish", "--public", "public")
     shutil.copytree("public", "earlier")
     head = office.json("verify", "earlier")["head"]
     office.close()
@@ -123,7 +121,7 @@ def test_verify_against_an_earlier_copy(office: Desk) -> None:
 
 
 def test_a_backup_older_than_what_was_published_goes_on_in_public(office: Desk) -> None:
-    office.done("publish", "--out", "public")
+    office.done("publish", "--public", "public")
     office.done("backup", "monday")
     drawn = office.close()["audits"]
     office.done("publish")
@@ -144,7 +142,7 @@ def test_a_backup_older_than_what_was_published_goes_on_in_public(office: Desk) 
 
 def test_a_round_that_was_seen_is_not_drawn_again_from_a_backup(office: Desk) -> None:
     """The disk is lost between closing and publishing; six times, since by chance a second draw may be equal."""
-    office.done("publish", "--out", "public")
+    office.done("publish", "--public", "public")
     office.done("backup", "monday")
     office.done("report", "Dogwood Clinic", "40")
     office.close()
@@ -158,7 +156,7 @@ def test_a_round_that_was_seen_is_not_drawn_again_from_a_backup(office: Desk) ->
 
 
 def test_a_database_that_was_set_back_without_the_key_draws_nothing(office: Desk) -> None:
-    office.done("publish", "--out", "public")
+    office.done("publish", "--public", "public")
     office.close()
     office.done("publish")
     shutil.copy("programme.db", "old.db")
@@ -173,7 +171,7 @@ def test_a_database_that_was_set_back_without_the_key_draws_nothing(office: Desk
             connection.execute(sa.text(f"UPDATE programme SET {changed}"))
         engine.dispose()
         assert_refused(office("close-round"))
-        assert_refused(office("publish", "--out", "elsewhere"))
+        assert_refused(office("publish", "--public", "elsewhere"))
         assert not Path("elsewhere").exists()
 
 
@@ -181,7 +179,7 @@ def test_a_backup_from_before_the_first_publication(office: Desk) -> None:
     """Without a folder to compare with, a database that was restored would draw published rounds again."""
     office.done("backup", "monday")
     office.close()
-    office.done("publish", "--out", "public")
+    office.done("publish", "--public", "public")
     new = ("--database", "new.db", "--json")
     assert_refused(office("restore", "monday", *new), "--public FOLDER", "--never-published")
     assert_refused(office("restore", "monday", "--public", "public", "--never-published", *new), "got both")
@@ -260,21 +258,21 @@ def test_the_end_must_be_meant(office: Desk, monkeypatch: pytest.MonkeyPatch, ty
 
 
 def test_the_end_is_public_and_for_good(office: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    office.done("publish", "--out", "public")
+    office.done("publish", "--public", "public")
     monkeypatch.setattr("sys.stdin", io.StringIO("Site visits\n"))
     code, out, _ = office("end", "--reason", "the law was repealed")
     assert code == 0
     assert out.startswith("Entry 1, round 1: the programme ended. Reason: the law was repealed.")
     office.clock.tomorrow()
     for command in (["report", "Ash Mill"], ["close-round"], ["skip", "--reason", "x", INDEPENDENT],
-                    ["end", "--reason", "again", "--yes"], ["status", "--counts"]):  # fmt: skip
+                    ["end", "--reason", "again", "--yes"], ["status", "--show-counts"]):  # fmt: skip
         assert_refused(office(*command), "the programme has ended")
     assert "The programme has ended" in office.done("status")
     assert office.json("status")["open_round"] is None
     office.done("publish")
     assert office.json("verify", "public")["ended"]
     Path("programme.key").unlink()  # as the office is told to do
-    office.done("publish", "--out", "moved")
+    office.done("publish", "--public", "moved")
     assert office.json("verify", "moved")["ended"]
 
 

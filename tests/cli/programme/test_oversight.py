@@ -18,7 +18,7 @@ def watched(desk: Desk) -> Desk:
     for _ in range(3):
         desk.done("report", "Ash Mill")
         desk.close()
-    desk.done("publish", "--out", "public")
+    desk.done("publish", "--public", "public")
     return desk
 
 
@@ -35,13 +35,13 @@ def test_an_honest_programme_is_confirmed(watched: Desk) -> None:
     assert out.startswith(f"Site visits: 3 rounds closed, 3 entries. Fingerprint:\n  {public['head']}\n")
     assert "Confirmed, since the audits follow from the reports and the seed: rounds 1 to 3." in out
     assert "WARNING: rounds 4 to" in out
-    watched.done(*REPLAY, "--counts", "counts.csv")
+    watched.done(*REPLAY, "--out", "counts.csv")
     assert Path("counts.csv").read_text(encoding="utf-8").splitlines() == [
         "round,target,reports",
         *(f"{round_},Ash Mill,1" for round_ in (1, 2, 3)),
     ]
     assert Path("counts.csv").stat().st_mode & 0o077 == 0
-    assert_refused(watched(*REPLAY, "--counts", "counts.csv"), "cannot write counts.csv", "take a new name")
+    assert_refused(watched(*REPLAY, "--out", "counts.csv"), "cannot write counts.csv", "take a new name")
     assert_refused(watched("oversight", "seals", "--out", "seals.jsonl"), "cannot write", "take a new name")
 
 
@@ -75,7 +75,7 @@ def test_missing_inputs_are_no_contradiction(watched: Desk) -> None:
     watched.done("oversight", "seals", "--out", "all.jsonl")
     first, _, third = Path("all.jsonl").read_text(encoding="ascii").splitlines()
     Path("seals.jsonl").write_text(f"{first}\n{third}\n", encoding="ascii")
-    result = watched(*REPLAY, "--counts", "counts.csv")
+    result = watched(*REPLAY, "--out", "counts.csv")
     words = "missing inputs: the file does not have those of round 2, so ask the office for a newer file"
     assert_not_confirmed(result, "reports and the seed: round 1. Not in the file of sealed rounds: round 2.", words)
     assert "they follow on those: round 3." in result.out

@@ -239,7 +239,7 @@ def test_a_report_does_not_hold_back_others_of_its_file(office: Desk, more: list
 @pytest.fixture
 def recovered(office: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
     """An office whose backup is from before its first import: 40 reports, 20 of them about a target audited since."""
-    office.done("publish", "--out", "public")
+    office.done("publish", "--public", "public")
     office.done("backup", "monday")
     write_mapping(north="Ash Mill", south="Birch Works")
     write_export(*rows(range(1, 21), "north"), *rows(range(21, 41), "south"))

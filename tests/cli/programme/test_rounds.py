@@ -38,7 +38,7 @@ def test_late_rounds_are_closed_one_by_one_and_say_why(office: Desk) -> None:
     assert office.json("close-round")["overdue"] == 1
     assert "--reason" not in office.done("status")  # half a day is not late
     assert "Round 4 is due" in office.done("close-round")
-    office.done("publish", "--out", "public")
+    office.done("publish", "--public", "public")
     verified = office.done("verify", "public")
     assert "Reason: the office was flooded." in verified
     assert "Reason: no reason was given." in verified

@@ -1,74 +1,44 @@
-"""`deniable programme`: the commands of an audit office.
+"""`deniable programme`: the commands of an audit office. They need the extra `programme`."""
 
-What they need (a database, cryptography) comes with the extra `programme` and takes a while to import, so a command's
-module is imported when the command is called, or listed by `deniable programme --help`.
-"""
-
-from importlib import import_module
-from types import ModuleType
-from typing import Any
+from typing import ClassVar
 
 import typer
-from typer.core import TyperGroup
-from typer.main import get_group
 
-from deniable.errors import DeniableError
-
-MODULES = {
-    "init": "init",
-    "report": "reports",
-    "withdraw": "reports",
-    "import": "reports",
-    "close-round": "rounds",
-    "skip": "rounds",
-    "override": "decisions",
-    "targets": "decisions",
-    "not-carried-out": "decisions",
-    "publish": "public",
-    "status": "public",
-    "verify": "verify",
-    "run": "run",
-    "backup": "maintenance",
-    "restore": "maintenance",
-    "recover": "maintenance",
-    "resume-imports": "maintenance",
-    "rekey": "maintenance",
-    "upgrade": "maintenance",
-    "end": "maintenance",
-    "oversight": "oversight",
-}
-"""Where each command is, in the order in which they are listed."""
+from deniable.cli.groups import LazyGroup, Listed
 
 
-def imported(name: str) -> ModuleType:
-    """A module that needs the extra `programme`; refused in a sentence where that is not installed."""
-    try:
-        return import_module(name)
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("deniable"):
-            raise
-        raise DeniableError(
-            f"an audit programme needs {error.name}, which is not installed: pip install 'deniable[programme]', "
-            "or '.[programme]' in a copy of the project"
-        ) from None
+class Commands(LazyGroup):
+    """In the order in which they are listed."""
+
+    package = "deniable.cli.programme"
+    listed: ClassVar = {
+        "init": Listed("init", "Set up a programme in a new database, with a new key."),
+        "report": Listed("reports", "Count reports about a target, or those of a file."),
+        "withdraw": Listed("reports", "Take back reports that were entered by mistake."),
+        "import": Listed("reports", "Count what is new in the export of a hotline."),
+        "close-round": Listed("rounds", "Close a round that is due, and draw whom to audit."),
+        "skip": Listed("rounds", "Close the oldest round that is due without an audit."),
+        "override": Listed("decisions", "Record audits ordered by hand, outside the draw."),
+        "targets": Listed("decisions", "Let targets join or leave, or list them."),
+        "not-carried-out": Listed("decisions", "Record that an audit did not take place."),
+        "publish": Listed("public", "Write the public folder, or bring it up to date."),
+        "status": Listed("public", "Tell where the programme stands."),
+        "verify": Listed("verify", "Check a public folder, as anybody can."),
+        "run": Listed("run", "Close and publish every round when it is due."),
+        "backup": Listed("maintenance", "Write everything in the database into one file."),
+        "restore": Listed("maintenance", "Fill a new database with a backup."),
+        "recover": Listed("maintenance", "Go on from a backup, in public."),
+        "resume-imports": Listed("maintenance", "Let imported reports count again after a recovery."),
+        "rekey": Listed("maintenance", "Lock the programme with a new key."),
+        "upgrade": Listed("maintenance", "Bring the database to the layout of this version."),
+        "end": Listed("maintenance", "End the programme for good, and destroy its secrets."),
+        "oversight": Listed("oversight", "Let an oversight body check that the office followed the mechanism."),
+    }
 
 
-class Commands(TyperGroup):
-    """A group that imports a command when it is needed."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(MODULES)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in MODULES:
-            names: Any = dict.fromkeys(MODULES)  # for the suggestion of what was meant
-            self.commands = names
-            return None
-        module = imported(f"deniable.cli.programme.{MODULES[cmd_name]}")
-        return get_group(module.commands).commands[cmd_name]
-
-
+commands = typer.Typer(rich_markup_mode=None)
 programme = typer.Typer(name="programme", cls=Commands, rich_markup_mode=None)
+commands.add_typer(programme)
 
 
 @programme.callback(invoke_without_command=True)
@@ -81,12 +51,12 @@ def _(context: typer.Context) -> None:
     A programme is one database (a SQLite file, or PostgreSQL) and one key, which is kept outside it. Reports are
     counted, encrypted, until their target is audited, and then deleted; backups, and the sealed copies for an oversight
     body where there is one, keep them for longer. Nothing that these commands print depends
-    on reports, except the audits that were drawn and where --counts or --show-counts asks for it.
+    on reports, except the audits that were drawn and where --show-counts asks for it.
 
     \b
     A programme in six commands, with its rules published before the first report
       deniable programme init targets.txt --name "Site visits" --delta 0.1
-      deniable programme publish --out public
+      deniable programme publish --public public
       deniable programme report "Ash Mill"
       deniable programme close-round
       deniable programme publish

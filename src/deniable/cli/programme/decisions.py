@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from deniable.cli.options import AsJson, Command
+from deniable.cli.groups import Command
+from deniable.cli.options import DEFAULT_DATABASE, AsJson, AskPassphrase, Database, KeyPath
 from deniable.cli.programme import options
 from deniable.cli.programme.output import answer, told
 from deniable.programme.programme import Programme
@@ -24,9 +25,9 @@ def override(
     reason: options.Reason,
     independent: options.Independent = False,
     because: options.Because = False,
-    database: options.Database = options.DEFAULT,
-    key: options.KeyPath = None,
-    passphrase: options.AskPassphrase = False,
+    database: Database = DEFAULT_DATABASE,
+    key: KeyPath = None,
+    passphrase: AskPassphrase = False,
     as_json: AsJson = False,
 ) -> None:
     """Record audits ordered by hand, outside the draw.
@@ -57,9 +58,9 @@ def add(
     reason: options.Reason,
     independent: options.Independent = False,
     because: options.Because = False,
-    database: options.Database = options.DEFAULT,
-    key: options.KeyPath = None,
-    passphrase: options.AskPassphrase = False,
+    database: Database = DEFAULT_DATABASE,
+    key: KeyPath = None,
+    passphrase: AskPassphrase = False,
     as_json: AsJson = False,
 ) -> None:
     """Let new targets join from the open round on.
@@ -80,9 +81,9 @@ def remove(
     reason: options.Reason,
     independent: options.Independent = False,
     because: options.Because = False,
-    database: options.Database = options.DEFAULT,
-    key: options.KeyPath = None,
-    passphrase: options.AskPassphrase = False,
+    database: Database = DEFAULT_DATABASE,
+    key: KeyPath = None,
+    passphrase: AskPassphrase = False,
     as_json: AsJson = False,
 ) -> None:
     """Let targets leave from the open round on, for good. The reports about them are deleted.
@@ -96,7 +97,7 @@ def remove(
 
 
 @targets.command("list", cls=Command)
-def list_(*, database: options.Database = options.DEFAULT, as_json: AsJson = False) -> None:
+def list_(*, database: Database = DEFAULT_DATABASE, as_json: AsJson = False) -> None:
     """Name the targets that take part, one a line. Public; needs no key."""
     with options.opened(database) as programme:
         present = programme.status().targets
@@ -111,9 +112,9 @@ def not_carried_out(
     reason: options.Reason,
     independent: options.Independent = False,
     because: options.Because = False,
-    database: options.Database = options.DEFAULT,
-    key: options.KeyPath = None,
-    passphrase: options.AskPassphrase = False,
+    database: Database = DEFAULT_DATABASE,
+    key: KeyPath = None,
+    passphrase: AskPassphrase = False,
     as_json: AsJson = False,
 ) -> None:
     """Record that an audit did not take place.

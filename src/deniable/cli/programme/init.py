@@ -9,19 +9,26 @@ from zoneinfo import ZoneInfo
 
 import typer
 
+from deniable.cli.groups import Command
 from deniable.cli.options import (
+    DEFAULT_DATABASE,
+    OPTIONS,
     AsJson,
+    AskPassphrase,
     Audits,
-    Command,
     Cooldown,
+    Database,
     Forecast,
+    KeyPath,
     MaxGap,
     WeightsFile,
     as_options,
     check_one_weighting,
+    one_delta,
+    shared,
 )
 from deniable.cli.programme import options
-from deniable.cli.programme.output import answer, count, due, local
+from deniable.cli.programme.output import answer, due, local
 from deniable.errors import DeniableError
 from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import delta_for
@@ -30,54 +37,25 @@ from deniable.programme.public.guarantee_wording import LITTLE, coin
 from deniable.programme.secrets.keys import KeyFile
 from deniable.report_files import read_targets, read_weights
 from deniable.storage.store import ExistsError
+from deniable.wording import count
 
 commands = typer.Typer(rich_markup_mode=None)
 
 
 @commands.command(cls=Command)
 def init(
-    targets_file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="TARGETS_FILE",
-            show_default=False,
-            help="The public list of targets: one name a line, no header; lines starting with # are skipped.",
-        ),
+    target_list: Annotated[
+        Path, typer.Argument(metavar="TARGET_LIST", show_default=False, help=OPTIONS["--target-list"].meaning)
     ],
     *,
     name: Annotated[str, typer.Option(metavar="TEXT", show_default=False, help="What the public calls the programme.")],
-    delta: Annotated[
-        float | None,
-        typer.Option(
-            metavar="DELTA",
-            help="Privacy level of one report, in (0, 1): watching the audits improves a guess whether it was filed "
-            "by at most DELTA / 2. Give this or --advantage.",
-        ),
-    ] = None,
-    advantage: Annotated[
-        float | None,
-        typer.Option(
-            metavar="A",
-            help="The same for all reports of a person, up to --reports-per-person: somebody who watches is right at "
-            "most 100 A times in 100 more often.",
-        ),
-    ] = None,
-    reports_per_person: Annotated[
-        int, typer.Option(metavar="N", help="The promise is about this many reports of one person.")
-    ] = 1,
-    mechanism: Annotated[
-        str, typer.Option(metavar="ID", help="How targets are chosen: race or tca. See deniable plan.")
-    ] = "race",
-    horizon: Annotated[
-        int | None, typer.Option(metavar="N", help="Rounds that the guarantee must cover; tca needs it, or --max-gap.")
-    ] = None,
-    start: Annotated[
-        str | None,
-        typer.Option(metavar="YYYY-MM-DD", show_default=False, help="First day of round 1; by default today."),
-    ] = None,
-    period: Annotated[
-        str, typer.Option(metavar="PERIOD", help="Length of a round in days, weeks or months: 1D, 2W, 1M, ….")
-    ] = "1W",
+    delta: Annotated[list[str] | None, shared("--delta", "Give this or --advantage.")] = None,
+    advantage: Annotated[float | None, shared("--advantage")] = None,
+    reports_per_person: Annotated[int, shared("--reports-per-person")] = 1,
+    mechanism: Annotated[str, shared("--mechanism", "race or tca. See deniable plan.")] = "race",
+    horizon: Annotated[int | None, shared("--horizon", "tca needs it, or --max-gap.")] = None,
+    start: Annotated[str | None, shared("--start", "By default today.", show_default=False)] = None,
+    period: Annotated[str, shared("--period", "Or in months: 1M.")] = "1W",
     zone: Annotated[str, typer.Option(metavar="ZONE", help="Time zone, such as Europe/Berlin.")] = "UTC",
     at: Annotated[
         str, typer.Option("--time", metavar="HH:MM", help="Time of day, in that zone, at which rounds are due.")
@@ -95,9 +73,9 @@ def init(
             "can replay the draw.",
         ),
     ] = None,
-    database: options.Database = options.DEFAULT,
-    key: options.KeyPath = None,
-    passphrase: options.AskPassphrase = False,
+    database: Database = DEFAULT_DATABASE,
+    key: KeyPath = None,
+    passphrase: AskPassphrase = False,
     as_json: AsJson = False,
 ) -> None:
     """Set up a programme in a new database, with a new key.
@@ -116,19 +94,20 @@ def init(
           --advantage 0.05 --reports-per-person 3 \\
           --period 1W --zone Europe/Berlin --time 09:00
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
-    if (delta is None) == (advantage is None):
+    level = one_delta(delta)
+    if (level is None) == (advantage is None):
         raise DeniableError(
             "give either --delta, the promise about one report, or --advantage, the promise about a person, "
-            f"got {'neither' if delta is None else 'both'}; for example --delta 0.1"
+            f"got {'neither' if level is None else 'both'}; for example --delta 0.1"
         )
     check_one_weighting(weights, forecast=forecast)
-    targets = read_targets(targets_file)
+    targets = read_targets(target_list)
     chosen_weights = "forecast" if forecast else None if weights is None else read_weights(weights, targets)
     chosen_key = options.key_of(database, key, passphrase, new=True)
     try:
-        if delta is None:
+        if level is None:
             bounds = [bound for bound in (horizon, max_gap) if bound is not None]
-            delta = delta_for(advantage or 0, reports_per_person, mechanism, min(bounds, default=None))
+            level = delta_for(advantage or 0, reports_per_person, mechanism, min(bounds, default=None))
         programme = Programme.create(
             database,
             chosen_key,
@@ -136,7 +115,7 @@ def init(
             name=name,
             targets=targets,
             mechanism=mechanism,
-            delta=delta,
+            delta=level,
             horizon=horizon,
             reports_per_person=reports_per_person,
             audits=audits,
@@ -191,7 +170,7 @@ def _tell(programme: Programme, database: str, key: Path | None, as_json: bool) 
         f"\n{kept}",
         *([] if key is None else [f"  {key.absolute()}"]),
         "\nNext, publish the rules and the commitment to the first draw, before the first report comes in:",
-        "  deniable programme publish --out FOLDER",
+        "  deniable programme publish --public FOLDER",
     )
 
 

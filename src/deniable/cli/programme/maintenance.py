@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from deniable.cli.options import AsJson, Command
+from deniable.cli.groups import Command
+from deniable.cli.options import DEFAULT_DATABASE, AsJson, AskPassphrase, Database, KeyPath, shared
 from deniable.cli.programme import options
 from deniable.cli.programme.output import answer, due, told
 from deniable.errors import DeniableError
@@ -25,7 +26,7 @@ def backup(
         Path, typer.Argument(metavar="FILE", show_default=False, help="The new file; it is never overwritten.")
     ],
     *,
-    database: options.Database = options.DEFAULT,
+    database: Database = DEFAULT_DATABASE,
     as_json: AsJson = False,
 ) -> None:
     """Write everything in the database into one file.
@@ -45,11 +46,11 @@ def restore(
     *,
     public: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
+        shared(
+            "--public",
+            "Name it if the backup does not know it: the backup was made before the first publication, or the folder "
+            "was moved since. Needs the key.",
             show_default=False,
-            help="Where the programme was last published, if the backup does not know: it was made before the first "
-            "publication, or the folder was moved since. Needs the key.",
         ),
     ] = None,
     never_published: Annotated[
@@ -60,9 +61,9 @@ def restore(
             "public folder needs this or --public.",
         ),
     ] = False,
-    database: options.Database = options.DEFAULT,
-    key: options.KeyPath = None,
-    passphrase: options.AskPassphrase = False,
+    database: Database = DEFAULT_DATABASE,
+    key: KeyPath = None,
+    passphrase: AskPassphrase = False,
     as_json: AsJson = False,
 ) -> None:
     """Fill a new database with a backup.
@@ -92,16 +93,12 @@ def recover(
     *,
     public: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            show_default=False,
-            help="The public folder, the newest there is; by default the one where the programme was last published.",
-        ),
+        shared("--public", "The newest there is; by default where it was last published.", show_default=False),
     ] = None,
     reason: options.Reason,
-    database: options.Database = options.DEFAULT,
-    key: options.KeyPath = None,
-    passphrase: options.AskPassphrase = False,
+    database: Database = DEFAULT_DATABASE,
+    key: KeyPath = None,
+    passphrase: AskPassphrase = False,
     as_json: AsJson = False,
 ) -> None:
     """Go on from a backup, in public.
@@ -135,9 +132,9 @@ def recover(
 def resume_imports(
     *,
     reason: options.Reason,
-    database: options.Database = options.DEFAULT,
-    key: options.KeyPath = None,
-    passphrase: options.AskPassphrase = False,
+    database: Database = DEFAULT_DATABASE,
+    key: KeyPath = None,
+    passphrase: AskPassphrase = False,
     as_json: AsJson = False,
 ) -> None:
     """Let imported reports count again after a recovery.
@@ -173,9 +170,9 @@ def rekey(
             help=f"Use a passphrase from now on: ask for it twice, or take it from {options.NEW_PASSPHRASE}.",
         ),
     ] = False,
-    database: options.Database = options.DEFAULT,
-    key: options.KeyPath = None,
-    passphrase: options.AskPassphrase = False,
+    database: Database = DEFAULT_DATABASE,
+    key: KeyPath = None,
+    passphrase: AskPassphrase = False,
     as_json: AsJson = False,
 ) -> None:
     """Lock the programme with a new key.
@@ -208,7 +205,7 @@ def rekey(
 
 
 @commands.command(cls=Command)
-def upgrade(*, database: options.Database = options.DEFAULT, as_json: AsJson = False) -> None:
+def upgrade(*, database: Database = DEFAULT_DATABASE, as_json: AsJson = False) -> None:
     """Bring the database to the layout of this version.
 
     Make a backup first, with the version used until now. Nothing is lost, and where the database has this layout
@@ -225,9 +222,9 @@ def end(
     *,
     reason: options.Reason,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    database: options.Database = options.DEFAULT,
-    key: options.KeyPath = None,
-    passphrase: options.AskPassphrase = False,
+    database: Database = DEFAULT_DATABASE,
+    key: KeyPath = None,
+    passphrase: AskPassphrase = False,
     as_json: AsJson = False,
 ) -> None:
     """End the programme for good, and destroy its secrets.

@@ -8,60 +8,17 @@ from getpass import GetPassWarning, getpass
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from deniable.cli.options import KEY, PASSPHRASE, shared
 from deniable.errors import DeniableError
 from deniable.programme.calendar import system_clock
 from deniable.programme.programme import Programme
 from deniable.programme.secrets.keys import Key, KeyFile, Passphrase
 
-DEFAULT = "programme.db"
-KEY, PASSPHRASE, NEW_PASSPHRASE = "DENIABLE_KEY", "DENIABLE_PASSPHRASE", "DENIABLE_NEW_PASSPHRASE"
+NEW_PASSPHRASE = "DENIABLE_NEW_PASSPHRASE"
 
-Database = Annotated[
-    str,
-    typer.Option(
-        metavar="DB",
-        envvar="DENIABLE_DATABASE",
-        help="The programme's database: a SQLite file, or a URL such as postgresql://user@host/name.",
-    ),
-]
-KeyPath = Annotated[
-    Path | None,
-    typer.Option(
-        "--key",
-        metavar="FILE",
-        show_default=False,
-        help=f"The programme's key file, by default what {KEY} names, or else the file beside the database that is "
-        "named like it and ends in .key; with PostgreSQL it must be named.",
-    ),
-]
-AskPassphrase = Annotated[
-    bool,
-    typer.Option(
-        "--passphrase",
-        help=f"The programme's key is a passphrase: ask for it, or take it from {PASSPHRASE}.",
-    ),
-]
-Reason = Annotated[
-    str, typer.Option(metavar="TEXT", show_default=False, help="Why, in a sentence. It is published word for word.")
-]
-Independent = Annotated[
-    bool,
-    typer.Option(
-        "--independent-of-reports",
-        help="Declare in public that the decision had nothing to do with any confidential report. The guarantee then "
-        "covers it.",
-    ),
-]
-Because = Annotated[
-    bool,
-    typer.Option(
-        "--because-of-reports",
-        help="The decision may have had to do with reports. The guarantee lapses for all reports filed in this round "
-        "of the calendar or before, and the public page says so; it holds for reports filed from the next round on.",
-    ),
-]
+Reason = Annotated[str, shared("--reason", show_default=False)]
+Independent = Annotated[bool, shared("--independent-of-reports")]
+Because = Annotated[bool, shared("--because-of-reports")]
 
 
 def declared(independent: bool, because: bool) -> bool:

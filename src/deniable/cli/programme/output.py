@@ -41,10 +41,6 @@ def why_late(status: Status) -> str:
     return "It is late, and the public sees by how many days; say why with --reason TEXT." if status.late else ""
 
 
-def count(number: int, thing: str, things: str | None = None) -> str:
-    return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
-
-
 def told(entry: Entry, calendar: Calendar) -> str:
     """An entry in a sentence or two, with its reason and what it means for the guarantee."""
     reason = entry.reason

@@ -9,15 +9,17 @@ from typing import Annotated
 
 import typer
 
-from deniable.cli.options import AsJson, Command
+from deniable.cli.groups import Command
+from deniable.cli.options import DEFAULT_DATABASE, AsJson, Database, shared
 from deniable.cli.programme import options
-from deniable.cli.programme.output import answer, count, spans, worth_a_look
+from deniable.cli.programme.output import answer, spans, worth_a_look
 from deniable.errors import DeniableError
 from deniable.programme.public.verify import VerificationResult, verify
 from deniable.programme.secrets.oversight import Replayed, read_identity, read_seals, write_seals
 from deniable.programme.secrets.oversight import counts as counted
 from deniable.programme.secrets.oversight import replay as replayed
 from deniable.programme.transcript.replay import parse
+from deniable.wording import count, plural
 
 commands = typer.Typer(rich_markup_mode=None)
 oversight = typer.Typer(name="oversight", rich_markup_mode=None)
@@ -38,8 +40,8 @@ def _(context: typer.Context) -> None:
 @oversight.command(cls=Command)
 def seals(
     *,
-    out: Annotated[Path, typer.Option(metavar="FILE", show_default=False, help="The file to write.")],
-    database: options.Database = options.DEFAULT,
+    out: Annotated[Path, shared("--out", "a new file, for the sealed rounds.", show_default=False)],
+    database: Database = DEFAULT_DATABASE,
     as_json: AsJson = False,
 ) -> None:
     """Write the sealed rounds into one file for the oversight body.
@@ -63,13 +65,12 @@ def replay(
     identity: Annotated[
         Path, typer.Option(metavar="FILE", show_default=False, help="The age private key, as age-keygen writes it.")
     ],
-    counts: Annotated[
+    out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
+        shared(
+            "--out",
+            "a new CSV file, for round,target,reports, to compare with the hotline's own records. Confidential.",
             show_default=False,
-            help="Write round,target,reports into this new CSV file, to compare with the hotline's own records. "
-            "Confidential.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -88,8 +89,8 @@ def replay(
     checked = verify(folder)
     inputs = checked.parameters, [parse(line) for line in checked.lines], read_seals(sealed), read_identity(identity)
     verdict = replayed(*inputs)
-    if counts is not None and verdict.contradicted is None:
-        _write_counts(counts, counted(*inputs))
+    if out is not None and verdict.contradicted is None:
+        _write_counts(out, counted(*inputs))
     answer(as_json, _document(checked, verdict), *_lines(checked, verdict))
     if verdict.verdict != "confirmed":
         raise DeniableError(_refusal(verdict))
@@ -148,4 +149,4 @@ def _lines(checked: VerificationResult, verdict: Replayed) -> list[str]:
 
 
 def _rounds(numbers: Sequence[int]) -> str:
-    return f"round{'' if len(numbers) == 1 else 's'} {spans(numbers)}" if numbers else "no round"
+    return f"{plural(len(numbers), 'round')} {spans(numbers)}" if numbers else "no round"

@@ -5,12 +5,14 @@ from typing import Annotated, Any
 
 import typer
 
-from deniable.cli.options import AsJson, Command
+from deniable.cli.groups import Command
+from deniable.cli.options import DEFAULT_DATABASE, AsJson, AskPassphrase, Database, KeyPath, shared
 from deniable.cli.programme import options
-from deniable.cli.programme.output import answer, count, local, why_late
+from deniable.cli.programme.output import answer, local, why_late
 from deniable.programme.public.folder import TRANSCRIPT, check_apart
 from deniable.programme.status import PAUSED, Status
 from deniable.storage.store import Store
+from deniable.wording import count
 
 commands = typer.Typer(rich_markup_mode=None)
 
@@ -18,11 +20,8 @@ commands = typer.Typer(rich_markup_mode=None)
 @commands.command(cls=Command)
 def publish(
     *,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER", show_default=False, help="The public folder; by default where it was last published."
-        ),
+    public: Annotated[
+        Path | None, shared("--public", "By default where it was last published.", show_default=False)
     ] = None,
     lost: Annotated[
         bool,
@@ -32,26 +31,26 @@ def publish(
             "that this database is not an old one: it would draw published rounds again.",
         ),
     ] = False,
-    database: options.Database = options.DEFAULT,
-    key: options.KeyPath = None,
-    passphrase: options.AskPassphrase = False,
+    database: Database = DEFAULT_DATABASE,
+    key: KeyPath = None,
+    passphrase: AskPassphrase = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the public folder, or bring it up to date.
 
     It holds the transcript, the rules, a page to read and how to check them all. Everything in it follows from what is
     public, byte for byte; no count and no time of day is in it. Any web server can serve it as it is. Needs the key
-    only where --out names another folder than before: what it writes was signed when it was recorded.
+    only where --public names another folder than before: what it writes was signed when it was recorded.
     From the first time on, a database that is older than this folder refuses to go on. A folder that holds the
     database or the key is refused.
     """
-    if out is not None:
-        check_apart(out.absolute(), Store(database).file, options.key_files(database))
+    if public is not None:
+        check_apart(public.absolute(), Store(database).file, options.key_files(database))
     with options.opened(database) as programme:
         status = programme.status()
-    moves = out is not None and out.absolute() != status.folder and not status.ended
+    moves = public is not None and public.absolute() != status.folder and not status.ended
     with options.opened(database, options.key_of(database, key, passphrase) if moves else None) as programme:
-        folder = programme.publish(out, lost=lost, keys=options.key_files(database))
+        folder = programme.publish(public, lost=lost, keys=options.key_files(database))
         status = programme.status()
     document = {"folder": str(folder), "entries": status.published}
     answer(as_json, document, f"Published, with {count(status.published, 'entry', 'entries')}, in", f"  {folder}")
@@ -60,27 +59,24 @@ def publish(
 @commands.command(cls=Command)
 def status(
     *,
-    counts: Annotated[
-        bool,
-        typer.Option(
-            "--counts", help="Show the reports that wait for an audit, by target. Confidential; needs the key."
-        ),
+    show_counts: Annotated[
+        bool, shared("--show-counts", "those that wait for an audit, by target. Needs the key.")
     ] = False,
-    database: options.Database = options.DEFAULT,
-    key: options.KeyPath = None,
-    passphrase: options.AskPassphrase = False,
+    database: Database = DEFAULT_DATABASE,
+    key: KeyPath = None,
+    passphrase: AskPassphrase = False,
     as_json: AsJson = False,
 ) -> None:
     """Tell where the programme stands.
 
-    Which round is open and when it is due, what is not yet published, and what the guarantee covers. Without --counts
-    it needs no key, and nothing that it prints depends on reports.
+    Which round is open and when it is due, what is not yet published, and what the guarantee covers. Without
+    --show-counts it needs no key, and nothing that it prints depends on reports.
     """
-    with options.opened(database, options.key_of(database, key, passphrase) if counts else None) as programme:
+    with options.opened(database, options.key_of(database, key, passphrase) if show_counts else None) as programme:
         shown = programme.status()
-        active = programme.active_counts() if counts else {}
-    document = _document(shown) | ({"confidential": {"active_counts": active}} if counts else {})
-    answer(as_json, document, *_lines(shown), *(_confidential(active) if counts else []))
+        active = programme.active_counts() if show_counts else {}
+    document = _document(shown) | ({"confidential": {"active_counts": active}} if show_counts else {})
+    answer(as_json, document, *_lines(shown), *(_confidential(active) if show_counts else []))
 
 
 def _document(status: Status) -> dict[str, Any]:
@@ -126,7 +122,7 @@ def _round(status: Status) -> str:
 
 def _published(status: Status) -> str:
     if status.folder is None:
-        return "nothing was ever published: run deniable programme publish --out FOLDER"
+        return "nothing was ever published: run deniable programme publish --public FOLDER"
     if not (status.folder / TRANSCRIPT).exists():
         return f"the public folder {status.folder} is away: put it back, from a copy if need be"
     if status.published > status.entries:

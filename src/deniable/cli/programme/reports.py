@@ -9,13 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
-from deniable.cli.options import AsJson, Command
+from deniable.cli.groups import Command
+from deniable.cli.options import DEFAULT_DATABASE, AsJson, AskPassphrase, Database, KeyPath, shared
 from deniable.cli.programme import options
-from deniable.cli.programme.output import answer, count
+from deniable.cli.programme.output import answer
 from deniable.errors import MAX_REPORTS, DeniableError
 from deniable.programme.imports import Batch, Malformed, SetAside, read, read_mapping
 from deniable.programme.imports.reading import Table, opened, pieces
 from deniable.programme.status import PAUSED
+from deniable.wording import count
 
 commands = typer.Typer(rich_markup_mode=None)
 
@@ -30,15 +32,7 @@ Target = Annotated[
     str | None, typer.Argument(metavar="TARGET", show_default=False, help="The name of the target they are about.")
 ]
 Number = Annotated[str | None, typer.Argument(metavar="N", show_default=False, help="How many; 1 by default.")]
-File = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        show_default=False,
-        help="CSV file with the columns target,reports instead, or - for standard input. What is typed as an argument "
-        "stays in the shell's history; this does not.",
-    ),
-]
+File = Annotated[Path | None, shared("--file", show_default=False)]
 
 
 @commands.command(cls=Command)
@@ -47,9 +41,9 @@ def report(
     number: Number = None,
     *,
     file: File = None,
-    database: options.Database = options.DEFAULT,
-    key: options.KeyPath = None,
-    passphrase: options.AskPassphrase = False,
+    database: Database = DEFAULT_DATABASE,
+    key: KeyPath = None,
+    passphrase: AskPassphrase = False,
     as_json: AsJson = False,
 ) -> None:
     """Count reports about a target, or those of a file.
@@ -104,9 +98,9 @@ def withdraw(
         str, typer.Option(metavar="CODE", show_default=False, help="What was printed when these reports were entered.")
     ],
     file: File = None,
-    database: options.Database = options.DEFAULT,
-    key: options.KeyPath = None,
-    passphrase: options.AskPassphrase = False,
+    database: Database = DEFAULT_DATABASE,
+    key: KeyPath = None,
+    passphrase: AskPassphrase = False,
     as_json: AsJson = False,
 ) -> None:
     """Take back reports that were entered by mistake.
@@ -176,13 +170,10 @@ def import_(
             help="Count none of these reports, now or later: they were dealt with before, or counted elsewhere.",
         ),
     ] = False,
-    show_counts: Annotated[
-        bool,
-        typer.Option("--show-counts", help="Print how many reports were new, and how many not. Confidential."),
-    ] = False,
-    database: options.Database = options.DEFAULT,
-    key: options.KeyPath = None,
-    passphrase: options.AskPassphrase = False,
+    show_counts: Annotated[bool, shared("--show-counts", "how many were new, and how many not.")] = False,
+    database: Database = DEFAULT_DATABASE,
+    key: KeyPath = None,
+    passphrase: AskPassphrase = False,
     as_json: AsJson = False,
 ) -> None:
     """Count what is new in the export of a hotline.

@@ -4,11 +4,13 @@ from typing import Annotated
 
 import typer
 
-from deniable.cli.options import AsJson, Command
+from deniable.cli.groups import Command
+from deniable.cli.options import DEFAULT_DATABASE, AsJson, AskPassphrase, Database, KeyPath, shared
 from deniable.cli.programme import options
-from deniable.cli.programme.output import answer, count, due, local, why_late
+from deniable.cli.programme.output import answer, due, local, why_late
 from deniable.programme.programme import Programme
 from deniable.programme.status import Closed, Status
+from deniable.wording import count
 
 commands = typer.Typer(rich_markup_mode=None)
 
@@ -22,13 +24,10 @@ def close_round(
             "--round", metavar="N", show_default=False, help="This round; by default the oldest that is due and open."
         ),
     ] = None,
-    reason: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", show_default=False, help="Why the round is closed late, if it is. Public."),
-    ] = None,
-    database: options.Database = options.DEFAULT,
-    key: options.KeyPath = None,
-    passphrase: options.AskPassphrase = False,
+    reason: Annotated[str | None, shared("--reason", "For a round that is closed late.", show_default=False)] = None,
+    database: Database = DEFAULT_DATABASE,
+    key: KeyPath = None,
+    passphrase: AskPassphrase = False,
     as_json: AsJson = False,
 ) -> None:
     """Close a round that is due, and draw whom to audit.
@@ -55,9 +54,9 @@ def skip(
     reason: options.Reason,
     independent: options.Independent = False,
     because: options.Because = False,
-    database: options.Database = options.DEFAULT,
-    key: options.KeyPath = None,
-    passphrase: options.AskPassphrase = False,
+    database: Database = DEFAULT_DATABASE,
+    key: KeyPath = None,
+    passphrase: AskPassphrase = False,
     as_json: AsJson = False,
 ) -> None:
     """Close the oldest round that is due without an audit.

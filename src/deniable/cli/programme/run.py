@@ -1,36 +1,23 @@
-"""`deniable programme run`: closes every round when it is due and publishes it, for as long as it runs."""
+"""`deniable programme run`: the scheduler, for as long as it runs, and what it says."""
 
 import json
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Event
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from deniable.cli.options import Command
+from deniable.cli.groups import Command
+from deniable.cli.options import DEFAULT_DATABASE, AskPassphrase, Database, KeyPath, shared
 from deniable.cli.programme import options
-from deniable.errors import DeniableError
-from deniable.programme.calendar import Clock
-from deniable.programme.public.folder import check_apart
-from deniable.programme.secrets.keys import Key, KeyFile
-from deniable.programme.status import Status
-from deniable.storage.store import Store, StoreError
+from deniable.programme.scheduler import MOST_OVERDUE, Ended, Published, Scheduler, SchedulerEvent, Trouble, Wait
+from deniable.programme.status import Closed
 
 commands = typer.Typer(rich_markup_mode=None)
-
-MINUTE = timedelta(minutes=1)
-MOST_OVERDUE = 2
-"""Rounds that are closed unasked: more of them come of a clock that is wrong, more often than of an outage."""
-LATE = "the round is closed automatically, and the office's computer could not do so in time"
-
-Wait = Callable[[timedelta], bool]
-"""Waits that long; returns whether to stop, perhaps sooner."""
 
 
 @commands.command(cls=Command)
@@ -39,9 +26,8 @@ def run(
     once: Annotated[
         bool, typer.Option("--once", help="Close and publish what is due now, and end; for a timer, such as cron's.")
     ] = False,
-    publish: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", show_default=False, help="Publish into this folder; by default nowhere."),
+    public: Annotated[
+        Path | None, shared("--public", "It is brought up to date; by default none is.", show_default=False)
     ] = None,
     catch_up: Annotated[
         bool,
@@ -51,10 +37,10 @@ def run(
             "first: a round that is closed stays closed.",
         ),
     ] = False,
-    database: options.Database = options.DEFAULT,
-    key: options.KeyPath = None,
-    passphrase: options.AskPassphrase = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document a line instead of text.")] = False,
+    database: Database = DEFAULT_DATABASE,
+    key: KeyPath = None,
+    passphrase: AskPassphrase = False,
+    as_json: Annotated[bool, shared("--json", "One for each event, a line each.")] = False,
 ) -> None:
     """Close and publish every round when it is due.
 
@@ -68,20 +54,11 @@ def run(
     Two of them at once do no harm: a round is drawn once.
     """
     chosen = options.key_of(database, key, passphrase)
-
-    def say(words: str, document: dict[str, Any]) -> None:
-        print(json.dumps(document) if as_json else words, flush=True)
-
-    folder = None if publish is None else publish.absolute()
-    if folder is not None:
-        check_apart(folder, Store(database).file, _files(chosen))  # now, and not at the next full minute
+    folder = None if public is None else public.absolute()
     with _stopped_by_signals() as wait:
-        service = Service(database, chosen, folder, options.now, wait, say, catch_up)
-        service.once() if once else service.forever()
-
-
-def _files(key: Key) -> list[Path]:
-    return [key.path] if isinstance(key, KeyFile) else []
+        tell = _as_json if as_json else _in_words
+        scheduler = Scheduler(database, chosen, folder, options.now, wait, tell, catch_up)
+        scheduler.once() if once else scheduler.forever()
 
 
 @contextmanager
@@ -96,77 +73,29 @@ def _stopped_by_signals() -> Iterator[Wait]:
             signal.signal(number, handler)
 
 
-@dataclass
-class Service:
-    """Closes and publishes what is due. `now`, `wait` and `say` are its clock, its pauses and its voice.
-
-    The database is opened anew each time: a file that was put in its place meanwhile is the one to go on with.
-    """
-
-    database: str
-    key: Key
-    folder: Path | None
-    now: Clock
-    wait: Wait
-    say: Callable[[str, dict[str, Any]], None]
-    catch_up: bool = False
-    """Whether to close more than `MOST_OVERDUE` rounds, until none is overdue."""
-
-    def forever(self) -> None:
-        """Until the programme ends, or `wait` says to stop. Refuses only where it cannot begin."""
-        begun, trouble = False, None
-        pause: timedelta | None = timedelta()
-        while pause is not None and not self.wait(pause):
-            try:
-                if not begun:
-                    with options.opened(self.database, self.key):
-                        begun = True
-                pause = self.once()
-                trouble = None
-            except DeniableError as error:
-                if not begun and not isinstance(error, StoreError):
-                    raise
-                if str(error) != trouble:
-                    print(f"{error}; trying again every minute", file=sys.stderr, flush=True)
-                pause, trouble = MINUTE, str(error)
-
-    def once(self) -> timedelta | None:
-        """Close and publish what is due; returns how long to wait, at most a minute, and None where nothing follows."""
-        with options.opened(self.database) as programme:
-            # Publishing comes first: what a draw's seed is must be settled in public before the draw.
-            while (news := self._has_news(status := programme.status())) or status.overdue:
-                if self.wait(_next_minute(self.now()) - self.now() if news else timedelta()):
-                    return None
-                if news:
-                    self._publish()
-                else:
-                    self._close_round(status)
-            self.catch_up = False
-        if status.ended:
-            self.say("The programme has ended.", {"ended": True})
-            return None
-        return min(MINUTE, max(timedelta(), status.due - self.now()))
-
-    def _has_news(self, status: Status) -> bool:
-        return self.folder is not None and (status.folder != self.folder or status.published < status.entries)
-
-    def _publish(self) -> None:
-        with options.opened(self.database, self.key) as programme:
-            folder = programme.publish(self.folder, keys=_files(self.key))
-            published = programme.status().published
-        self.say(f"Published in {folder}.", {"published": published, "folder": str(folder)})
-
-    def _close_round(self, status: Status) -> None:
-        if status.overdue > MOST_OVERDUE and not self.catch_up:
-            raise DeniableError(
-                f"{status.overdue} rounds are overdue, and run closes no more than {MOST_OVERDUE} unasked: check this "
-                "computer's clock, then use run --catch-up, or close-round for each"
-            )
-        with options.opened(self.database, self.key) as programme:
-            closed = programme.close_round(status.open_round, LATE)
-        document = {"round": closed.round, "audits": closed.audits}
-        self.say(f"Round {closed.round}: {', '.join(closed.audits) or 'skipped'}.", document)
+def _in_words(event: SchedulerEvent) -> None:
+    match event:
+        case Closed():
+            print(f"Round {event.round}: {', '.join(event.audits) or 'skipped'}.", flush=True)
+        case Published():
+            print(f"Published in {event.folder}.", flush=True)
+        case Ended():
+            print("The programme has ended.", flush=True)
+        case Trouble():
+            _complain(event)
 
 
-def _next_minute(moment: datetime) -> datetime:
-    return moment.replace(second=0, microsecond=0) + MINUTE
+def _as_json(event: SchedulerEvent) -> None:
+    match event:
+        case Closed():
+            print(json.dumps({"round": event.round, "audits": event.audits}), flush=True)
+        case Published():
+            print(json.dumps({"published": event.entries, "folder": str(event.folder)}), flush=True)
+        case Ended():
+            print(json.dumps({"ended": True}), flush=True)
+        case Trouble():
+            _complain(event)
+
+
+def _complain(trouble: Trouble) -> None:
+    print(f"{trouble.sentence}; trying again every minute", file=sys.stderr, flush=True)

@@ -5,10 +5,12 @@ from typing import Annotated
 
 import typer
 
-from deniable.cli.options import AsJson, Command
-from deniable.cli.programme.output import answer, count, worth_a_look
+from deniable.cli.groups import Command
+from deniable.cli.options import AsJson
+from deniable.cli.programme.output import answer, worth_a_look
 from deniable.programme.public.verify import VerificationResult
 from deniable.programme.public.verify import verify as verified
+from deniable.wording import count
 
 commands = typer.Typer(rich_markup_mode=None)
 

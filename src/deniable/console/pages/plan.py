@@ -29,6 +29,7 @@ from deniable.programme.public.guarantee_wording import level
 from deniable.programme.public.page import Day, Promise, due_in_words, every_period, facts_of, promise_in
 from deniable.promptness import decided_by_gap, is_bound, keeps_rest, lead_needed, quiet_waits
 from deniable.rules import MAX_GAP
+from deniable.wording import count
 
 router = APIRouter()
 
@@ -163,8 +164,8 @@ def settings_of(form: PlanForm) -> dict[str, Any]:
         raise DeniableError(f"audits a round must be at most the number of targets, {len(targets):,}")
     if max_gap is not None and max_gap * audits < len(targets):
         raise DeniableError(
-            f"the longest gap must be at least {_counted(-(-len(targets) // audits), 'round')}: in fewer, "
-            f"{_counted(audits, 'audit')} a round cannot reach all {len(targets):,} targets"
+            f"the longest gap must be at least {count(-(-len(targets) // audits), 'round')}: in fewer, "
+            f"{count(audits, 'audit')} a round cannot reach all {len(targets):,} targets"
         )
     return {
         "name": form.name.strip(),
@@ -220,8 +221,8 @@ def _preview(settings: Mapping[str, Any], now: datetime) -> Preview:
         first=due_in_words(calendar, 1),
         second=due_in_words(calendar, 2),
         overdue=calendar.rounds_due(now),
-        lead=None if lead is None else f"{at_most}{_counted(lead, 'report')}",
-        latest=None if rules.max_gap is None else _counted(rules.max_gap, "round"),
+        lead=None if lead is None else f"{at_most}{count(lead, 'report')}",
+        latest=None if rules.max_gap is None else count(rules.max_gap, "round"),
         decided=f"{math.ceil(100 * decided_by_gap(len(parameters.targets), parameters.audits, rules))}",
         charts=plan_charts(built, guarantee, parameters.audits, _other(parameters)),
         notes=_notes(parameters),
@@ -237,8 +238,8 @@ def _notes(parameters: Parameters) -> tuple[str, ...]:
     ]
     if not keeps_rest(C, audits, rules):
         notes.append(
-            f"A rest of {_counted(rules.cooldown, 'round')} is too long for {C:,} targets with "
-            f"{_counted(audits, 'audit')} a round: it ends early where no other target is left to audit."
+            f"A rest of {count(rules.cooldown, 'round')} is too long for {C:,} targets with "
+            f"{count(audits, 'audit')} a round: it ends early where no other target is left to audit."
         )
     if parameters.weights is not None:
         notes.append(
@@ -253,10 +254,6 @@ def _notes(parameters: Parameters) -> tuple[str, ...]:
             f"simulates it: deniable plan {' '.join(given)}"
         )
     return tuple(notes)
-
-
-def _counted(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def _other(parameters: Parameters) -> Mechanism[Any] | None:

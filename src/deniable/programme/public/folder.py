@@ -7,7 +7,6 @@ from pathlib import Path
 
 from deniable.errors import DeniableError, PlaceError
 from deniable.programme.parameters import Parameters
-from deniable.programme.secrets.vault import KEY_FILE_BEGINS
 from deniable.programme.transcript.chain import Head, check_head, from_file, parse_head
 
 TRANSCRIPT = "transcript.jsonl"
@@ -130,6 +129,8 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _is_key(path: Path) -> bool:
+    from deniable.programme.secrets.vault import KEY_FILE_BEGINS  # noqa: PLC0415, it needs argon2, and a reader does not
+
     try:
         with path.open("rb") as file:
             return file.read(len(KEY_FILE_BEGINS)) == KEY_FILE_BEGINS

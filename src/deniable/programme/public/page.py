@@ -19,6 +19,7 @@ from deniable.programme.public.timeline import timeline
 from deniable.programme.transcript.chain import parse_head
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import replay
+from deniable.wording import count
 
 __all__ = ["Day", "Event", "Promise", "day_in_words", "due_in_words", "events_of", "every_period", "facts_of",
            "promise_in", "render", "verify_text"]  # fmt: skip
@@ -201,12 +202,12 @@ def _all_facts(parameters: Parameters) -> list[tuple[str, str]]:
         ("Audits a round", f"{parameters.audits}"),
         ("How targets are chosen", _MECHANISMS[parameters.mechanism]),
         ("Privacy level of one report", f"delta = {level(parameters)}"),
-        ("Reports by one person", f"the promise above is about {_count(parameters.reports_per_person, 'report')}"),
+        ("Reports by one person", f"the promise above is about {count(parameters.reports_per_person, 'report')}"),
         ("Horizon", f"{parameters.horizon:,} rounds" if parameters.horizon else ""),
-        ("Least coverage", f"every target is audited at least once in {_count(parameters.max_gap, 'round')}; "
+        ("Least coverage", f"every target is audited at least once in {count(parameters.max_gap, 'round')}; "
                            "rounds that are skipped are not counted"
                            if parameters.max_gap else "none: a target may go without an audit for long"),
-        ("Rest after an audit", f"{_count(parameters.cooldown, 'round')}, where that is possible"
+        ("Rest after an audit", f"{count(parameters.cooldown, 'round')}, where that is possible"
                                 if parameters.cooldown else "none: a target may be audited twice in a row"),
         ("Weights", "" if weights is None else "a forecast from past audits, which are public" if weights == "forecast"
                     else "fixed by the office at the start: " + "; ".join(
@@ -228,8 +229,4 @@ _UNITS = {"D": "day", "W": "week", "M": "month"}
 
 def every_period(period: str) -> str:
     number, unit = int(period[:-1]), _UNITS[period[-1]]
-    return f"every {unit}" if number == 1 else f"every {number} {unit}s"
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+    return f"every {unit}" if number == 1 else f"every {count(number, unit)}"

@@ -27,7 +27,7 @@ from deniable.programme.transcript.fields import (
 )
 from deniable.programme.transcript.state import PublicState
 from deniable.run import AuditRun
-from deniable.wording import counted
+from deniable.wording import count
 
 NOT_THE_TIME = "The guarantee covers which targets were drawn, not the time at which it happened."
 """What there is to say of every round that was closed late."""
@@ -83,7 +83,7 @@ class Round(Entry):
 
     def effect(self, calendar: Calendar) -> str:
         if self.late:
-            return f"The round was closed {counted(self.late, 'day')} late. {NOT_THE_TIME}"
+            return f"The round was closed {count(self.late, 'day')} late. {NOT_THE_TIME}"
         return "The guarantee covers it."
 
 
@@ -133,7 +133,7 @@ class Skip(Decision):
 
     @property
     def heading(self) -> str:
-        late = f", {counted(self.late, 'day')} late" if self.late else ""
+        late = f", {count(self.late, 'day')} late" if self.late else ""
         return f"The round was skipped{late}"
 
     @property
@@ -366,4 +366,4 @@ def _not_covered(calendar: Calendar, during: int) -> str:
 
 def _without(tally: Sequence[int], targets: Collection[int]) -> list[int]:
     gone = set(targets)
-    return [0 if number in gone else count for number, count in enumerate(tally)]
+    return [0 if number in gone else reports for number, reports in enumerate(tally)]

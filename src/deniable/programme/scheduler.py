@@ -1,0 +1,132 @@
+"""The scheduler: it closes every round when it is due, publishes what is new, and tries again where it cannot."""
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from deniable.errors import DeniableError
+from deniable.programme.calendar import Clock
+from deniable.programme.programme import Programme
+from deniable.programme.public.folder import check_apart
+from deniable.programme.secrets.keys import Key, KeyFile
+from deniable.programme.status import Closed, Status
+from deniable.storage.store import Store, StoreError
+
+MINUTE = timedelta(minutes=1)
+MOST_OVERDUE = 2
+"""Rounds that are closed unasked: more of them come of a clock that is wrong, more often than of an outage."""
+LATE = "the round is closed automatically, and the office's computer could not do so in time"
+
+Wait = Callable[[timedelta], bool]
+"""Waits that long; returns whether to stop, perhaps sooner."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """What is new is in the public folder."""
+
+    entries: int
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The programme has ended, and the scheduler with it."""
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Something cannot be done now, and is tried again every minute; told once for as long as it lasts."""
+
+    sentence: str
+
+
+SchedulerEvent = Closed | Published | Ended | Trouble
+
+
+@dataclass
+class Scheduler:
+    """Closes and publishes what is due. `now`, `wait` and `tell` are its clock, its pauses and its voice.
+
+    The database is opened anew each time: a file that was put in its place meanwhile is the one to go on with.
+    """
+
+    database: str
+    key: Key
+    folder: Path | None
+    now: Clock
+    wait: Wait
+    tell: Callable[[SchedulerEvent], None]
+    catch_up: bool = False
+    """Whether to close more than `MOST_OVERDUE` rounds, until none is overdue."""
+
+    def __post_init__(self) -> None:
+        if self.folder is not None:
+            check_apart(self.folder, Store(self.database).file, self._key_files)  # now, and not at the next full minute
+
+    def forever(self) -> None:
+        """Until the programme ends, or `wait` says to stop. Refuses only where it cannot begin."""
+        begun, trouble = False, None
+        pause: timedelta | None = timedelta()
+        while pause is not None and not self.wait(pause):
+            try:
+                if not begun:
+                    with self._opened(self.key):
+                        begun = True
+                pause = self.once()
+                trouble = None
+            except DeniableError as error:
+                if not begun and not isinstance(error, StoreError):
+                    raise
+                if str(error) != trouble:
+                    self.tell(Trouble(str(error)))
+                pause, trouble = MINUTE, str(error)
+
+    def once(self) -> timedelta | None:
+        """Close and publish what is due; returns how long to wait, at most a minute, and None where nothing follows."""
+        with self._opened() as programme:
+            # Publishing comes first: what a draw's seed is must be settled in public before the draw.
+            while (news := self._has_news(status := programme.status())) or status.overdue:
+                if self.wait(_next_minute(self.now()) - self.now() if news else timedelta()):
+                    return None
+                if news:
+                    self._publish()
+                else:
+                    self._close_round(status)
+            self.catch_up = False
+        if status.ended:
+            self.tell(Ended())
+            return None
+        return min(MINUTE, max(timedelta(), status.due - self.now()))
+
+    def _opened(self, key: Key | None = None) -> closing[Programme]:
+        return closing(Programme.open(self.database, key, clock=self.now))
+
+    @property
+    def _key_files(self) -> list[Path]:
+        return [self.key.path] if isinstance(self.key, KeyFile) else []
+
+    def _has_news(self, status: Status) -> bool:
+        return self.folder is not None and (status.folder != self.folder or status.published < status.entries)
+
+    def _publish(self) -> None:
+        with self._opened(self.key) as programme:
+            folder = programme.publish(self.folder, keys=self._key_files)
+            entries = programme.status().published
+        self.tell(Published(entries, folder))
+
+    def _close_round(self, status: Status) -> None:
+        if status.overdue > MOST_OVERDUE and not self.catch_up:
+            raise DeniableError(
+                f"{status.overdue} rounds are overdue, and run closes no more than {MOST_OVERDUE} unasked: check this "
+                "computer's clock, then use run --catch-up, or close-round for each"
+            )
+        with self._opened(self.key) as programme:
+            closed = programme.close_round(status.open_round, LATE)
+        self.tell(closed)
+
+
+def _next_minute(moment: datetime) -> datetime:
+    return moment.replace(second=0, microsecond=0) + MINUTE
