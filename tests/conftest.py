@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from hypothesis import settings
 from psycopg import sql
+from tests.programme.offices import make_tables_at_once
 
 from deniable.storage import store
 from deniable.storage.store import Store
@@ -72,6 +73,11 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "programme.db")
     return str(request.getfixturevalue("postgres"))
+
+
+@pytest.fixture(autouse=True)
+def _quick_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_tables_at_once(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

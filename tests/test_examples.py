@@ -1,6 +1,8 @@
 """The examples and the commands of the README run, and show what they promise to show."""
 
+import io
 import re
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -12,16 +14,17 @@ from rich.console import Console
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.fixture(params=[80, 100])
-def shown(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
-    monkeypatch.delenv("FORCE_COLOR", raising=False)
-    monkeypatch.setattr("examples.office_year.console", Console(highlight=False, width=request.param))
-    monkeypatch.setenv("COLUMNS", str(request.param))
-    main(runs=4)
-    out, err = capsys.readouterr()
-    assert err == ""
-    assert max(map(len, out.splitlines())) <= request.param
-    return out
+@pytest.fixture(scope="module", params=[80, 100])
+def shown(request: pytest.FixtureRequest) -> str:
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as monkeypatch, redirect_stdout(out), redirect_stderr(err):
+        monkeypatch.delenv("FORCE_COLOR", raising=False)
+        monkeypatch.setattr("examples.office_year.console", Console(highlight=False, width=request.param))
+        monkeypatch.setenv("COLUMNS", str(request.param))
+        main(runs=4)
+    assert err.getvalue() == ""
+    assert max(map(len, out.getvalue().splitlines())) <= request.param
+    return out.getvalue()
 
 
 def test_the_office_year_is_shown_end_to_end(shown: str) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache, partial
 from typing import Any
 from unittest import mock
 
@@ -12,10 +13,21 @@ import pytest
 
 import deniable as dn
 from deniable.arrays import IntArray
-from deniable.attack.exact import Audits, Round, ScriptedNoise, law_of_run
+from deniable.attack.exact import (
+    Audits,
+    Branch,
+    Round,
+    ScriptedNoise,
+    after_round,
+    before_rounds,
+    closing,
+    law_of,
+    law_of_run,
+)
 from deniable.mechanisms import Mechanism
 from deniable.noise import ExactNoise
 
+Rows = tuple[tuple[int, ...], ...]
 Transcripts = dict[tuple[Audits, ...], Fraction]
 
 
@@ -76,6 +88,22 @@ def law(
 ) -> Transcripts:
     """By enumeration of the run."""
     return law_of_run(lambda noise: run(mechanism, noise), [as_round(doings) for doings in course])
+
+
+def laws_of_streams(mechanism: Mechanism[Any], audits: int = 1) -> Callable[[IntArray], Transcripts]:
+    """The laws of many streams, in which nothing else happens; those that begin in the same way share this."""
+
+    @cache
+    def law_of_rows(stream: Rows) -> Transcripts:
+        return law_of(after_round(branches(stream[:-1]), closing(stream[-1], audits)))
+
+    @cache
+    def branches(stream: Rows) -> list[Branch]:
+        if not stream:
+            return before_rounds(partial(dn.AuditRun, mechanism))
+        return after_round(branches(stream[:-1]), closing(stream[-1], audits))
+
+    return lambda stream: law_of_rows(tuple(tuple(reports) for reports in stream.tolist()))
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,7 @@ from deniable.mechanisms import Mechanism
 
 RACE = dn.Race.calibrate(2, 0.1)
 PAIRS = {pair.name: pair for pair in hard_pairs(2, 8)}
+SHORT = hard_pairs(2, 5)
 
 
 @dataclass(frozen=True)
@@ -263,14 +264,14 @@ def test_no_games_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_seed_decides() -> None:
-    same, again, other = (play(RACE, PAIRS["rival, late"], 400, seed=seed) for seed in (1, 1, 2))
+    same, again, other = (play(RACE, SHORT[0], 400, seed=seed) for seed in (1, 1, 2))
     assert same.event == again.event
     assert same.event != other.event
 
 
 def test_search_puts_the_worst_first_and_shares_the_failure_probability() -> None:
     told: list[int] = []
-    results = search(RACE, list(PAIRS.values())[:4], 40, failure_probability=0.01, done=told.append)
+    results = search(RACE, SHORT[:4], 40, failure_probability=0.01, done=told.append)
     leaks = [result.leak.value for result in results]
     assert leaks == sorted(leaks, reverse=True)
     assert told == [1, 2, 3, 4]
@@ -278,9 +279,9 @@ def test_search_puts_the_worst_first_and_shares_the_failure_probability() -> Non
 
 
 def test_the_worst_is_played_on_anew() -> None:
-    some = list(PAIRS.values())[::3]
+    some = SHORT[::3]
     worst, tried = find_worst(RACE, some, 400, failure_probability=0.01)
-    assert (worst.pair.name, tried[0].pair.name) == ("busy rival, early", "busy rival, early")
+    assert (worst.pair.name, tried[0].pair.name) == ("rival, early", "rival, early")
     assert (worst.games, tried[0].games) == (400, 40)
     assert (worst.failure_probability, tried[0].failure_probability) == (0.005, 0.005 / len(some))
 

@@ -55,9 +55,9 @@ def pairs_for(mechanism: Mechanism[Any], audits: int, horizon: int) -> Any:
 
 @pytest.mark.parametrize("name", SOUND)
 def test_sound_configurations_are_not_flagged(name: str) -> None:
-    """At a failure probability of 1e-6, on every second hard pair, by the likelihood of what is deployed."""
+    """At a failure probability of 1e-6, on every third hard pair, by the likelihood of what is deployed."""
     mechanism, audits = SOUND[name]
-    pairs = pairs_for(mechanism, audits, 12)[::2]
+    pairs = pairs_for(mechanism, audits, 12)[::3]
     for result in search(mechanism, pairs, 1000, failure_probability=1e-6, audits=audits):
         assert result.adversary == "likelihood"
         assert not result.flagged
@@ -82,7 +82,7 @@ PLANTED: dict[str, tuple[Mechanism[Any], int]] = {
 def test_planted_bugs_are_flagged(name: str) -> None:
     mechanism, audits = PLANTED[name]
     assert mechanism.guarantee().delta == pytest.approx(0.1)
-    worst, tried = find_worst(mechanism, pairs_for(mechanism, audits, 12), 4000, audits=audits)
+    worst, tried = find_worst(mechanism, pairs_for(mechanism, audits, 12), 2000, audits=audits)
     assert worst.adversary == "likelihood"
     assert worst.flagged
     assert any(result.flagged for result in tried)

@@ -1,14 +1,19 @@
 """Fixtures of the command's tests."""
 
+import functools
 from pathlib import Path
 
 import pytest
 from tests.cli.programmes import Desk
 from tests.cli.running import GOOD, Result, Run
 from tests.programme.offices import Clock
+from typer.main import get_command
 
+from deniable.cli import main as command_line
 from deniable.cli.main import main
 from deniable.cli.programme import options
+
+_get_command = functools.cache(get_command)
 
 
 @pytest.fixture(autouse=True)
@@ -16,6 +21,12 @@ def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     for name in ("FORCE_COLOR", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To build the commands anew for every call takes long."""
+    monkeypatch.setattr(command_line, "get_command", _get_command)
 
 
 @pytest.fixture

@@ -24,13 +24,18 @@ def connected(database: str) -> Iterator[sa.Connection]:
 
 def rows(database: str, table: sa.Table) -> list[dict[str, Any]]:
     with connected(database) as connection:
-        ordered = sa.select(table).order_by(*table.primary_key.columns)
-        return [dict(row) for row in connection.execute(ordered).mappings()]
+        return _rows(connection, table)
+
+
+def _rows(connection: sa.Connection, table: sa.Table) -> list[dict[str, Any]]:
+    ordered = sa.select(table).order_by(*table.primary_key.columns)
+    return [dict(row) for row in connection.execute(ordered).mappings()]
 
 
 def everything(database: str) -> dict[str, list[dict[str, Any]]]:
     """Every row of every table."""
-    return {table.name: rows(database, table) for table in layout.tables()}
+    with connected(database) as connection:
+        return {table.name: _rows(connection, table) for table in layout.tables()}
 
 
 def lines_of(database: str) -> list[str]:

@@ -33,7 +33,7 @@ RULES: dict[str, dict[str, Any]] = {
     "tca": {"horizon": 60},
     "tca with oversight": {"max_gap": 20},
 }
-EVERY_DAY = {"race": (2, 7, 9), "tca": (9, 31)}
+EVERY_DAY = {"race": (2, 7), "tca": (31,)}
 """The seeds of the everyday run, ten lives each."""
 STEPS = 20
 """Of a life. Some have several operations; both worlds are compared after each of these."""

@@ -22,7 +22,7 @@ import pytest
 import sqlalchemy as sa
 import typer.main
 from hypothesis.internal.conjecture import providers
-from tests.programme.offices import Clock
+from tests.programme.offices import Clock, make_tables_at_once
 
 from deniable.cli import main as command_line
 from deniable.cli.programme import options
@@ -40,7 +40,7 @@ from deniable.programme.status import Status
 from deniable.programme.transaction import MANIFEST, SEED, Book
 from deniable.run import AuditRun
 from deniable.state import _arrays
-from deniable.storage import layout, store, tables
+from deniable.storage import tables
 
 ROOM, DUMMIES, FEW = 8, 3, 6
 """Of known reports: places of a block, those taken by nothing, and the most reports that are looked up one by one."""
@@ -156,7 +156,7 @@ def coupled(monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setattr(books, "noise_of_round", lambda *_: ReplayNoise(stage.fate))
     monkeypatch.setattr(options, "now", now)
     monkeypatch.setattr(os, "fsync", lambda _: None)  # no test cuts the power
-    monkeypatch.setattr(store, "migrate", _make_tables)  # faster, and migrations have tests of their own
+    make_tables_at_once(monkeypatch)
     # To build it anew for every command takes long.
     monkeypatch.setattr(command_line, "get_command", functools.cache(typer.main.get_command))
     _share_entropy(monkeypatch, entropy)
@@ -164,12 +164,6 @@ def coupled(monkeypatch: pytest.MonkeyPatch) -> Stage:
     _remember_hashes(monkeypatch, stage)
     _listen(monkeypatch, stage)
     return stage
-
-
-def _make_tables(connection: sa.Connection) -> None:
-    layout.tables()[0].metadata.create_all(connection, layout.tables())
-    connection.execute(sa.text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)"))
-    connection.execute(sa.text("INSERT INTO alembic_version VALUES (:layout)"), {"layout": layout.LAYOUT})
 
 
 def _share_entropy(monkeypatch: pytest.MonkeyPatch, entropy: Callable[[int], bytes]) -> None:

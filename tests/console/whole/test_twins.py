@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -27,6 +28,8 @@ from deniable.run import AuditRun
 
 AUDITOR = ("/report", "/import", "/plan", "/transcript", "/guarantee", "/health", "/activity", "/account")
 DECISION = {"reason": "A fire in the news.", "independent": "yes"}
+FIRST = 60
+"""Answers in which every page was seen, and everything that counts a report or takes one back was tried."""
 FILE = {"file": ("export.csv", b"id,channel\n57,Ash Mill\n58,Cedar Bank\n")}
 
 
@@ -55,8 +58,8 @@ class Twins:
         assert office.console.programme() is not None  # from now on it is known, and kept beside the key
         return cls(office, programme, browsers, headers, office.saved(), copy.path.read_bytes(), office.clock.now)
 
-    def answers(self, extra: Callable[[Programme], object] | None = None) -> list[Any]:
-        """Everything that is answered, where this was done first."""
+    def answers(self, extra: Callable[[Programme], object] | None = None, most: int | None = None) -> list[Any]:
+        """Everything that is answered, or so many answers, where this was done first."""
         office, copy = self.office, self.office.console.copy
         assert copy is not None
         office.put_back(self.database)
@@ -65,7 +68,7 @@ class Twins:
         office.clock.now = self.now
         if extra is not None:
             extra(self.programme)
-        return [self._received(*step) for step in self._steps()]
+        return [self._received(*step) for step in islice(self._steps(), most)]
 
     def _received(self, name: str, method: str, path: str, data: Any = None, files: Any = None) -> tuple[Any, ...]:
         browser = self.browsers[name]
@@ -138,11 +141,12 @@ MORE: dict[str, Callable[[Programme], object]] = {
 }
 
 
-@pytest.mark.parametrize("more", MORE)
-def test_one_report_changes_no_answer(office: Office, more: str) -> None:
+def test_one_report_changes_no_answer(office: Office) -> None:
     twins = Twins.of(office)
-    for one, other in zip(twins.answers(), twins.answers(MORE[more]), strict=True):
-        assert one == other
+    answers = twins.answers()
+    for name, more in MORE.items():
+        for one, other in zip(answers, twins.answers(more), strict=True):
+            assert one == other, name
 
 
 def test_the_check_sees_a_page_that_tells(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +159,7 @@ def test_the_check_sees_a_page_that_tells(office: Office, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(health, "_programme", telling)
     twins = Twins.of(office)
-    assert twins.answers() != twins.answers(MORE["entered"])
+    assert twins.answers(most=FIRST) != twins.answers(MORE["entered"], most=FIRST)
 
 
 def test_the_check_sees_a_refusal_that_tells(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,4 +173,4 @@ def test_the_check_sees_a_refusal_that_tells(office: Office, monkeypatch: pytest
 
     monkeypatch.setattr(counting, "withdraw", withdraw)
     twins = Twins.of(office)
-    assert twins.answers() != twins.answers(MORE["entered"])
+    assert twins.answers(most=FIRST) != twins.answers(MORE["entered"], most=FIRST)

@@ -62,6 +62,7 @@ def test_an_honest_programme_is_confirmed(database: str, tmp_path: Path, setting
     assert replayed(programme, tmp_path / "public") == Replayed(drawn)
 
 
+@pytest.mark.long
 def test_an_honest_year_is_confirmed(tmp_path: Path) -> None:
     honest = office(str(tmp_path / "programme.db"), tmp_path)
     for day in range(365):
