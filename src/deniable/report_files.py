@@ -3,14 +3,13 @@
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from datetime import date
-from os import PathLike
 from pathlib import Path
 from typing import Literal, NamedTuple, TextIO
 
 import numpy as np
 
+from deniable.csv_files import FilePath, bad_line, read_columns, reading, rows
 from deniable.errors import MAX_REPORTS, DeniableError, check_whole
 from deniable.streams import ReportStream, check_targets, day_number, shown_name
 
@@ -20,46 +19,14 @@ MAX_ROUNDS = 1_000_000
 MAX_CELLS = 10**8
 """The most rounds x targets a file may span, so that a short file cannot ask for all the memory."""
 
-FilePath = str | PathLike[str]
-
 _LONG = {"target", "reports"}
 _UNITS = {"round", "date"}
 _HEADINGS = {"name", "target", "targets"}
 _READ_AS_WIDE = "; read as one column a target, but a long file has the columns round or date, target, reports"
 
 
-def _bad(path: FilePath, line: int, what: str) -> DeniableError:
-    return DeniableError(f"{path}, line {line}: {what}")
-
-
 def _unlisted(name: str) -> str:
     return f"the target{shown_name(name)} is not in the public list of targets"
-
-
-@contextmanager
-def _reading(path: FilePath) -> Iterator[TextIO]:
-    try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            yield file
-    except UnicodeDecodeError:
-        raise DeniableError(f"{path} must be text in UTF-8") from None
-    except OSError as error:
-        raise DeniableError(f"cannot read {path}: {error.strerror}") from None
-
-
-def _rows(file: TextIO, path: FilePath) -> Iterator[tuple[int, list[str]]]:
-    """Line number and trimmed cells of every line that is not blank."""
-    # strict: otherwise one quote left open would quietly swallow the rest of the file
-    reader = csv.reader(file, strict=True, skipinitialspace=True)
-    try:
-        for row in reader:
-            cells = [cell.strip() for cell in row]
-            if any("\0" in cell for cell in cells):
-                raise _bad(path, reader.line_num, "NUL bytes are not text")
-            if cells and cells != [""]:
-                yield reader.line_num, cells
-    except csv.Error:
-        raise _bad(path, reader.line_num, "a quote is out of place or a cell is far too long") from None
 
 
 class _Header(NamedTuple):
@@ -83,10 +50,10 @@ def _long_header(path: FilePath, line: int, names: list[str]) -> _Header:
     rule = "a long file has the columns round (or date), target and reports"
     for name in sorted(expected):
         if name not in names:
-            raise _bad(path, line, f"the column {name} is missing: {rule}")
+            raise bad_line(path, line, f"the column {name} is missing: {rule}")
     for name in names:
         if name not in expected or names.count(name) > 1:
-            raise _bad(path, line, f"there is a column{shown_name(name)} too many: {rule}")
+            raise bad_line(path, line, f"there is a column{shown_name(name)} too many: {rule}")
     at = names.index
     return _Header(len(names), unit, at(unit), (), at("target"), at("reports"))
 
@@ -95,24 +62,24 @@ def _wide_header(path: FilePath, line: int, names: list[str], listed: tuple[str,
     unit = names[0].lower() if names[0].lower() in _UNITS else ""
     found = names[1:] if unit else names
     if not unit and listed is None and not any(map(shown_name, names)):
-        raise _bad(path, line, "the first line must name the columns (give the targets if these are names)")
+        raise bad_line(path, line, "the first line must name the columns (give the targets if these are names)")
     for name in found:
         if not name:
-            raise _bad(path, line, "every column must have a name")
+            raise bad_line(path, line, "every column must have a name")
         if name in _UNITS:
-            raise _bad(path, line, f"the column {name} must come first, and once")
+            raise bad_line(path, line, f"the column {name} must come first, and once")
         if listed is not None and name not in listed:
-            raise _bad(path, line, _unlisted(name) + _READ_AS_WIDE)
+            raise bad_line(path, line, _unlisted(name) + _READ_AS_WIDE)
         if found.count(name) > 1:
-            raise _bad(path, line, f"the target{shown_name(name)} must have only one column")
+            raise bad_line(path, line, f"the target{shown_name(name)} must have only one column")
     if not found:
-        raise _bad(path, line, "a wide file must have a column for each target")
+        raise bad_line(path, line, "a wide file must have a column for each target")
     return _Header(len(names), unit, 0, tuple(found), 0, 0)
 
 
 def _header(path: FilePath, line: int, names: list[str], listed: tuple[str, ...] | None) -> _Header:
     if len(names) == 1 and re.search(r"[;\t]", names[0]):
-        raise _bad(path, line, "cells must be separated by commas")
+        raise bad_line(path, line, "cells must be separated by commas")
     lower = [name.lower() for name in names]
     if len(names) == 3 and set(lower) > _LONG and not (_LONG | _UNITS) & set(names):  # Date,Target,Reports
         names = lower
@@ -132,9 +99,9 @@ def _reports(path: FilePath, line: int, header: _Header, cell: str) -> int:
     reports = _whole(cell)
     if reports is None:
         how_read = _READ_AS_WIDE if header.targets else ""
-        raise _bad(path, line, f"a report count must be written in digits only{how_read}")
+        raise bad_line(path, line, f"a report count must be written in digits only{how_read}")
     if reports > MAX_REPORTS:
-        raise _bad(path, line, f"report counts must be at most {MAX_REPORTS} for each round and target")
+        raise bad_line(path, line, f"report counts must be at most {MAX_REPORTS} for each round and target")
     return reports
 
 
@@ -143,13 +110,13 @@ def _time(path: FilePath, line: int, header: _Header, cell: str, row: int) -> in
     if header.unit == "date":
         day = day_number(cell)
         if day is None:
-            raise _bad(path, line, "the date must be a calendar day written YYYY-MM-DD")
+            raise bad_line(path, line, "the date must be a calendar day written YYYY-MM-DD")
         return day
     time = _whole(cell) if header.unit else row
     if time is None or not 1 <= time <= MAX_ROUNDS:
-        raise _bad(path, line, f"the round must be a whole number in 1..{MAX_ROUNDS}")
+        raise bad_line(path, line, f"the round must be a whole number in 1..{MAX_ROUNDS}")
     if header.targets and time != row:
-        raise _bad(path, line, "the rounds of a wide file must be 1, 2, 3, … in this order")
+        raise bad_line(path, line, "the rounds of a wide file must be 1, 2, 3, … in this order")
     return time
 
 
@@ -190,7 +157,7 @@ def read_csv(
     days = period_days(period)
     n_rounds = None if rounds is None else check_whole("rounds", rounds, least=1)
     first = None if start is None else _start_day(start)
-    with _reading(path) as file:
+    with reading(path) as file:
         header, table = _read_table(file, path, listed, first)
     dated = header.unit == "date"
     for name, given in (("period", days != 1), ("start", start is not None)):
@@ -238,29 +205,29 @@ def _read_table(
     file: TextIO, path: FilePath, listed: tuple[str, ...] | None, first: int | None
 ) -> tuple[_Header, dict[tuple[int, tuple[str, ...]], list[int]]]:
     """The header, and the counts of each row by its time (round, or day) and its targets."""
-    rows = _rows(file, path)
-    line, names = next(rows, (0, []))
+    lines = rows(file, path)
+    line, names = next(lines, (0, []))
     if not names:
         raise DeniableError(f"{path} must name its columns in the first line, but is empty")
     header = _header(path, line, names, listed)
     known = None if listed is None else {*listed}
     table: dict[tuple[int, tuple[str, ...]], list[int]] = {}
-    for row, (line, cells) in enumerate(rows, start=1):
+    for row, (line, cells) in enumerate(lines, start=1):
         if len(cells) != header.width:
-            raise _bad(path, line, f"expected {header.width} cells, got {len(cells)}")
+            raise bad_line(path, line, f"expected {header.width} cells, got {len(cells)}")
         targets, values = header.split(cells)
         # Counts first: where cells are misplaced, a count must not be taken for a name and shown.
         reports = [_reports(path, line, header, value) for value in values]
         time = _time(path, line, header, cells[header.unit_at], row)
         if header.unit == "date" and first is not None and time < first:
-            raise _bad(path, line, f"the date must not be before the start, {date.fromordinal(first)}")
+            raise bad_line(path, line, f"the date must not be before the start, {date.fromordinal(first)}")
         if not targets[0]:
-            raise _bad(path, line, "the target must not be empty")
+            raise bad_line(path, line, "the target must not be empty")
         if known is not None and targets[0] not in known:
-            raise _bad(path, line, _unlisted(targets[0]))
+            raise bad_line(path, line, _unlisted(targets[0]))
         if (time, targets) in table:
             what, how_read = (header.unit, _READ_AS_WIDE) if header.targets else (f"{header.unit} and target", "")
-            raise _bad(path, line, f"this {what} must not come twice; add their counts into one row{how_read}")
+            raise bad_line(path, line, f"this {what} must not come twice; add their counts into one row{how_read}")
         table[time, targets] = reports
     return header, table
 
@@ -300,7 +267,7 @@ def write_csv(stream: ReportStream, path: FilePath, form: Literal["long", "wide"
 
 def read_targets(path: FilePath) -> tuple[str, ...]:
     """The public list of targets from a UTF-8 file: one name a line, no header, blank lines and # lines skipped."""
-    with _reading(path) as file:
+    with reading(path) as file:
         lines = [line.strip() for line in file]
     names = [name for name in lines if name and not name.startswith("#")]
     if names and names[0].lower() in _HEADINGS:
@@ -315,18 +282,14 @@ def read_targets(path: FilePath) -> tuple[str, ...]:
 
 def read_weights(path: FilePath, targets: Sequence[str]) -> tuple[float, ...]:
     """Public weights from a CSV file with the columns target,weight, in the order of the targets, one for each."""
-    with _reading(path) as file:
-        rows = [cells for _, cells in _rows(file, path)]
-    if not rows or rows[0] != ["target", "weight"]:
-        raise DeniableError(f"{path} must have the columns target,weight, named in the first line")
     weights: dict[str, float] = {}
-    for row in rows[1:]:
-        if len(row) != 2 or row[0] not in targets or row[0] in weights:
+    for _, (target, weight) in read_columns(path, "target", "weight"):
+        if target not in targets or target in weights:
             raise DeniableError(f"{path} must have one line for each target, with its name and its weight")
         try:
-            weights[row[0]] = float(row[1])
+            weights[target] = float(weight)
         except ValueError:
-            raise DeniableError(f"{path}: the weight of {row[0]} must be a number such as 1.5") from None
+            raise DeniableError(f"{path}: the weight of {target} must be a number such as 1.5") from None
     for target in targets:
         if target not in weights:
             raise DeniableError(f"{path} must have a weight for every target, but has none for {target}")

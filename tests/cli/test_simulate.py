@@ -121,7 +121,7 @@ def test_a_95_percent_wait_that_has_not_ended_is_a_lower_bound(run: Run) -> None
         ([*RACE, "--targets", "4", "--workers", "0"], "workers must be a whole number of at least 1, got 0"),
         ([*RACE, "--targets", "4", "--audits", "5"], "audits must be at most the number of targets, 4, got 5"),
         ([*RACE, "--targets", "4", "--rates", "1"], "rates must be two numbers"),
-        ([*RACE, "--targets", "4", "--rates", "1,low"], "rates must be numbers with commas between them, got 1,low"),
+        ([*RACE, "--targets", "4", "--rates", "1,low"], "rates must be two numbers with a comma"),
         (
             [*RACE, "--targets", "4", "--rates", "1,-1"],
             "other must be a rate of at least 0 and at most 1000000 reports a round, got -1",

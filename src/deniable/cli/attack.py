@@ -30,10 +30,10 @@ from deniable.attack import (
 )
 from deniable.attack.bounds import check_failure_probability, check_games
 from deniable.attack.pairs import STREAMS, moments
-from deniable.cli.attack_chart import draw_chart
 from deniable.cli.attack_configuration import Configuration, chosen, published
-from deniable.cli.attack_output import Attack, show, to_json
+from deniable.cli.attack_output import Attack, draw_chart, show, to_json
 from deniable.cli.groups import Command
+from deniable.cli.new_files import check_new_file, create
 from deniable.cli.options import (
     SEVERAL,
     AsJson,
@@ -50,7 +50,7 @@ from deniable.cli.options import (
     several,
     shared,
 )
-from deniable.cli.scores import CONFIDENTIAL, check_new_file, create
+from deniable.cli.scores import CONFIDENTIAL
 from deniable.errors import DeniableError, check_whole
 from deniable.mechanisms import MECHANISM_IDS
 from deniable.mechanisms import forecast as learnt_weights

@@ -1,16 +1,22 @@
-"""How `deniable attack` tells what it found: what was attacked, with which result, as tables and as JSON."""
+"""How `deniable attack` tells what it found: what was attacked, with which result, as tables, JSON and a chart."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from deniable.attack import BlackBox, Result
 from deniable.rounding import rounded_up
+from deniable.simulation.figures import MECHANISM_COLOURS, new_figure, save_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -201,3 +207,53 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], left: Sequenc
     for row in rows:
         grid.add_row(*row)
     Console(markup=False, emoji=False, highlight=False, width=max(120, Console().width)).print(grid)
+
+
+# Chart
+
+
+def draw_chart(results: Mapping[str, Result], path: Path) -> None:
+    """Each mechanism's measured ROC under its proven curve and the line FPR + delta."""
+    figure = new_figure(3.0 * len(results) + 0.4, 5.6)
+    rates, gains = figure.subplots(2, len(results), squeeze=False, sharex=True, height_ratios=(3, 2))
+    for i, (name, result) in enumerate(results.items()):
+        _rates(rates[i], name, result)
+        _gains(gains[i], name, result)
+        for axes in (rates[i], gains[i]):
+            axes.spines[["top", "right"]].set_visible(False)
+            axes.tick_params(labelsize=8)
+            axes.grid(color="#e5e5e5", linewidth=0.6)
+            axes.set_axisbelow(True)
+        gains[i].set_xlabel("FPR: said “filed”, wrongly", fontsize=8)
+    rates[0].set_ylabel("TPR: said “filed”, rightly", fontsize=8)
+    gains[0].set_ylabel("TPR − FPR", fontsize=8)
+    save_figure(figure, path)
+
+
+def _rates(axes: "Axes", name: str, result: Result) -> None:
+    grid = np.linspace(0, 1, 401)
+    delta = result.guarantee.delta
+    axes.plot(grid, grid, color="#999999", linewidth=0.8)
+    axes.plot(grid, np.minimum(1, grid + delta), color="#444444", linewidth=1, linestyle=":", label="FPR + delta")
+    axes.plot(grid, result.guarantee.tradeoff(grid), color="#444444", linewidth=1, linestyle="--", label="proven")
+    axes.plot(*result.roc, color=_colour(name), linewidth=1.8, label="measured")
+    axes.plot(result.event.fpr_at_most, result.event.tpr_at_least, "o", color=_colour(name), markersize=4,
+              label="at least")  # fmt: skip
+    axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    axes.set_title(f"{name}: {result.pair.name}", loc="left", fontsize=9)
+    axes.legend(loc="lower right", fontsize=7, frameon=False)
+
+
+def _gains(axes: "Axes", name: str, result: Result) -> None:
+    """The same above the diagonal, where a small delta shows."""
+    grid = np.linspace(0, 1, 401)
+    delta = result.guarantee.delta
+    fpr, tpr = result.roc
+    axes.plot(grid, np.minimum(1, grid + delta) - grid, color="#444444", linewidth=1, linestyle=":")
+    axes.plot(grid, result.guarantee.tradeoff(grid) - grid, color="#444444", linewidth=1, linestyle="--")
+    axes.plot(fpr, tpr - fpr, color=_colour(name), linewidth=1.8)
+    axes.set_ylim(min(0.0, 1.1 * float((tpr - fpr).min())), 1.25 * max(0.02, delta, float((tpr - fpr).max())))
+
+
+def _colour(name: str) -> str:
+    return MECHANISM_COLOURS[name]

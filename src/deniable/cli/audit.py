@@ -19,8 +19,8 @@ from rich.table import Table
 from rich.text import Text
 
 from deniable.arrays import IntArray
-from deniable.cli.audit_files import check_folder, write_new
 from deniable.cli.groups import Command
+from deniable.cli.new_files import check_folder, write_new
 from deniable.cli.options import (
     AsJson,
     Audits,

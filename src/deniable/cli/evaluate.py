@@ -4,23 +4,26 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from deniable.cli import scores as shown
-from deniable.cli.evaluate_chart import draw_chart
 from deniable.cli.groups import Command
+from deniable.cli.new_files import check_new_file, create
 from deniable.cli.options import SEVERAL, AsJson, Seed, StreamFile, Workers, deltas, several, shared
 from deniable.errors import DeniableError
 from deniable.mechanisms import NEEDS
 from deniable.planning import PLANNED
 from deniable.report_files import read_csv, read_targets
 from deniable.simulation.evaluation import Replay, Score, Study, score
-from deniable.simulation.figures import check_chart
+from deniable.simulation.figures import MECHANISM_COLOURS, check_chart, label_lines, new_figure, save_figure
 from deniable.simulation.recorded import read_outcomes, window, without_days
 from deniable.streams import ReportStream
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 commands = typer.Typer(rich_markup_mode=None)
 
@@ -85,10 +88,10 @@ def evaluate(
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
     levels = deltas(delta)
     if out is not None:
-        shown.check_new_file("--out", out)
+        check_new_file("--out", out)
     if chart is not None:
         check_chart(chart)
-        shown.check_new_file("--chart", chart)
+        check_new_file("--chart", chart)
     targets = None if target_list is None else read_targets(target_list)
     whole = read_csv(stream, targets)
     left_out = tuple(several(without))
@@ -114,7 +117,7 @@ def evaluate(
             confidential=True,
         )
     if chart is not None:
-        draw_chart([(version.title, version.scores) for version in evaluated], chart)
+        _draw_chart([(version.title, version.scores) for version in evaluated], chart)
     about = _about(stream.name, rounds[()], period)
     if as_json:
         document = {
@@ -184,3 +187,54 @@ def _show(about: dict[str, Any], evaluated: Sequence[Evaluated], runs: int) -> N
         shown.print_table(version.scores)
     console.print(f"\n{shown.legend(evaluated[0].scores, runs)}")
     console.print(f"\n{shown.CONFIDENTIAL}", style="bold red")
+
+
+# Chart
+
+
+def _draw_chart(versions: Sequence[tuple[str, Sequence[Score]]], path: Path) -> None:
+    """Mean deficit against delta, one panel for each version of the stream."""
+    figure = new_figure(4.2 * len(versions) + 0.6, 3.4)
+    figure.suptitle(shown.CONFIDENTIAL, fontsize=9, color="#b00000")
+    panels = figure.subplots(1, len(versions), squeeze=False, sharey=True)[0]
+    levels = sorted({each.delta for _, scores in versions for each in scores if each.delta is not None})
+    for axes, (title, scores) in zip(panels, versions, strict=True):
+        _deficits(axes, scores, levels)
+        axes.set_title(title, loc="left", fontsize=9, wrap=True)
+    panels[0].set_ylabel("mean deficit, in reports", fontsize=9)
+    for axes, (_, scores) in zip(panels, versions, strict=True):  # when the shared height is known
+        label_lines(axes, {each.mechanism_id: _height(each) for each in scores if each.delta in (None, levels[-1])})
+    create(path, confidential=True)
+    save_figure(figure, path)
+
+
+def _deficits(axes: "Axes", scores: Sequence[Score], levels: Sequence[float]) -> None:
+    for name in dict.fromkeys(each.mechanism_id for each in scores):
+        own = [each for each in scores if each.mechanism_id == name]
+        colour = MECHANISM_COLOURS[name]
+        if own[0].delta is None:  # does not depend on delta
+            axes.axhline(_height(own[0]), color=colour, linestyle=(0, (4, 2)), linewidth=1.4)
+            continue
+        own.sort(key=lambda each: each.delta or 0)
+        # Two standard errors.
+        axes.errorbar(
+            [levels.index(each.delta) for each in own if each.delta is not None],
+            [_height(each) for each in own],
+            [2 * each.metrics["deficit"].standard_error for each in own],
+            color=colour, marker="o", markersize=4, linewidth=1.6, capsize=3,
+        )  # fmt: skip
+    axes.set_yscale("symlog", linthresh=1)  # greedy is at 0, uniform may be in the thousands
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.set_ylim(bottom=-0.1)
+    axes.margins(y=0.1)
+    axes.set_xticks(range(len(levels)), [f"{delta:g}" for delta in levels])
+    axes.set_xlim(-0.3, len(levels) - 0.7)
+    axes.set_xlabel("delta", fontsize=9)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=8)
+    axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def _height(each: Score) -> float:
+    return each.metrics["deficit"].mean

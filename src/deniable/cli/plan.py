@@ -1,45 +1,31 @@
 """`deniable plan`: what each mechanism would promise an audit office, and what it would cost."""
 
 import json
-import math
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Annotated, Any, cast
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
-from rich.text import Text
 
 from deniable.cli.groups import Command
-from deniable.cli.options import AsJson, Audits, Chart, Cooldown, MaxGap, as_options, in_words, one_delta, shared
-from deniable.cli.plan_chart import CHART_REPORTS, draw_chart
-from deniable.counters import GaussianCounter
+from deniable.cli.options import AsJson, Audits, Chart, Cooldown, MaxGap, as_options, one_delta, shared
+from deniable.cli.plan_output import CHART_REPORTS, draw_chart, show, to_json
 from deniable.errors import DeniableError
-from deniable.mechanisms import CounterAuditing, Mechanism, Race, RandomizedResponse, UniformRandom
 from deniable.planning import (
     OTHER_COUNTERS,
     PLANNED,
-    NotCovered,
     Office,
     Option,
-    advice,
     assess,
-    figure,
 )
-from deniable.promptness import OFF, OFF_AT_WORST, REPORTS, decided_by_gap, is_bound
-from deniable.rounding import as_written, rounded_up
-from deniable.rules import NO_RULES, Rules
+from deniable.promptness import REPORTS
+from deniable.rules import Rules
 from deniable.simulation.figures import check_chart
-from deniable.wording import count
 
 commands = typer.Typer(rich_markup_mode=None)
 
 DEFAULT_HORIZON = 1000
 REPORTS_PER_TARGET = 0.2
-TYPICAL = 10
-"""The extra reports for which the key explains the waits."""
 
 
 @commands.command(cls=Command)
@@ -119,253 +105,6 @@ def plan(
     if chart is not None:
         draw_chart(office, [option for option in options if isinstance(option, Option)], chart)
     if as_json:
-        print(json.dumps(_document(office, options, runs), indent=1, allow_nan=False))
+        print(json.dumps(to_json(office, options, runs), indent=1, allow_nan=False))
     else:
-        _show(office, options, runs)
-
-
-# JSON
-
-
-def _document(office: Office, options: Sequence[Option | NotCovered], runs: int) -> dict[str, Any]:
-    return {
-        "office": asdict(office),
-        "runs": runs,
-        "warm_up": office.warm_up,
-        "longest_wait": office.longest_wait,
-        "decided_by_gap": decided_by_gap(office.n_targets, office.audits, office.rules),
-        "mechanisms": [_entry(office, option) for option in options],
-        "advice": advice(office, options),
-    }
-
-
-def _entry(office: Office, option: Option | NotCovered) -> dict[str, Any]:
-    if isinstance(option, NotCovered):
-        return {"id": option.mechanism_id, "covered": False, "reason": option.reason}
-    counter = option.mechanism.counter if isinstance(option.mechanism, CounterAuditing) else None
-    gaussian = counter if isinstance(counter, GaussianCounter) else None
-    return {
-        "id": option.mechanism_id,
-        "covered": True,
-        "guarantee": option.guarantee.to_dict(),
-        "guarantee_for_person": option.person.to_dict(),
-        "parameters": asdict(cast(Any, option.mechanism)),
-        "sigma": None if gaussian is None else gaussian.sigma,
-        "noise_std": None if gaussian is None else gaussian.max_error,
-        "worst_case": option.worst_case,
-        "lead_needed": option.lead_needed,
-        "lead_is": "at most" if is_bound(option.mechanism, office.audits) else "exact",
-        "quiet_waits": None if option.quiet_waits is None else [asdict(wait) for wait in option.quiet_waits],
-        "waits": [asdict(option.wait(n)) for n in REPORTS],
-    }
-
-
-# Text
-
-
-def _show(office: Office, options: Sequence[Option | NotCovered], runs: int) -> None:
-    console = Console(markup=False, emoji=False, highlight=False)
-    covered = [option for option in options if isinstance(option, Option)]
-    console.print(_programme(office))
-    console.print(_promise(office))
-    console.print("\nWhat the audits give away, at most (proven)", style="bold")
-    console.print(_promises(office, covered))
-    console.print("\nHow soon a target with reports is audited while no other has any (calculated)", style="bold")
-    console.print(_calculated(office, covered))
-    console.print("\nHow soon a target with more reports than usual is audited (simulated)", style="bold")
-    console.print(_simulated(covered))
-    for option in options:
-        if isinstance(option, NotCovered):
-            console.print(f"{option.mechanism_id}: not covered: {option.reason}.")
-    console.print()
-    legend = Table.grid(padding=(0, 2, 0, 0))
-    for name, meaning in _notes(office, covered, runs).items():
-        legend.add_row(name, meaning)
-    console.print(legend)
-    console.print(Text.assemble(("\nAdvice: ", "bold"), advice(office, options)))
-
-
-def _programme(office: Office) -> str:
-    parts = [
-        f"{office.n_targets:,} targets",
-        f"{count(office.audits, 'audit')} a round",
-        f"{_figure(office.reports_per_round)} reports a round in all",
-        *([count(office.horizon, "round")] if office.horizon is not None else []),
-        *in_words(office.rules),
-    ]
-    return ", ".join(parts) + ". A round is whatever you make it, such as a week."
-
-
-def _promise(office: Office) -> str:
-    k = office.reports_per_person
-    if office.delta is not None:
-        delta = as_written(office.delta)
-        asked, often = f"delta = {rounded_up(delta, digits=6)}", rounded_up(delta, 50, digits=6)
-        what = "a certain report was filed"
-    else:
-        often = rounded_up(as_written(cast(float, office.advantage)), 100, digits=6)
-        asked = f"{often} in 100 about a person"
-        what = "a person's only report was filed" if k == 1 else f"a person's reports, up to {k:,}, were filed"
-    return (
-        f"Promise asked for: {asked}. Somebody who watches all the audits and guesses whether {what} is right at most "
-        f"{often} {'time' if often == '1' else 'times'} in 100 more often than without watching. "
-        "(0 would mean that watching tells nothing, 50 that it may tell everything.)"
-    )
-
-
-def _promises(office: Office, options: Sequence[Option]) -> Table:
-    k = office.reports_per_person
-    several = [] if k == 1 else [f"{k:,}\nreports"]
-    table = _table(options, "delta", "1\nreport", *several, "odds ×", "worst:\n50 →", "holds for\n(rounds)")
-    for option in options:
-        promise = option.guarantee
-        cap = promise.likelihood_cap
-        table.add_row(
-            option.mechanism_id,
-            rounded_up(promise.delta, places=4),
-            rounded_up(promise.advantage, 100, places=1),
-            *(rounded_up(option.person.advantage, 100, places=1) for _ in several),
-            "no limit" if math.isinf(cap) else rounded_up(cap, places=2 if cap < 1000 else 0),
-            rounded_up(option.worst_case, 100, places=0),
-            _duration(option),
-        )
-    return table
-
-
-def _duration(option: Option) -> str:
-    if option.guarantee.delta == 1:
-        return "-"
-    if option.guarantee.horizon is not None:
-        return f"{option.guarantee.horizon:,}"
-    return "ever (max gap)" if isinstance(option.mechanism, CounterAuditing) else "ever"
-
-
-def _calculated(office: Office, options: Sequence[Option]) -> Table:
-    table = _table(options, "role of chance", "lead", *(f"wait\n{n}" for n in REPORTS))
-    table.columns[1].no_wrap = False  # the only cells that may be folded where 80 columns are not enough
-    for option in options:
-        waits = ("-" for _ in REPORTS) if option.quiet_waits is None else map(str, option.quiet_waits)
-        table.add_row(option.mechanism_id, _chance(option.mechanism), _lead(office, option), *waits)
-    return table
-
-
-def _lead(office: Office, option: Option) -> str:
-    if option.lead_needed is None:
-        return "never"
-    return f"{'≤ ' if is_bound(option.mechanism, office.audits) else ''}{option.lead_needed:,}"
-
-
-def _simulated(options: Sequence[Option]) -> Table:
-    table = _table(options, *(f"wait\n+{n}" for n in REPORTS), f"9 in 10\n+{TYPICAL}")
-    for option in options:
-        waits = (_wait(wait.rounds, wait.cut_short > 0) for wait in map(option.wait, REPORTS))
-        most = _wait(option.wait(TYPICAL).nine_in_ten, option.wait(TYPICAL).cut_short > 0.1)
-        table.add_row(option.mechanism_id, *waits, most)
-    return table
-
-
-def _wait(rounds: float, cut_short: bool) -> str:
-    return f"{'≥ ' if cut_short else ''}{figure(rounds)}"
-
-
-def _chance(mechanism: Mechanism[Any]) -> str:
-    match mechanism:
-        case Race():
-            return f"× {_digits(mechanism.rho, mechanism.rho - 1)} a report"
-        case CounterAuditing(counter=GaussianCounter() as counter):
-            return f"counts ± {_digits(counter.max_error, counter.max_error)}"
-        case RandomizedResponse():
-            return f"{_digits(100 * mechanism.p_rand, 100 * (1 - mechanism.p_rand))} % by lot"
-        case UniformRandom():
-            return "100 % by lot"
-    return "none"
-
-
-def _notes(office: Office, options: Sequence[Option], runs: int) -> dict[str, str]:
-    chances = [_chance(option.mechanism) for option in options]
-    of_chance = {
-        "× a report": "targets are drawn at random, and each report multiplies a target's chance by this",
-        "counts ±": "the most reports win, but each count is off by about this many reports",
-        "% by lot": "in so many rounds of 100 the target is drawn by lot, whatever the reports; in the others the "
-        "most reports win",
-    }
-    k = office.reports_per_person
-    several = "" if k == 1 else f", or about all {k:,} of one person"
-    usual = _figure(float(f"{office.reports_per_round / office.n_targets:.2g}"))
-    off = max(2 * wait.standard_error / wait.rounds for option in options for wait in map(option.wait, REPORTS))
-    notes = {
-        "1 report" if k == 1 else f"1, {k:,} reports": "how many more guesses in 100 are right with watching than "
-        f"without, at most, about one report{several}: an average over all the ways the audits may go",
-        "odds ×": "the most telling case, however rare: no course of the audits is more than this many times as likely "
-        "with a report as without it",
-        "worst: 50 →": "the same in other words: a hunch of 50 in 100 that a report was filed can become at most so "
-        "many in 100; 100 is certainty",
-        "which of two": "all these limits compare filed with not filed. Somebody who is sure that exactly one of two "
-        "people filed can gain up to twice as many right guesses about which of them it was, and no limit holds for "
-        "the odds",
-        **({"ever (max gap)": "for ever, as long as the maximum gap is kept"} if _relies_on_max_gap(options) else {}),
-        **{name: text for name, text in of_chance.items() if any(_sign(name) in chance for chance in chances)},
-        "lead": "how many reports a target must be ahead of all others to be audited at once, in 19 rounds of 20"
-        + (", not counting audits that the rules decide" if office.rules != NO_RULES else ""),
-        f"wait {TYPICAL}": f"rounds until a target that {TYPICAL} reports come in about is audited (1: in the round in "
-        "which they arrive), on average over all the moments when they may, in the long run; exact unless it has a sign"
-        + (", rules included" if office.rules != NO_RULES else ""),
-        f"wait +{TYPICAL}": f"rounds until a target that suddenly has {TYPICAL} reports more than usual is audited; "
-        f"usual here: {usual} reports a round for each target. The average of {runs:,} simulated runs, by chance off "
-        f"by up to {math.ceil(100 * off)} % or so; single cases may take much longer",
-        f"9 in 10 +{TYPICAL}": "in 9 runs of 10 the target was audited within so many rounds",
-        **_signs(office, options),
-    }
-    if office.rules.max_gap is not None:
-        share = math.ceil(100 * decided_by_gap(office.n_targets, office.audits, office.rules) - 1e-9)
-        notes["max gap"] = (
-            f"no target waits longer than {count(office.rules.max_gap, 'round')}. In return "
-            f"up to {share} audits of 100 are of targets whose gap is over, whatever was reported"
-        )
-    return notes
-
-
-def _signs(office: Office, options: Sequence[Option]) -> dict[str, str]:
-    kinds = {wait.kind for option in options for wait in option.quiet_waits or ()}
-    signs = {}
-    if "at most" in kinds or any(is_bound(option.mechanism, office.audits) for option in options):
-        signs["≤"] = "at most: proven, but the true figure may be smaller"
-    if "about" in kinds:
-        signs["~"] = (
-            f"about: off by up to {OFF} %, or up to {OFF_AT_WORST} % if the maximum gap is nearly the least possible"
-        )
-    if any(option.quiet_waits is None for option in options):
-        signs["-"] = "there is no formula for this wait; the simulated ones are below"
-    if any(option.wait(n).cut_short for option in options for n in REPORTS):
-        signs["≥"] = (
-            f"at least: the simulation ended, after {count(office.longest_wait, 'round')}, before some were audited"
-        )
-    return signs
-
-
-def _sign(name: str) -> str:
-    return next(sign for sign in "×±%" if sign in name)
-
-
-def _relies_on_max_gap(options: Sequence[Option]) -> bool:
-    return any(_duration(option) == "ever (max gap)" for option in options)
-
-
-def _table(options: Sequence[Option], *columns: str) -> Table:
-    # The long names of the other counters leave less room in 80 columns.
-    space = 1 if any(option.mechanism_id in OTHER_COUNTERS for option in options) else 2
-    table = Table(box=None, padding=(0, space, 0, 0), pad_edge=False, header_style="dim")
-    table.add_column("mechanism", no_wrap=True, vertical="bottom")
-    for name in columns:
-        table.add_column(name, justify="right", no_wrap=True, vertical="bottom")
-    return table
-
-
-def _figure(value: float) -> str:
-    return f"{value:,.6g}"
-
-
-def _digits(value: float, matters: float) -> str:
-    """The value with two digits at least of the part that matters."""
-    places = 0 if matters <= 0 else max(0, 1 - math.floor(math.log10(matters)))
-    return f"{value:,.{places}f}"
+        show(office, options, runs)

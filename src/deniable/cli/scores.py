@@ -2,7 +2,6 @@
 
 import csv
 import math
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from deniable.cli.new_files import create
 from deniable.errors import DeniableError
 from deniable.simulation.evaluation import Estimate, Score
 
@@ -20,30 +20,6 @@ CHOICE = (
     "note: to choose a mechanism or a delta by what these reports show is itself a use of confidential reports, and "
     "no guarantee covers it; choose on simulated reports (deniable plan, deniable simulate) or on public ones."
 )
-
-
-def floats(option: str, text: str) -> list[float]:
-    """The numbers in a list with commas."""
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise DeniableError(f"{option} must be numbers with commas between them, got {text}") from None
-
-
-def check_new_file(option: str, path: Path) -> None:
-    """Refuse, before any long work, a file that could not be written or is there already."""
-    if not path.parent.is_dir():
-        raise DeniableError(f"cannot write {path}: {path.parent} is not a folder")
-    if path.exists():
-        raise DeniableError(f"{path} exists, and is not overwritten: choose another name for {option}")
-
-
-def create(path: Path, *, confidential: bool) -> None:
-    """An empty new file, which only its owner can read if it is to be confidential."""
-    try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if confidential else 0o666))
-    except OSError as error:
-        raise DeniableError(f"cannot write {path}: {error.strerror}") from None
 
 
 @contextmanager

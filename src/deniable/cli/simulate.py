@@ -14,6 +14,7 @@ from rich.console import Console
 
 from deniable.cli import scores as shown
 from deniable.cli.groups import Command
+from deniable.cli.new_files import check_new_file
 from deniable.cli.options import (
     SEVERAL,
     AsJson,
@@ -104,7 +105,7 @@ def simulate(
           --scenario turns-bad
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
     if out is not None:
-        shown.check_new_file("--out", out)
+        check_new_file("--out", out)
     levels: list[float | None] = [*deltas(delta)] or [None]
     rules = Rules(max_gap, cooldown)
     if stream is None:
@@ -142,10 +143,10 @@ def simulate(
 def _generated(
     scenario: Scenario, rates: str, n_targets: int, rounds: int, horizon: int | None
 ) -> tuple[Study, dict[str, Any]]:
-    pair = shown.floats("rates", rates)
-    if len(pair) != 2:
-        raise DeniableError(f"rates must be two numbers with a comma between them, LEAD,OTHER, got {rates}")
-    lead, other = pair
+    try:
+        lead, other = pair = [float(part) for part in rates.split(",")]
+    except ValueError:
+        raise DeniableError(f"rates must be two numbers with a comma between them, LEAD,OTHER, got {rates}") from None
     per_target = synthetic_streams.lead_rates(n_targets, lead, other)
     check_whole("rounds", rounds, least=1)
     turned_bad = None

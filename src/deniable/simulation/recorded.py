@@ -1,15 +1,14 @@
 """A recorded stream made ready for an evaluation: its days as rounds, and what became of its reports."""
 
-import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date
-from pathlib import Path
 
 import numpy as np
 
 from deniable.arrays import FloatArray
+from deniable.csv_files import FilePath, bad_line, read_columns
 from deniable.errors import DeniableError
-from deniable.report_files import FilePath, period_days
+from deniable.report_files import period_days
 from deniable.simulation.synthetic_streams import check_size
 from deniable.streams import ReportStream, check_targets, day_number, shown_name
 
@@ -80,28 +79,17 @@ def read_outcomes(path: FilePath, targets: Sequence[str]) -> FloatArray:
 
     It is a noisy ground truth: the share of a target's reports of all times, where its other reports may be true too.
     """
-    try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            shares = {row["target"]: _share(path, reader.line_num, row) for row in reader}
-    except KeyError:
-        raise DeniableError(f"{path} must have the columns target, reports and assessed_gt0") from None
-    except UnicodeDecodeError:
-        raise DeniableError(f"{path} must be text in UTF-8") from None
-    except csv.Error:
-        raise DeniableError(f"{path}: a quote is out of place or a cell is far too long") from None
-    except OSError as error:
-        raise DeniableError(f"cannot read {path}: {error.strerror}") from None
+    rows = read_columns(path, "target", "reports", "assessed_gt0", among_others=True)
+    shares = {target: _share(path, line, reports, assessed) for line, (target, reports, assessed) in rows}
     for name in check_targets(targets):
         if name not in shares:
             raise DeniableError(f"{path} must have a row for the target{shown_name(name)}")
     return np.array([shares[name] for name in targets])
 
 
-def _share(path: FilePath, line: int, row: Mapping[str, str | None]) -> float:
-    reports, assessed = (row[name] or "" for name in ("reports", "assessed_gt0"))
+def _share(path: FilePath, line: int, reports: str, assessed: str) -> float:
     if not all(cell.isascii() and cell.isdigit() and len(cell) < 10 for cell in (reports, assessed)):
-        raise DeniableError(f"{path}, line {line}: reports and assessed_gt0 must be whole numbers, in digits only")
+        raise bad_line(path, line, "reports and assessed_gt0 must be whole numbers, in digits only")
     if int(assessed) > int(reports):
-        raise DeniableError(f"{path}, line {line}: assessed_gt0 must be at most reports")
+        raise bad_line(path, line, "assessed_gt0 must be at most reports")
     return int(assessed) / int(reports) if int(reports) else 0.0

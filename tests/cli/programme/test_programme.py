@@ -153,7 +153,7 @@ def test_weights_come_from_a_file(desk: Desk) -> None:
     ("content", "words"),
     [
         ("", "must have the columns target,weight"),
-        ("target,weight\nAsh Mill\n", "one line for each target"),
+        ("target,weight\nAsh Mill\n", "line 2: expected 2 cells"),
         ("target,weight\nElm Yard,2\n", "one line for each target"),
         ("target,weight\nAsh Mill,heavy\n", "the weight of Ash Mill must be a number"),
         ("target,weight\nAsh Mill,1\n", "has none for Birch Works"),

@@ -1,4 +1,4 @@
-"""How `deniable audit` writes its public files: all or none, and never over those of an earlier draw."""
+"""Files that commands write: never over an existing one, and of several all or none."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -47,3 +47,19 @@ def write_new(folder: Path, files: Mapping[str, str]) -> None:
         if isinstance(error, OSError):
             raise DeniableError(f"cannot write into {folder}: {error.strerror}") from None
         raise
+
+
+def check_new_file(option: str, path: Path) -> None:
+    """Refuse, before any long work, a file that could not be written or is there already."""
+    if not path.parent.is_dir():
+        raise DeniableError(f"cannot write {path}: {path.parent} is not a folder")
+    if path.exists():
+        raise DeniableError(f"{path} exists, and is not overwritten: choose another name for {option}")
+
+
+def create(path: Path, *, confidential: bool) -> None:
+    """An empty new file, which only its owner can read if it is to be confidential."""
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if confidential else 0o666))
+    except OSError as error:
+        raise DeniableError(f"cannot write {path}: {error.strerror}") from None

@@ -1,0 +1,70 @@
+"""CSV files that the office or a researcher wrote: rows of trimmed cells, and errors that quote none of them.
+
+Exports of hotlines are read elsewhere (`programme/imports/reading.py`): there one bad row must not decide about others.
+"""
+
+import csv
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from os import PathLike
+from pathlib import Path
+from typing import TextIO
+
+from deniable.errors import DeniableError
+
+FilePath = str | PathLike[str]
+
+
+def bad_line(path: FilePath, line: int, what: str) -> DeniableError:
+    """What is wrong with a line, without what stands in it."""
+    return DeniableError(f"{path}, line {line}: {what}")
+
+
+@contextmanager
+def reading(path: FilePath, *, or_stdin: bool = False) -> Iterator[TextIO]:
+    """The file as text in UTF-8; where `or_stdin`, - is standard input."""
+    try:
+        with (
+            nullcontext(sys.stdin)
+            if or_stdin and str(path) == "-"
+            else Path(path).open(encoding="utf-8-sig", newline="")
+        ) as file:
+            yield file
+    except UnicodeDecodeError:
+        raise DeniableError(f"{path} must be text in UTF-8") from None
+    except OSError as error:
+        raise DeniableError(f"cannot read {path}: {error.strerror}") from None
+
+
+def rows(file: TextIO, path: FilePath) -> Iterator[tuple[int, list[str]]]:
+    """Line number and trimmed cells of every line that is not blank."""
+    # strict: otherwise one quote left open would quietly swallow the rest of the file
+    reader = csv.reader(file, strict=True, skipinitialspace=True)
+    try:
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            if any("\0" in cell for cell in cells):
+                raise bad_line(path, reader.line_num, "NUL bytes are not text")
+            if cells and cells != [""]:
+                yield reader.line_num, cells
+    except csv.Error:
+        raise bad_line(path, reader.line_num, "a quote is out of place or a cell is far too long") from None
+
+
+def read_columns(
+    path: FilePath, *names: str, among_others: bool = False, or_stdin: bool = False
+) -> list[tuple[int, list[str]]]:
+    """Line number and cells of every row below the header, for the columns of these names.
+
+    The file has these columns alone, in this order, unless they may be `among_others`, which are left out.
+    """
+    with reading(path, or_stdin=or_stdin) as file:
+        (_, header), *rest = [*rows(file, path)] or [(0, [])]
+    if header != [*names] and not (among_others and all(header.count(name) == 1 for name in names)):
+        raise DeniableError(f"{path} must have the columns {','.join(names)}, named in the first line")
+    at = [header.index(name) for name in names]
+    for line, cells in rest:
+        if len(cells) != len(header):
+            raise bad_line(path, line, f"expected {len(header)} cells as in the first line, got {len(cells)}")
+    return [(line, [cells[i] for i in at]) for line, cells in rest]
