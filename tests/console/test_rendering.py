@@ -122,7 +122,7 @@ def test_the_frame_has_exactly_these_fields() -> None:
 @pytest.mark.parametrize("name", [*SHOWN, *SHARED])
 def test_a_template_uses_its_page_and_the_frame_alone(name: str) -> None:
     tree = rendering._templates().parse((TEMPLATES / name).read_text())
-    assert meta.find_undeclared_variables(tree) <= {"page", "frame", "parts", "entry"}  # the latter two are macros
+    assert meta.find_undeclared_variables(tree) <= {"page", "frame", "parts", "target"}  # the latter two are macros
     assert _used(tree, "frame") <= FRAME
     if name in SHOWN:
         assert _used(tree, "page") <= SHOWN[name][1]

@@ -216,8 +216,8 @@ def test_without_the_check_of_the_key_the_sentence_would_be_another(
 def test_no_programme_is_begun_with_a_key_that_was_changed(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would be sealed with a key that nobody has after this process."""
     with office.console.store.reading() as connection:
-        programme = connection.execute(sa.select(tables.lock.c.programme)).scalar_one()
-    office.console.vault = Vault(bytes(32), programme)
+        id_ = connection.execute(sa.select(tables.lock.c.programme)).scalar_one()
+    office.console.vault = Vault(bytes(32), id_)
     with pytest.raises(KeyChangedError, match="start it again with the new key"):
         office.begin()
     assert office.console.programme() is None

@@ -14,7 +14,7 @@ def test_a_decision_that_is_recorded_and_not_kept_is_not_asked_for_again(
     programme, otto = office.begin(), office.browser("Otto")
     otto.get("/round")
     works = iter([True])
-    monkeypatch.setattr(KeyCopy, "bring_up_to_date", lambda *_: next(works, False))
+    monkeypatch.setattr(KeyCopy, "write", lambda *_: next(works, False))
     said = {"target": "Ash Mill", "reason": "A fire in the news.", "independent": "yes"}
     answer = otto.post("/round/decisions/override", said)
     assert answer.headers["location"] == "/transcript?done=decided"

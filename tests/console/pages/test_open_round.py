@@ -89,7 +89,7 @@ def test_what_was_drawn_is_shown_when_it_is_kept_outside_the_database(
     otto, anna = office.browser("Otto"), office.browser("Anna")
     anna.get("/round")
     works = iter([True])
-    monkeypatch.setattr(KeyCopy, "bring_up_to_date", lambda *_: next(works, False))
+    monkeypatch.setattr(KeyCopy, "write", lambda *_: next(works, False))
     answer = otto.post("/round/close", {"round": "1"})
     drawn = read_record(office.console.store).entries[0].own()["audits"][0]
     assert answer.status_code == 422

@@ -157,7 +157,10 @@ def _tell(programme: Programme, database: str, key: Path | None, as_json: bool) 
         "database and its backups."
         if key is None
         else "Its key is the file below. Copy it now to a safe place apart from the database and its backups: without "
-        "it the programme cannot go on, and whoever has it and the database can read the counts."
+        "it the programme cannot go on, and whoever has it and the database can read the counts. The file "
+        f"{key.name}.transcript beside it belongs to the key: move it with the key, and save it there anew after every "
+        "round, never with the database. Where it is missing, the programme goes on only in public (deniable programme "
+        "recover)."
     )
     answer(
         as_json,
@@ -179,7 +182,7 @@ def _when(calendar: Calendar, database: str, key: Path | None) -> str:
     if not overdue:
         return f"{due(calendar, 1)} Until then reports are counted: deniable programme report --help."
     place = "the database" if "://" in database else database  # a URL may have a password in it
-    secrets = place if key is None else f"{place} and {key}"
+    secrets = place if key is None else f"{place}, {key} and {key.name}.transcript"
     return (
         f"Round 1 was due at {local(calendar, calendar.due(1))}: {count(overdue, 'round')} "
         f"{'is' if overdue == 1 else 'are'} overdue already, and a round that is closed a day or more after it was due "

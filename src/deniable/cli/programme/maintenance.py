@@ -33,7 +33,8 @@ def backup(
 
     Counts are in it as they are in the database, encrypted; the key is not, and must be kept elsewhere. A backup holds
     counts that are deleted later: destroy old backups, or make them unreadable with rekey. Other commands may run
-    meanwhile. Needs no key.
+    meanwhile. Needs no key, but a copy of the transcript that has every entry: the public folder, or the file beside
+    the key.
     """
     with options.opened(database) as programme:
         programme.backup(file, options.key_files(database))
@@ -105,16 +106,20 @@ def recover(
 
     The published entries are adopted, those that only the copy beside the key has included, and the seed of the open
     round, which is lost, is replaced. Reports counted since the backup are lost, as are those of targets audited since
-    then (with tca those of all targets). Unless a copy shows that nothing was drawn or ordered since, imports are
-    paused: what hotlines bring does not count, since it may have been counted before. Import the newest export of every
-    hotline, and then end this with deniable programme resume-imports.
+    then (with tca those of all targets). Imports are paused: what hotlines bring does not count, since it may have been
+    counted before. Import the newest export of every hotline, and then end this with deniable programme resume-imports.
+
+    Imports go on only if nothing can have been drawn or ordered since the backup: the copy beside the key (with a
+    passphrase the public folder) is there and has no more than the backup, and no round was due since. Where that copy
+    is missing, or is older than what is known, or a round was due that it does not have, a draw may have been shown
+    that no copy has. The entry says so to the public.
 
     With race, only reports about targets that were not audited since they were filed may be entered again by hand; with
     tca none that was filed before the recovery. Their noise was published once already, and counting them again costs
     more than is promised.
 
-    The public sees that and why the office recovered. The guarantee covers it; that the new seed was not chosen with
-    a result in mind rests on the office's word.
+    The public sees that and why the office recovered, and whether copies show everything that was drawn. That the new
+    seed was not chosen with a result in mind rests on the office's word.
     """
     with options.opened(database, options.key_of(database, key, passphrase)) as programme:
         entry = programme.recover(public, reason)
@@ -180,7 +185,8 @@ def rekey(
     Every secret is encrypted anew. Old backups still open with the old key, and with it destroyed they open no more:
     that is how counts that were deleted since disappear from them. The key that signs the transcript and the seed of
     the open round stay the same: an attacker who had the old key and a copy of the database still has both, and can
-    sign in your name. The public sees nothing of it.
+    sign in your name. The public sees nothing of it. The transcript beside the old key is removed, so that an old
+    database does not go on with it; a new one is beside the new key.
     """
     if (new_key is None) != new_passphrase:
         raise DeniableError(f"give either --new-key or --new-passphrase, got {'both' if new_passphrase else 'neither'}")
@@ -193,14 +199,15 @@ def rekey(
         )
         programme.rekey(new)
     opens = "--passphrase" if new_key is None else f"--key {new_key.absolute()}"
+    with_it = "" if new_key is None else f" and of {new_key.name}.transcript beside it"
     destroy = f" Then destroy {old.path.absolute()}." if isinstance(old, KeyFile) else ""
     answer(
         as_json,
         {"key": None if new_key is None else str(new_key.absolute())},
         "The programme is locked with its new key. From now on it opens with:",
         f"  {opens}",
-        f"Keep a copy of the key in a safe place, and make a backup.{destroy} Backups from before today open with the "
-        "old key only.",
+        f"Keep a copy of the key{with_it} in a safe place, and make a backup.{destroy} Backups from before today open "
+        "with the old key only.",
     )
 
 

@@ -47,7 +47,8 @@ def seals(
     """Write the sealed rounds into one file for the oversight body.
 
     Only the oversight body can read what is in it, so it may travel by any way. Its length depends on the number of
-    rounds and targets alone. Hand it over often: rounds whose seals are lost with the database cannot be checked.
+    rounds and targets alone. Hand it over often: rounds whose seals are lost with the database cannot be checked. A
+    round that no copy of the transcript has yet is not handed over: publish first.
     """
     with options.opened(database) as programme:
         if programme.parameters.oversight is None:
