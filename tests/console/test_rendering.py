@@ -54,7 +54,7 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
          "error"},
     ),
     "error.html": (ErrorPage, {"status", "heading", "sentence"}),
-    "guarantee.html": (guarantee.GuaranteePage, {"name", "promise", "standing", "lapsed"}),
+    "guarantee.html": (guarantee.GuaranteePage, {"name", "promise", "coverage", "lapsed"}),
     "health.html": (health.HealthPage, {"checks", "wrong", "may_back_up", "error"}),
     "hotlines.html": (hotlines.HotlinesPage, {"hotlines", "people", "typed_name", "done", "error"}),
     "import.html": (

@@ -29,7 +29,7 @@ from deniable.programme.public.folder import TRANSCRIPT
 from deniable.programme.public.verify import verify
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.secrets.oversight import replay
-from deniable.programme.transaction import Book
+from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import parse
 from deniable.run import AuditRun
@@ -79,15 +79,21 @@ class Redrawing(Programme):
     announce: Callable[[Entry], None]
 
     @contextmanager
-    def _writing(self) -> Iterator[Book]:
-        with super()._writing() as book:
-            redrawing = _RedrawingBook(book._connection, book._parameters, book._mechanism, book.state, book._vault)
+    def _writing(self) -> Iterator[Transaction]:
+        with super()._writing() as transaction:
+            redrawing = _RedrawingBook(
+                transaction._connection,
+                transaction._parameters,
+                transaction._mechanism,
+                transaction.state,
+                transaction._vault,
+            )
             redrawing.announce = self.announce
             yield redrawing
             redrawing.finish()
 
 
-class _RedrawingBook(Book):
+class _RedrawingBook(Transaction):
     announce: Callable[[Entry], None]
 
     def run(self) -> AuditRun:
@@ -169,8 +175,8 @@ class Followed:
         """The database, after its worker was killed, holds what was acknowledged and goes on."""
         programme = Programme.open(self.database, task.key, clock=in_ten_years)
         try:
-            with programme._writing() as book:  # what a dead process left is over now
-                tally = Counter(dict(zip(TARGETS, book.tally(), strict=True)))
+            with programme._writing() as transaction:  # what a dead process left is over now
+                tally = Counter(dict(zip(TARGETS, transaction.tally(), strict=True)))
             acknowledged, pending, audits = self._read(task.log)
             self._check_lines(audits)
             self._check_counts(programme, tally, acknowledged, pending)

@@ -14,7 +14,7 @@ from deniable.programme import counting, imports
 from deniable.programme.counting import _by_number
 from deniable.programme.imports import Batch
 from deniable.programme.imports.imported_reports import Hashes, KnownReports, _random
-from deniable.programme.transaction import Book
+from deniable.programme.transaction import Transaction
 
 LONGEST_FILE = 4
 
@@ -27,8 +27,14 @@ def a_mark_below_which_nothing_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     marks: dict[tuple[str, str], int] = defaultdict(int)
     running: dict[tuple[str, str], dict[tuple[int, int], int]] = defaultdict(dict)
 
-    def planted(book: Book, source: str, reports: Iterable[tuple[str, str | None]], **options: Any) -> int:
-        audits, numbers, at = book.state.history.audits[0], book.state.numbers_of_present, (_world(book), source)
+    def planted(
+        transaction: Transaction, source: str, reports: Iterable[tuple[str, str | None]], **options: Any
+    ) -> int:
+        audits, numbers, at = (
+            transaction.state.history.audits[0],
+            transaction.state.numbers_of_present,
+            (_world(transaction), source),
+        )
         ended = [run for run in running[at] if audits[run[0]] > run[1] or run[0] not in numbers.values()]
         marks[at] = max([marks[at], *(running[at].pop(run) for run in ended)])
         above = [(id_, target) for id_, target in reports if _number(id_) > marks[at]]
@@ -36,13 +42,13 @@ def a_mark_below_which_nothing_counts(monkeypatch: pytest.MonkeyPatch) -> None:
             if target is not None and target in numbers:
                 run = (numbers[target], int(audits[numbers[target]]))
                 running[at][run] = max(running[at].get(run, 0), _number(id_))
-        return original(book, source, above, **options)
+        return original(transaction, source, above, **options)
 
     monkeypatch.setattr(counting, "import_reports", planted)
 
 
-def _world(book: Book) -> str:
-    return str(book._connection.engine.url)
+def _world(transaction: Transaction) -> str:
+    return str(transaction._connection.engine.url)
 
 
 def _number(outside_id: str) -> int:
@@ -53,14 +59,14 @@ def a_pause_that_any_import_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     original = counting.import_reports
     imported = set()
 
-    def planted(book: Book, *arguments: Any, **options: Any) -> int:
-        state, at = book.state, (_world(book), book.state.commitment)
-        book.state = replace(state, is_paused=state.is_paused and at not in imported)
+    def planted(transaction: Transaction, *arguments: Any, **options: Any) -> int:
+        state, at = transaction.state, (_world(transaction), transaction.state.commitment)
+        transaction.state = replace(state, is_paused=state.is_paused and at not in imported)
         imported.add(at)
         try:
-            return original(book, *arguments, **options)
+            return original(transaction, *arguments, **options)
         finally:
-            book.state = state
+            transaction.state = state
 
     monkeypatch.setattr(counting, "import_reports", planted)
 
@@ -92,11 +98,13 @@ def _plant_in_reading(monkeypatch: pytest.MonkeyPatch, is_refused: Callable[[Bat
 def a_target_that_left_refuses_the_import(monkeypatch: pytest.MonkeyPatch) -> None:
     original = counting.import_reports
 
-    def planted(book: Book, source: str, reports: Iterable[tuple[str, str | None]], **options: Any) -> int:
+    def planted(
+        transaction: Transaction, source: str, reports: Iterable[tuple[str, str | None]], **options: Any
+    ) -> int:
         rows = [*reports]
-        if any(target is not None and target not in book.state.numbers_of_present for _, target in rows):
+        if any(target is not None and target not in transaction.state.numbers_of_present for _, target in rows):
             raise DeniableError("a target does not take part")
-        return original(book, source, rows, **options)
+        return original(transaction, source, rows, **options)
 
     monkeypatch.setattr(counting, "import_reports", planted)
 
@@ -104,10 +112,10 @@ def a_target_that_left_refuses_the_import(monkeypatch: pytest.MonkeyPatch) -> No
 def a_target_that_left_refuses_what_is_entered(monkeypatch: pytest.MonkeyPatch) -> None:
     original = counting.enter
 
-    def planted(book: Book, reports: Mapping[str, int], receipt: str) -> None:
-        if not reports.keys() <= book.state.numbers_of_present.keys():
+    def planted(transaction: Transaction, reports: Mapping[str, int], receipt: str) -> None:
+        if not reports.keys() <= transaction.state.numbers_of_present.keys():
             raise DeniableError("a target does not take part")
-        original(book, reports, receipt)
+        original(transaction, reports, receipt)
 
     monkeypatch.setattr(counting, "enter", planted)
 
@@ -115,11 +123,11 @@ def a_target_that_left_refuses_what_is_entered(monkeypatch: pytest.MonkeyPatch) 
 def a_withdrawal_without_a_receipt(monkeypatch: pytest.MonkeyPatch) -> None:
     """By target: after an order it takes back what another person entered."""
 
-    def planted(book: Book, names: Iterable[str], _receipt: str) -> tuple[str, ...]:
-        counts, tally = _by_number(book.state, dict.fromkeys(names, 1)), book.tally()
+    def planted(transaction: Transaction, names: Iterable[str], _receipt: str) -> tuple[str, ...]:
+        counts, tally = _by_number(transaction.state, dict.fromkeys(names, 1)), transaction.tally()
         if any(tally[target] < count for target, count in counts.items()):
             raise DeniableError("there are not so many")
-        book.add({target: -count for target, count in counts.items()})
+        transaction.add({target: -count for target, count in counts.items()})
         return ()
 
     monkeypatch.setattr(counting, "withdraw", planted)
@@ -129,8 +137,8 @@ def a_withdrawal_of_all_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A target audited since keeps the reports about others."""
     original = counting.withdraw
 
-    def planted(book: Book, names: Iterable[str], receipt: str) -> tuple[str, ...]:
-        if not {*names} <= book.state.numbers_of_present.keys() or original(book, names, receipt):
+    def planted(transaction: Transaction, names: Iterable[str], receipt: str) -> tuple[str, ...]:
+        if not {*names} <= transaction.state.numbers_of_present.keys() or original(transaction, names, receipt):
             raise DeniableError("not all can be taken back")
         return ()
 
@@ -138,8 +146,8 @@ def a_withdrawal_of_all_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def a_push_that_counts_as_often_as_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    def planted(book: Book, _sender: str, _name: str, reports: Mapping[str, int]) -> bool:
-        book.add(_by_number(book.state, reports))
+    def planted(transaction: Transaction, _sender: str, _name: str, reports: Mapping[str, int]) -> bool:
+        transaction.add(_by_number(transaction.state, reports))
         return True
 
     monkeypatch.setattr(counting, "push", planted)
@@ -159,10 +167,10 @@ def an_overflow_that_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
 def a_refusal_that_tells_a_count(monkeypatch: pytest.MonkeyPatch) -> None:
     original = counting.withdraw
 
-    def planted(book: Book, names: Iterable[str], receipt: str) -> tuple[str, ...]:
+    def planted(transaction: Transaction, names: Iterable[str], receipt: str) -> tuple[str, ...]:
         try:
-            return original(book, names, receipt)
+            return original(transaction, names, receipt)
         except DeniableError as error:
-            raise DeniableError(f"{error}: of {sum(book.tally())} reports") from None
+            raise DeniableError(f"{error}: of {sum(transaction.tally())} reports") from None
 
     monkeypatch.setattr(counting, "withdraw", planted)

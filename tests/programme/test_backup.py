@@ -61,15 +61,15 @@ def test_a_second_draw_is_independent_of_the_first(office: Office, tmp_path: Pat
     path = tmp_path / "backup"
     office.programme.backup(path)
     assert b'"seed"' not in path.read_bytes()
-    with office.programme._writing() as book:
-        seed = book.read_round()[2]
+    with office.programme._writing() as transaction:
+        seed = transaction.read_round()[2]
     for number in range(3):
         backup.restore(path, str(tmp_path / f"{number}.db"))
         again = Programme.open(str(tmp_path / f"{number}.db"), office.key, clock=office.clock)
         office.key.transcript.unlink()
         again.recover(None, "disk and key were lost, and a copy of the key is back")
-        with again._writing() as book:
-            assert book.read_round()[2] != seed
+        with again._writing() as transaction:
+            assert transaction.read_round()[2] != seed
 
 
 def test_from_one_database_into_the_other(tmp_path: Path, postgres: str) -> None:

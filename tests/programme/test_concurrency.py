@@ -82,12 +82,12 @@ def report_in_two_steps(programme: Programme, seed: int, times: int) -> Counter[
     filed: Counter[str] = Counter()
     for number in range(times):
         target = (seed + number) % len(TARGETS)
-        with programme._writing() as book:
-            counts = book.tally()
+        with programme._writing() as transaction:
+            counts = transaction.tally()
         _until_another_wrote(programme, counts)
         counts[target] += 1
-        with programme._writing() as book:
-            book.write_tally(counts)
+        with programme._writing() as transaction:
+            transaction.write_tally(counts)
         filed[TARGETS[target]] += 1
     return filed
 
@@ -95,8 +95,8 @@ def report_in_two_steps(programme: Programme, seed: int, times: int) -> Counter[
 def _until_another_wrote(programme: Programme, counts: list[int]) -> None:
     """Or until none does: the others are done."""
     for _ in range(100):
-        with programme._writing() as book:
-            if book.tally() != counts:
+        with programme._writing() as transaction:
+            if transaction.tally() != counts:
                 return
 
 
@@ -149,8 +149,8 @@ def race(database: str, folder: Path, reporting: Deed) -> tuple[Counter[str], Co
     office = new_office(database, folder, oversight=str(identity.to_public()))
     deeds: list[tuple[Deed, tuple[Any, ...]]] = [(reporting, (seed, 40)) for seed in range(3)]
     *filed, _ = together(office, [*deeds, (close_rounds, (12,))])
-    with office.programme._writing() as book:
-        counted = Counter(dict(zip(TARGETS, book.tally(), strict=True)))
+    with office.programme._writing() as transaction:
+        counted = Counter(dict(zip(TARGETS, transaction.tally(), strict=True)))
     rounds = unsealed(database, identity)
     assert len(rounds) == 12
     for inputs in rounds.values():

@@ -70,7 +70,7 @@ def test_a_row_about_no_target_waits_and_holds_back_no_other(office: Office) -> 
 
 @pytest.mark.parametrize("source", ["", "x" * 101, "hot\nline"])
 def test_a_source_has_a_name(office: Office, source: str) -> None:
-    with pytest.raises(DeniableError, match="hotline must have a name"):
+    with pytest.raises(DeniableError, match="hotline's name"):
         office.programme.import_reports(source, EXPORT)
 
 

@@ -198,10 +198,10 @@ def test_a_copy_of_another_draw_is_not_taken_for_this_one(tmp_path: Path) -> Non
     put_back(office, saved)
     office.key.transcript.write_bytes(first)
     office.programme = office.again()
-    with office.programme._writing() as book:
+    with office.programme._writing() as transaction:
         decided = {"reason": "why", "independent": True, "during": 1}
-        book.append(Override.following(book.state, audits=["Ash Mill"], **decided))
-        transcript = book.transcript()
+        transaction.append(Override.following(transaction.state, audits=["Ash Mill"], **decided))
+        transcript = transaction.transcript()
         office.key.transcript.write_bytes(drawn)
         with pytest.raises(DeniableError, match="two databases"):
             KeyCopy(office.key.transcript).write(transcript)

@@ -196,12 +196,12 @@ def test_a_lost_connection(postgres: str, tmp_path: Path) -> None:
     before = everything(postgres)
 
     def interrupted() -> None:
-        with programme._writing() as book:
-            book.write_tally([1, 2, 3, 4])
-            pid = book._connection.execute(sa.text("SELECT pg_backend_pid()")).scalar_one()
+        with programme._writing() as transaction:
+            transaction.write_tally([1, 2, 3, 4])
+            pid = transaction._connection.execute(sa.text("SELECT pg_backend_pid()")).scalar_one()
             with psycopg.connect(postgres, autocommit=True) as other:
                 other.execute("SELECT pg_terminate_backend(%s, 10000)", [pid])
-            book._connection.execute(sa.select(tables.entries))
+            transaction._connection.execute(sa.select(tables.entries))
 
     with pytest.raises(DeniableError, match="its server cannot be reached, or the connection was lost; look at"):
         interrupted()

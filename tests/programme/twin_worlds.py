@@ -29,7 +29,7 @@ from deniable.cli.programme import options
 from deniable.errors import DeniableError
 from deniable.noise import ReplayNoise
 from deniable.programme import counting, receipt
-from deniable.programme import transaction as books
+from deniable.programme import transaction as transactions
 from deniable.programme.imports import imported_reports
 from deniable.programme.imports.imported_reports import Hashes
 from deniable.programme.programme import Programme
@@ -37,7 +37,7 @@ from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.secrets.lock import CHECK
 from deniable.programme.secrets.sealed_inputs import Inputs
 from deniable.programme.status import Status
-from deniable.programme.transaction import MANIFEST, SEED, Book
+from deniable.programme.transaction import MANIFEST, SEED, Transaction
 from deniable.run import AuditRun
 from deniable.state import _arrays
 from deniable.storage import tables
@@ -152,8 +152,8 @@ def coupled(monkeypatch: pytest.MonkeyPatch) -> Stage:
     fixed = SimpleNamespace(randbelow=lambda _: DUMMIES, token_bytes=secrets.token_bytes)
     monkeypatch.setattr(imported_reports, "secrets", fixed)
     monkeypatch.setattr(receipt, "secrets", SimpleNamespace(token_bytes=entropy))
-    monkeypatch.setattr(books, "MAX_REPORTS", MOST_COUNTED)
-    monkeypatch.setattr(books, "noise_of_round", lambda *_: ReplayNoise(stage.fate))
+    monkeypatch.setattr(transactions, "MAX_REPORTS", MOST_COUNTED)
+    monkeypatch.setattr(transactions, "noise_of_round", lambda *_: ReplayNoise(stage.fate))
     monkeypatch.setattr(options, "now", now)
     monkeypatch.setattr(os, "fsync", lambda _: None)  # no test cuts the power
     make_tables_at_once(monkeypatch)
@@ -188,9 +188,9 @@ def _hide_seals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _remember_hashes(monkeypatch: pytest.MonkeyPatch, stage: Stage) -> None:
-    hashes = Book.hashes
+    hashes = Transaction.hashes
 
-    def remembered(self: Book, ids: Iterable[Sequence[object]]) -> Hashes:
+    def remembered(self: Transaction, ids: Iterable[Sequence[object]]) -> Hashes:
         all_ids = list(ids)
         found = hashes(self, all_ids)
         assert stage.acting is not None
@@ -205,7 +205,7 @@ def _remember_hashes(monkeypatch: pytest.MonkeyPatch, stage: Stage) -> None:
             stage.acting.hashed[json.dumps([*json.loads(ids[row.tobytes()]), "with its number"])] = stored.tobytes()
         return hidden
 
-    monkeypatch.setattr(Book, "hashes", remembered)
+    monkeypatch.setattr(Transaction, "hashes", remembered)
     monkeypatch.setattr(counting, "with_numbers", with_numbers)
 
 
@@ -271,30 +271,30 @@ def seen(world: World) -> Sight:
     )
 
 
-def _book(programme: Programme, connection: sa.Connection, blobs: Mapping[str, bytes]) -> Book:
+def _book(programme: Programme, connection: sa.Connection, blobs: Mapping[str, bytes]) -> Transaction:
     """It reads the secrets that were read already."""
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(Book, "_blob", lambda _, name: blobs[name])
-        book = programme._book(connection)
-    book._blob = blobs.__getitem__  # type: ignore[method-assign, assignment]
-    return book
+        monkeypatch.setattr(Transaction, "_blob", lambda _, name: blobs[name])
+        transaction = programme._book(connection)
+    transaction._blob = blobs.__getitem__  # type: ignore[method-assign, assignment]
+    return transaction
 
 
 def _nameless(world: World, row: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(world.nameless(value) if isinstance(value, str) else value for value in row)
 
 
-def _opened(book: Book, has_seed: bool, hashed: Mapping[str, bytes]) -> Secrets:
-    run, tally = book.read_counts()
+def _opened(transaction: Transaction, has_seed: bool, hashed: Mapping[str, bytes]) -> Secrets:
+    run, tally = transaction.read_counts()
     private = [*_arrays(run._state.private)]
     by_hash = {hash_: id_ for id_, hash_ in hashed.items()}
     known = {}
-    for source in book.sources():
-        stored = {row.tobytes() for row in book.known(source).hashes}
+    for source in transaction.sources():
+        stored = {row.tobytes() for row in transaction.known(source).hashes}
         known[source] = {by_hash[hash_] for hash_ in stored & by_hash.keys()}
     return Secrets(
-        seed=book._read(SEED) if has_seed else None,
-        audits=book.state.history.audits[0].tolist(),
+        seed=transaction._read(SEED) if has_seed else None,
+        audits=transaction.state.history.audits[0].tolist(),
         tally=tally,
         active=[before + now for before, now in zip(run.active_counts(), tally, strict=True)],
         runs=[[array[..., number].tolist() for array in private] for number in range(len(tally))],
@@ -359,7 +359,7 @@ def fate_of_both(worlds: Sequence[World], wanted: int, rounds: int) -> bytes:
 def _drawn(world: World, fate: bytes) -> tuple[int, ...]:
     programme = world.programme
     with programme._store.reading() as connection:
-        book = programme._book(connection)
-        blob, tally, rounds = book._read("run"), book.tally(), book.state.history.rounds
+        transaction = programme._book(connection)
+        blob, tally, rounds = transaction._read("run"), transaction.tally(), transaction.state.history.rounds
     run = AuditRun.restore(programme._mechanism, blob, ReplayNoise(fate), rounds=rounds)
     return run.select(tally, audits=programme.parameters.audits)

@@ -17,7 +17,7 @@ from deniable.programme.parameters import Parameters
 from deniable.programme.secrets.keys import Key
 from deniable.programme.secrets.lock import vault_of
 from deniable.programme.secrets.vault import Kdf
-from deniable.programme.transaction import SEED, Book
+from deniable.programme.transaction import SEED, Transaction
 from deniable.programme.transcript.chain import check_head, digest, parse_head
 from deniable.programme.transcript.replay import parse, replay
 from deniable.storage import backup as files
@@ -57,9 +57,9 @@ def restore(
         files.insert(connection, {table: [row for row in rows[table] if _is_kept(table, row)] for table in rows})
         if public is not None:
             folder, key = public
-            book = Book.read(connection, vault_of(connection, key, f"the backup {path}"))
-            book.write_folder(str(folder.absolute()))
-            book.finish()
+            transaction = Transaction.read(connection, vault_of(connection, key, f"the backup {path}"))
+            transaction.write_folder(str(folder.absolute()))
+            transaction.finish()
 
     Store.create(database, fill).dispose()
 

@@ -9,7 +9,7 @@ from deniable.programme.imports.imported_reports import ENTERED
 from deniable.programme.parameters import Parameters
 from deniable.programme.secrets.sealed_inputs import check_recipient
 from deniable.programme.secrets.vault import Vault
-from deniable.programme.transaction import Book
+from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.chain import commitment, signed_head
 from deniable.programme.transcript.signatures import new_key, public_key
 from deniable.programme.transcript.state import PublicState
@@ -45,10 +45,10 @@ class Beginning:
             "head": signed_head(self._signing_key, parameters.digest, 0, parameters.digest),
         }
         connection.execute(sa.insert(tables.programme), row)
-        book = Book(connection, parameters, mechanism, state, vault, is_new=True)
-        book.write_keys(self._signing_key, self._hashing_key)
-        book.write_round(AuditRun(mechanism), [0] * len(parameters.targets), self._seed)
-        book.add_source(ENTERED)
+        transaction = Transaction(connection, parameters, mechanism, state, vault, is_new=True)
+        transaction.write_keys(self._signing_key, self._hashing_key)
+        transaction.write_round(AuditRun(mechanism), [0] * len(parameters.targets), self._seed)
+        transaction.add_source(ENTERED)
         # Before the programme is there: where this copy is missing later, it was lost.
-        book.note_kept_beside_key(self._copy is not None and self._copy.begin(book.transcript()))
-        book.finish()
+        transaction.note_kept_beside_key(self._copy is not None and self._copy.begin(transaction.transcript()))
+        transaction.finish()

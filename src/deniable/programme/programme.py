@@ -27,7 +27,7 @@ from deniable.programme.secrets.keys import Key
 from deniable.programme.secrets.lock import check_key, create_locked, unlock
 from deniable.programme.secrets.vault import Vault
 from deniable.programme.status import Closed, Status
-from deniable.programme.transaction import Book
+from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.entries import End, NotCarriedOut, Override, Resumption, Targets
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.state import PublicState
@@ -150,9 +150,9 @@ class Programme:
         if self._state(connection).ended:  # there is no draw to protect any more, and no secret either
             connection.execute(sa.update(tables.programme), {"folder": folder})
             return
-        book = self._book(connection)
-        book.write_folder(folder)
-        book.finish()
+        transaction = self._book(connection)
+        transaction.write_folder(folder)
+        transaction.finish()
 
     def keep_copy(self) -> None:
         """See to it that the transcript stands beside the key, or else in the public folder. Only then may people see
@@ -193,8 +193,8 @@ class Programme:
         which they can be withdrawn; a given one is that of `new_receipt`, and counts once.
         """
         receipt = new_receipt() if receipt is None else receipt
-        with self._counting() as book:
-            counting.enter(book, reports, receipt)
+        with self._counting() as transaction:
+            counting.enter(transaction, reports, receipt)
         return receipt
 
     def withdraw(self, targets: Iterable[str], receipt: str) -> tuple[str, ...]:
@@ -203,13 +203,13 @@ class Programme:
         Returns the targets of which none were taken back (`counting.withdraw`).
         """
         self.check_kept()  # its answer tells whether a target was audited since
-        with self._counting() as book:
-            return counting.withdraw(book, targets, receipt)
+        with self._counting() as transaction:
+            return counting.withdraw(transaction, targets, receipt)
 
     def push(self, sender: str, name: str, reports: Mapping[str, int]) -> bool:
         """Count reports that a machine sends, once however often; returns whether they count (`counting.push`)."""
-        with self._counting() as book:
-            return counting.push(book, sender, name, reports)
+        with self._counting() as transaction:
+            return counting.push(transaction, sender, name, reports)
 
     def import_reports(
         self, source: str, reports: Iterable[tuple[str, str | None]], *, dry_run: bool = False, count: bool = True
@@ -219,31 +219,31 @@ class Programme:
         A dry run changes nothing.
         """
         check_source(source)
-        with self._counting() as book:
-            return counting.import_reports(book, source, reports, dry_run=dry_run, count=count)
+        with self._counting() as transaction:
+            return counting.import_reports(transaction, source, reports, dry_run=dry_run, count=count)
 
     def add_source(self, source: str) -> None:
         """Make room for a hotline before its first import, so that the stored length does not tell when that is."""
-        with self._writing() as book:
-            book.add_source(check_source(source))
+        with self._writing() as transaction:
+            transaction.add_source(check_source(source))
 
     def sources(self) -> tuple[str, ...]:
         """The names of the hotlines that it knows, in the order of the alphabet."""
-        with self._writing() as book:
-            return tuple(sorted(name for name in book.sources() if name != ENTERED))
+        with self._writing() as transaction:
+            return tuple(sorted(name for name in transaction.sources() if name != ENTERED))
 
     def resume_imports(self, reason: str) -> Entry:
         """Let reports that hotlines bring count again after a recovery. Those brought since do not count."""
-        with self._making_entry() as book:
-            entry = Resumption.following(book.state, reason=reason)
-            book.append(entry)
+        with self._making_entry() as transaction:
+            entry = Resumption.following(transaction.state, reason=reason)
+            transaction.append(entry)
         return entry
 
     def active_counts(self) -> dict[str, int]:
         """The reports of every target since its last audit, the open round's included. Confidential."""
         self.check_kept()  # what is missing was audited
-        with self._writing() as book:
-            return counting.active(book)
+        with self._writing() as transaction:
+            return counting.active(transaction)
 
     def close_round(self, round_: int | None = None, reason: str | None = None) -> Closed:
         """Close the round when it is due: count, draw, record, forget, go on, in one transaction.
@@ -252,55 +252,61 @@ class Programme:
         public why it is closed late, if it is.
         """
         wanted = self.status().open_round if round_ is None else check_whole("round", round_, least=1)
-        with self._making_entry() as book:
-            if wanted < book.state.open_round:
-                return rounds.recorded(book, wanted)
-            return rounds.draw(book, self._next_seed, rounds.days_late(book, wanted, self._clock()), reason)
+        with self._making_entry() as transaction:
+            if wanted < transaction.state.open_round:
+                return rounds.recorded(transaction, wanted)
+            return rounds.draw(
+                transaction, self._next_seed, rounds.days_late(transaction, wanted, self._clock()), reason
+            )
 
     def skip(self, reason: str, *, independent: bool) -> Closed:
         """Close the open round, when it is due, without an audit; its reports go on into the next one."""
-        with self._making_entry() as book:
-            late = rounds.days_late(book, book.state.open_round, self._clock())
-            return rounds.skip(book, self._next_seed, late, self._decided(book, reason, independent))
+        with self._making_entry() as transaction:
+            late = rounds.days_late(transaction, transaction.state.open_round, self._clock())
+            return rounds.skip(transaction, self._next_seed, late, self._decided(transaction, reason, independent))
 
     def override(self, targets: Sequence[str], reason: str, *, independent: bool) -> Entry:
         """Record audits ordered by hand now, outside the draw. The reports about these targets are deleted."""
-        with self._making_entry() as book:
-            entry = Override.following(book.state, audits=targets, **self._decided(book, reason, independent))
-            rounds.apply(book, entry)
+        with self._making_entry() as transaction:
+            entry = Override.following(
+                transaction.state, audits=targets, **self._decided(transaction, reason, independent)
+            )
+            rounds.apply(transaction, entry)
         return entry
 
     def change_targets(
         self, reason: str, *, independent: bool, add: Sequence[str] = (), remove: Sequence[str] = ()
     ) -> Entry:
         """Let targets join or leave from the open round on. The reports about those that leave are deleted."""
-        with self._making_entry() as book:
-            entry = Targets.following(book.state, added=add, removed=remove, **self._decided(book, reason, independent))
-            rounds.apply(book, entry)
+        with self._making_entry() as transaction:
+            entry = Targets.following(
+                transaction.state, added=add, removed=remove, **self._decided(transaction, reason, independent)
+            )
+            rounds.apply(transaction, entry)
         return entry
 
     def not_carried_out(self, round_: int, target: str, reason: str, *, independent: bool) -> Entry:
         """Record that an audit could not be carried out. That it was chosen stands, and its reports stay deleted."""
-        with self._making_entry() as book:
+        with self._making_entry() as transaction:
             entry = NotCarriedOut.following(
-                book.state, of=round_, target=target, **self._decided(book, reason, independent)
+                transaction.state, of=round_, target=target, **self._decided(transaction, reason, independent)
             )
-            book.append(entry)
+            transaction.append(entry)
         return entry
 
     def end(self, reason: str) -> Entry:
         """End the programme for good: all counts, seeds and keys in the database are destroyed."""
-        with self._making_entry() as book:
-            entry = End.following(book.state, reason=reason)
-            book.append(entry)
-            book.destroy()
+        with self._making_entry() as transaction:
+            entry = End.following(transaction.state, reason=reason)
+            transaction.append(entry)
+            transaction.destroy()
         return entry
 
     def rekey(self, key: Key) -> None:
         """Encrypt every secret with a new key. Old backups become unreadable when the old key is destroyed."""
         old, new = self._copy, KeyCopy.beside(key)
-        with locked(self._copy), self._counting() as book:  # an old database would get a copy as old as itself
-            transcript = book.transcript()
+        with locked(self._copy), self._counting() as transaction:  # an old database would get a copy as old as itself
+            transcript = transaction.transcript()
             if transcript.lines:
                 transcript.check_can_be_kept(new)
             master, kdf = key.new()
@@ -308,8 +314,8 @@ class Programme:
             is_kept = new is not None and new.begin(transcript)
             if transcript.lines and not is_kept:
                 transcript.keep(None, self._store.file)
-            book.change_vault(vault, kdf)
-            book.note_kept_beside_key(is_kept)
+            transaction.change_vault(vault, kdf)
+            transaction.note_kept_beside_key(is_kept)
         self._vault, self._copy = vault, new
         if old is not None:
             old.remove()
@@ -319,47 +325,47 @@ class Programme:
         """Seal the open round's secrets anew, so that two copies of the database, one before and one after this, do not
         tell whether any report came in between.
         """
-        with self._writing() as book:
-            book.renew()
+        with self._writing() as transaction:
+            transaction.renew()
 
     def recover(self, folder: Path | None, reason: str) -> Entry:
         """Go on from a backup, or without the copy beside the key, with a new seed (`recovery.recover`).
 
         By default the public folder is the one where the programme was last published, if that is there.
         """
-        with self._appending() as book:
+        with self._appending() as transaction:
             found = recovery.Found.look(self.status(), folder, self._copy)
-            return recovery.recover(book, found, self._clock(), self._next_seed, reason)
+            return recovery.recover(transaction, found, self._clock(), self._next_seed, reason)
 
-    def _decided(self, book: Book, reason: str, independent: bool) -> dict[str, Any]:
+    def _decided(self, transaction: Transaction, reason: str, independent: bool) -> dict[str, Any]:
         """The fields of every decision."""
-        during = rounds.calendar_round(book, self._clock())
+        during = rounds.calendar_round(transaction, self._clock())
         return {"reason": reason, "independent": independent, "during": during}
 
     @contextmanager
-    def _writing(self) -> Iterator[Book]:
+    def _writing(self) -> Iterator[Transaction]:
         """A transaction that makes no entry."""
         with self._store.writing() as connection:
-            book = self._book(connection)
-            yield book
-            book.finish()
+            transaction = self._book(connection)
+            yield transaction
+            transaction.finish()
 
     @contextmanager
-    def _counting(self) -> Iterator[Book]:
+    def _counting(self) -> Iterator[Transaction]:
         """The same, refused where a copy of the transcript is newer than the database. The public folder may be away:
         reports are not lost for that.
         """
-        with self._writing() as book:
-            book.check_can_go_on(self._copy, folder_may_be_away=True)
-            yield book
+        with self._writing() as transaction:
+            transaction.check_can_go_on(self._copy, folder_may_be_away=True)
+            yield transaction
 
     @contextmanager
-    def _appending(self) -> Iterator[Book]:
+    def _appending(self) -> Iterator[Transaction]:
         """A transaction whose entry is kept outside the database before anything of it is shown."""
         with locked(self._copy):
-            with self._writing() as book:
-                yield book
-                transcript, copy = book.transcript(), self._copy if book.is_kept_beside_key else None
+            with self._writing() as transaction:
+                yield transaction
+                transcript, copy = transaction.transcript(), self._copy if transaction.is_kept_beside_key else None
             self._store.scrub()
             try:
                 transcript.keep(copy, self._store.file)
@@ -367,22 +373,22 @@ class Programme:
                 raise NotKeptError(transcript_copies.NOT_KEPT) from error
 
     @contextmanager
-    def _making_entry(self) -> Iterator[Book]:
+    def _making_entry(self) -> Iterator[Transaction]:
         """The same, refused where the database may be an old one, or where its entry could not be kept: this is found
         out by keeping those that are there.
         """
-        with self._appending() as book:
-            book.check_can_go_on(self._copy, folder_may_be_away=False)
-            book.transcript().keep(self._copy if book.is_kept_beside_key else None, self._store.file)
-            yield book
+        with self._appending() as transaction:
+            transaction.check_can_go_on(self._copy, folder_may_be_away=False)
+            transaction.transcript().keep(self._copy if transaction.is_kept_beside_key else None, self._store.file)
+            yield transaction
 
-    def _book(self, connection: sa.Connection) -> Book:
+    def _book(self, connection: sa.Connection) -> Transaction:
         state = self._state(connection)
         if state.ended:
             raise DeniableError("the programme has ended, and its secrets are destroyed")
         if self._vault is None:
             raise DeniableError("this needs the programme's key; give its key file or its passphrase")
-        return Book(connection, self.parameters, self._mechanism, state, self._vault)
+        return Transaction(connection, self.parameters, self._mechanism, state, self._vault)
 
     def _trusted(self, connection: sa.Connection) -> tuple[PublicState, KeyCopy | None]:
         """The public state, and the copy beside the key if one is kept; with the key, as the sealed manifest says."""
@@ -391,8 +397,8 @@ class Programme:
             return state, None
         if state.ended:
             return state, self._copy if self._copy is not None and self._copy.exists() else None
-        book = self._book(connection)
-        return book.state, self._copy if book.is_kept_beside_key else None
+        transaction = self._book(connection)
+        return transaction.state, self._copy if transaction.is_kept_beside_key else None
 
     def _state(self, connection: sa.Connection) -> PublicState:
         stored = connection.execute(sa.select(tables.programme.c.state)).scalar_one()

@@ -8,7 +8,7 @@ from pathlib import Path
 from deniable.errors import DeniableError
 from deniable.programme.rounds import NewSeed, calendar_round
 from deniable.programme.status import Status
-from deniable.programme.transaction import Book
+from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.entries import Recovery
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import parse
@@ -35,13 +35,13 @@ class Found:
         head = None if copy is None else copy.head()
         return cls(newest, copy, None if head is None else head.entries)
 
-    def entries_kept(self, book: Book) -> int:
+    def entries_kept(self, transaction: Transaction) -> int:
         """How many entries the copy has into which every entry is written; -1 where it is missing."""
-        found = self.beside_key if book.is_kept_beside_key else None if self.newest is None else len(self.newest)
+        found = self.beside_key if transaction.is_kept_beside_key else None if self.newest is None else len(self.newest)
         return -1 if found is None else found
 
 
-def recover(book: Book, found: Found, now: datetime, new_seed: NewSeed, reason: str) -> Entry:
+def recover(transaction: Transaction, found: Found, now: datetime, new_seed: NewSeed, reason: str) -> Entry:
     """Adopt the entries since the backup.
 
     The reports of targets audited since then are deleted, and with tca those of all targets, whose noise is lost too.
@@ -52,18 +52,23 @@ def recover(book: Book, found: Found, now: datetime, new_seed: NewSeed, reason: 
     everything that was drawn only if the one that every entry is written into has all that is known, and no round was
     due since.
     """
-    known, lost, newest, kept = book.state.entries, book.state.open_round, found.newest or (), found.entries_kept(book)
-    if book.has_seed and kept >= 0 and len(newest) <= known:
+    known, lost, newest, kept = (
+        transaction.state.entries,
+        transaction.state.open_round,
+        found.newest or (),
+        found.entries_kept(transaction),
+    )
+    if transaction.has_seed and kept >= 0 and len(newest) <= known:
         raise DeniableError(
             "the database has every entry that its copies have, so nothing is lost; go on without a recovery"
         )
-    book.note_kept_beside_key(book.transcript().check_can_be_kept(found.copy))
-    run, tally = book.read_counts()
+    transaction.note_kept_beside_key(transaction.transcript().check_can_be_kept(found.copy))
+    run, tally = transaction.read_counts()
     for text in newest[known:]:
         entry = parse(text)
-        tally = entry.change_run(run, tally, book.state)
-        book.append(entry)  # refuses what does not follow on this database's entries
-    state = book.state
+        tally = entry.change_run(run, tally, transaction.state)
+        transaction.append(entry)  # refuses what does not follow on this database's entries
+    state = transaction.state
     complete = kept >= state.entries and state.parameters.calendar.rounds_due(now) <= state.closed
     seed, replaced = new_seed(state.open_round)
     recovery = Recovery.following(
@@ -72,10 +77,10 @@ def recover(book: Book, found: Found, now: datetime, new_seed: NewSeed, reason: 
         commitment=replaced,
         paused=state.is_paused or not complete or state.entries > known,
         complete=complete,
-        during=calendar_round(book, now),
+        during=calendar_round(transaction, now),
         reason=reason,
     )
-    book.append(recovery)
-    book.write_round(run, tally, seed)
-    book.begin_blocks()
+    transaction.append(recovery)
+    transaction.write_round(run, tally, seed)
+    transaction.begin_blocks()
     return recovery

@@ -7,7 +7,7 @@ from typing import Any
 from deniable.errors import DeniableError
 from deniable.programme.secrets.sealed_inputs import Inputs
 from deniable.programme.status import Closed
-from deniable.programme.transaction import Book
+from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.chain import commitment
 from deniable.programme.transcript.entries import Round, Skip
 from deniable.programme.transcript.entry import Entry
@@ -24,60 +24,60 @@ def new_seed(programme: str, entropy: Callable[[int], bytes], round_: int) -> tu
     return seed, commitment(programme, round_, seed)
 
 
-def draw(book: Book, new_seed: NewSeed, late: int, reason: str | None) -> Closed:
+def draw(transaction: Transaction, new_seed: NewSeed, late: int, reason: str | None) -> Closed:
     """Count, draw, record, forget and open the next round. `reason` tells the public why it is late, if it is."""
-    run, tally, seed = book.read_round()
-    drawn = run.select(tally, audits=book.state.parameters.audits)
-    seal, sealed = book.seal(Inputs(book.state.open_round, tuple(tally), seed))
-    next_seed, commitment = new_seed(book.state.open_round + 1)
+    run, tally, seed = transaction.read_round()
+    drawn = run.select(tally, audits=transaction.state.parameters.audits)
+    seal, sealed = transaction.seal(Inputs(transaction.state.open_round, tuple(tally), seed))
+    next_seed, commitment = new_seed(transaction.state.open_round + 1)
     entry = Round.following(
-        book.state,
-        audits=[book.state.targets[number] for number in drawn],
+        transaction.state,
+        audits=[transaction.state.targets[number] for number in drawn],
         commitment=commitment,
         late=late,
         reason=(reason or _NO_REASON) if late else None,
         sealed=sealed,
     )
-    book.append(entry, seal)
-    book.write_round(run, [0] * len(tally), next_seed)
+    transaction.append(entry, seal)
+    transaction.write_round(run, [0] * len(tally), next_seed)
     return Closed(entry.round, entry.audits, already=False)
 
 
-def skip(book: Book, new_seed: NewSeed, late: int, decided: Mapping[str, Any]) -> Closed:
+def skip(transaction: Transaction, new_seed: NewSeed, late: int, decided: Mapping[str, Any]) -> Closed:
     """Record that nothing is drawn, and open the next round, into which the reports go on."""
-    run, tally = book.read_counts()
-    next_seed, commitment = new_seed(book.state.open_round + 1)
-    entry = Skip.following(book.state, commitment=commitment, late=late, **decided)
-    book.append(entry)
-    book.write_round(run, tally, next_seed)
+    run, tally = transaction.read_counts()
+    next_seed, commitment = new_seed(transaction.state.open_round + 1)
+    entry = Skip.following(transaction.state, commitment=commitment, late=late, **decided)
+    transaction.append(entry)
+    transaction.write_round(run, tally, next_seed)
     return Closed(entry.round, (), already=False)
 
 
-def apply(book: Book, entry: Entry) -> None:
+def apply(transaction: Transaction, entry: Entry) -> None:
     """Append an entry made in the open round, with what it means for the targets' runs."""
-    entry.after(book.state)  # refuses what cannot stand, in words about the entry
-    run, tally = book.read_counts()
-    tally = entry.change_run(run, tally, book.state)
-    book.append(entry)
-    book.write_counts(run, tally)
+    entry.after(transaction.state)  # refuses what cannot stand, in words about the entry
+    run, tally = transaction.read_counts()
+    tally = entry.change_run(run, tally, transaction.state)
+    transaction.append(entry)
+    transaction.write_counts(run, tally)
 
 
-def calendar_round(book: Book, now: datetime) -> int:
+def calendar_round(transaction: Transaction, now: datetime) -> int:
     """The calendar's round now, by which reporters count: a later one than the open one while it is overdue."""
-    return max(book.state.open_round, book.state.parameters.calendar.rounds_due(now) + 1)
+    return max(transaction.state.open_round, transaction.state.parameters.calendar.rounds_due(now) + 1)
 
 
-def days_late(book: Book, round_: int, now: datetime) -> int:
+def days_late(transaction: Transaction, round_: int, now: datetime) -> int:
     """Refuses a round that may not be closed now; public facts alone decide."""
-    if round_ > book.state.open_round:
-        raise DeniableError(f"round {book.state.open_round} must be closed before round {round_}")
-    calendar = book.state.parameters.calendar
+    if round_ > transaction.state.open_round:
+        raise DeniableError(f"round {transaction.state.open_round} must be closed before round {round_}")
+    calendar = transaction.state.parameters.calendar
     if now < (due := calendar.due(round_)):
         raise DeniableError(f"round {round_} is due at {due:%Y-%m-%d %H:%M} UTC and must not be closed before")
     return calendar.days_late(round_, now)
 
 
-def recorded(book: Book, round_: int) -> Closed:
+def recorded(transaction: Transaction, round_: int) -> Closed:
     """A round that was closed before."""
-    closing = next(entry for entry in book.entries(round_) if entry.round == round_ and entry.closes_round)
+    closing = next(entry for entry in transaction.entries(round_) if entry.round == round_ and entry.closes_round)
     return Closed(round_, closing.audited, already=True)

@@ -40,7 +40,7 @@ _BESIDE_KEY = "copy beside the key"
 _MISFIT = "the stored {} does not fit the transcript; restore the last backup"
 
 
-class Book:
+class Transaction:
     """What a transaction reads and writes. Nothing is kept after it."""
 
     def __init__(

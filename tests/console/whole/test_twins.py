@@ -23,7 +23,7 @@ from deniable.errors import DeniableError
 from deniable.programme import counting, rounds
 from deniable.programme.counting import _by_number
 from deniable.programme.programme import Programme
-from deniable.programme.transaction import Book
+from deniable.programme.transaction import Transaction
 from deniable.run import AuditRun
 
 AUDITOR = ("/report", "/import", "/plan", "/transcript", "/guarantee", "/health", "/activity", "/account")
@@ -165,11 +165,11 @@ def test_the_check_sees_a_page_that_tells(office: Office, monkeypatch: pytest.Mo
 def test_the_check_sees_a_refusal_that_tells(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: without a receipt, as many reports can be taken back as there are."""
 
-    def withdraw(book: Book, names: Any, _: str) -> None:
-        counts, tally = _by_number(book.state, dict.fromkeys(names, 1)), book.tally()
+    def withdraw(transaction: Transaction, names: Any, _: str) -> None:
+        counts, tally = _by_number(transaction.state, dict.fromkeys(names, 1)), transaction.tally()
         if any(tally[target] < count for target, count in counts.items()):
             raise DeniableError("no more than were entered can be taken back")
-        book.add({target: -count for target, count in counts.items()})
+        transaction.add({target: -count for target, count in counts.items()})
 
     monkeypatch.setattr(counting, "withdraw", withdraw)
     twins = Twins.of(office)

@@ -71,7 +71,7 @@ def test_ids_are_told_apart_whatever_is_in_them() -> None:
 
 @pytest.mark.parametrize("name", ["", "x" * (LONGEST_NAME + 1), "hot\nline"])
 def test_a_hotline_has_a_name(name: str) -> None:
-    with pytest.raises(DeniableError, match="hotline must have a name"):
+    with pytest.raises(DeniableError, match="hotline's name"):
         check_source(name)
 
 

@@ -16,7 +16,7 @@ from deniable.programme import backup
 from deniable.programme.programme import Programme
 from deniable.programme.secrets.oversight import Replayed, read_identity, read_seals, replay, write_seals
 from deniable.programme.secrets.sealed_inputs import Inputs, check_recipient
-from deniable.programme.transaction import Book
+from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.entries import Recovery
 from deniable.programme.transcript.replay import parse
 from deniable.run import AuditRun
@@ -144,12 +144,12 @@ def test_sealed_rounds_that_are_not_public_are_told(tmp_path: Path) -> None:
 
 def dishonest(monkeypatch: pytest.MonkeyPatch, at: int, **changed: Any) -> None:
     """From now on the office seals other inputs in this round than those it drew with."""
-    sealed = Book.seal
+    sealed = Transaction.seal
 
-    def lie(book: Book, inputs: Inputs) -> Any:
-        return sealed(book, replace(inputs, **changed) if inputs.round == at else inputs)
+    def lie(transaction: Transaction, inputs: Inputs) -> Any:
+        return sealed(transaction, replace(inputs, **changed) if inputs.round == at else inputs)
 
-    monkeypatch.setattr(Book, "seal", lie)
+    monkeypatch.setattr(Transaction, "seal", lie)
 
 
 def test_an_altered_count_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,9 +225,9 @@ def test_a_recovery_does_not_excuse_what_came_before(tmp_path: Path, monkeypatch
     dishonest(monkeypatch, at=3, reports=(0, 0, 0, 500))
     programme = ran(tmp_path, rounds=5).programme
     seals = programme.seals()
-    with programme._writing() as book:
+    with programme._writing() as transaction:
         lost = {"lost": 1, "commitment": "0" * 64, "paused": True, "complete": True, "during": 9}
-        book.append(Recovery.following(book.state, **lost, reason="we lost it all"))
+        transaction.append(Recovery.following(transaction.state, **lost, reason="we lost it all"))
     verdict = replayed(programme, tmp_path / "public", seals)
     assert (verdict.contradicted, verdict.why) == (3, "its audits do not follow from its reports and its seed")
 
