@@ -20,7 +20,7 @@ from deniable.console.charts import Chart
 from deniable.console.pages import (
     account,
     activity,
-    api,
+    api_guide,
     decisions,
     guarantee,
     health,
@@ -45,7 +45,7 @@ PREVIEW = {"pending", "kind", "source", "round", "minutes", "megabytes", "paused
 SHOWN: dict[str, tuple[type, set[str]]] = {
     "account.html": (account.AccountPage, {"name", "role", "done", "error"}),
     "activity.html": (activity.ActivityPage, {"auditors", "rows", "only_people", "older", "newer"}),
-    "api.html": (api.ApiPage, {"operations", "document"}),
+    "api.html": (api_guide.ApiPage, {"operations", "document"}),
     "close.html": (open_round.ClosePage, {"round", "is_drawn", "audits", "late", "reason", "error"}),
     "closed.html": (open_round.ClosedPage, {"round", "audits", "already", "next_round", "next_due", "overdue"}),
     "decision.html": (

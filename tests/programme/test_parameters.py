@@ -17,7 +17,8 @@ from deniable.errors import DeniableError
 from deniable.guarantee import Guarantee
 from deniable.mechanisms import CounterAuditing, Race, forecast
 from deniable.programme.calendar import Calendar
-from deniable.programme.parameters import Parameters, check_name, delta_for
+from deniable.programme.names import check_name
+from deniable.programme.parameters import Parameters, delta_for
 from deniable.rules import Rules
 
 CALENDAR = Calendar(datetime.date(2026, 1, 5), "1W", "Europe/Berlin", datetime.time(9))

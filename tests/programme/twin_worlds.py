@@ -258,7 +258,9 @@ def seen(world: World) -> Sight:
     with programme._store.reading() as connection:
         stored = {table.name: [*map(tuple, connection.execute(sa.select(table)))] for table in PROGRAMME_TABLES}
         blobs: dict[str, bytes] = dict(stored.pop(tables.secrets.name))
-        opened = None if status.ended else _opened(_book(programme, connection, blobs), SEED in blobs, world.hashed)
+        opened = (
+            None if status.ended else _opened(_transaction(programme, connection, blobs), SEED in blobs, world.hashed)
+        )
     listed = len(json.dumps(dict.fromkeys(["public", *blobs.keys() - {CHECK, MANIFEST}], "0" * 64)))
     return Sight(
         status=replace(status, folder=None),
@@ -271,11 +273,11 @@ def seen(world: World) -> Sight:
     )
 
 
-def _book(programme: Programme, connection: sa.Connection, blobs: Mapping[str, bytes]) -> Transaction:
+def _transaction(programme: Programme, connection: sa.Connection, blobs: Mapping[str, bytes]) -> Transaction:
     """It reads the secrets that were read already."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(Transaction, "_blob", lambda _, name: blobs[name])
-        transaction = programme._book(connection)
+        transaction = programme._transaction(connection)
     transaction._blob = blobs.__getitem__  # type: ignore[method-assign, assignment]
     return transaction
 
@@ -359,7 +361,7 @@ def fate_of_both(worlds: Sequence[World], wanted: int, rounds: int) -> bytes:
 def _drawn(world: World, fate: bytes) -> tuple[int, ...]:
     programme = world.programme
     with programme._store.reading() as connection:
-        transaction = programme._book(connection)
+        transaction = programme._transaction(connection)
         blob, tally, rounds = transaction._read("run"), transaction.tally(), transaction.state.history.rounds
     run = AuditRun.restore(programme._mechanism, blob, ReplayNoise(fate), rounds=rounds)
     return run.select(tally, audits=programme.parameters.audits)

@@ -24,12 +24,48 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from deniable.console import api
 from deniable.console.allowed_hosts import is_ours
 from deniable.console.console import Console
-from deniable.console.pages import ROUTERS
+from deniable.console.pages import (
+    account,
+    activity,
+    api_guide,
+    decisions,
+    guarantee,
+    health,
+    hotlines,
+    imports,
+    invitations,
+    login,
+    open_round,
+    people,
+    plan,
+    report,
+    tokens,
+    transcript,
+)
 from deniable.console.rendering import origin_of, render
 from deniable.console.security import UPLOAD, SignInFirst, most_bytes
 from deniable.errors import DeniableError, elsewhere
 from deniable.programme.secrets.lock import KeyChangedError
 from deniable.storage.store import StoreError
+
+_PAGES = (
+    login,
+    invitations,
+    open_round,
+    report,
+    imports,
+    decisions,
+    plan,
+    transcript,
+    guarantee,
+    health,
+    people,
+    hotlines,
+    tokens,
+    api_guide,
+    activity,
+    account,
+)
 
 THREADS = 10
 """With those that check passwords, fewer than the database has connections to give (15): nothing waits for one."""
@@ -85,8 +121,8 @@ def create_app(console: Console, origin: str | None = None) -> FastAPI:
     app.state.console = console
     app.state.origin = origin
     app.include_router(api.router)
-    for router in ROUTERS:
-        app.include_router(router, include_in_schema=False)
+    for page in _PAGES:
+        app.include_router(page.router, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _invalid)

@@ -4,7 +4,6 @@ import dataclasses
 import hashlib
 import json
 import re
-import unicodedata
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from functools import cached_property
@@ -17,18 +16,12 @@ from deniable.errors import MAX_REPORTS, DeniableError, check_delta, check_whole
 from deniable.guarantee import Guarantee
 from deniable.mechanisms import CounterAuditing, Mechanism, Race, forecast
 from deniable.programme.calendar import Calendar
+from deniable.programme.names import caseless, check_name
 from deniable.rounding import as_written
 from deniable.rules import Rules
 
 FORMAT = "deniable-programme/1"
-LONGEST_NAME = 200
 _TOLERANCE = 1e-9
-
-# Characters that Python calls printable and that show as nothing: fillers, blanks, variation selectors and the like.
-_UNSEEN = re.compile(
-    r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
-    r"\U00013441\U00013442\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
-)
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "programme": (str,),
@@ -231,39 +224,6 @@ def delta_for(advantage: float, reports_per_person: int, mechanism: str, horizon
     while reached(delta) > as_written(advantage):
         delta *= 1 - 1e-12
     return delta
-
-
-def check_name(what: str, name: object, longest: int = LONGEST_NAME) -> str:
-    """The one rule for names of targets, programmes, hotlines, people and tokens; `what` is whose name it is.
-
-    At most so many printable characters, no space at either end, in Unicode's composed form (NFC), and without
-    characters that show as nothing: two names that look the same are the same.
-
-    >>> check_name("a target's name", "Acme ")
-    Traceback (most recent call last):
-    deniable.errors.DeniableError: a target's name must have 1 to 200 printable characters and no spaces at the ends,
-    got 'Acme '
-    """
-    if isinstance(name, str) and len(name) > longest:
-        raise DeniableError(f"{what} can have at most {longest} characters")
-    if not isinstance(name, str) or not name or not name.isprintable() or name != name.strip() or _UNSEEN.search(name):
-        came = ascii(name) if isinstance(name, str) else type(name).__name__
-        raise DeniableError(
-            f"{what} must have 1 to {longest} printable characters and no spaces at the ends, got {came}"
-        )
-    composed = unicodedata.normalize("NFC", name)
-    if name != composed:
-        raise DeniableError(f"{what} must be in Unicode NFC, with accents composed: {composed!a}, got {name!a}")
-    return name
-
-
-def caseless(name: str) -> str:
-    """What two names have in common that differ in nothing but case.
-
-    >>> caseless("ASH MILL") == caseless("Ash Mill")
-    True
-    """
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
 
 
 def _check_targets(targets: object) -> tuple[str, ...]:

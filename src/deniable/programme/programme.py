@@ -150,7 +150,7 @@ class Programme:
         if self._state(connection).ended:  # there is no draw to protect any more, and no secret either
             connection.execute(sa.update(tables.programme), {"folder": folder})
             return
-        transaction = self._book(connection)
+        transaction = self._transaction(connection)
         transaction.write_folder(folder)
         transaction.finish()
 
@@ -235,9 +235,7 @@ class Programme:
     def resume_imports(self, reason: str) -> Entry:
         """Let reports that hotlines bring count again after a recovery. Those brought since do not count."""
         with self._making_entry() as transaction:
-            entry = Resumption.following(transaction.state, reason=reason)
-            transaction.append(entry)
-        return entry
+            return rounds.apply(transaction, Resumption.following(transaction.state, reason=reason))
 
     def active_counts(self) -> dict[str, int]:
         """The reports of every target since its last audit, the open round's included. Confidential."""
@@ -268,31 +266,23 @@ class Programme:
     def override(self, targets: Sequence[str], reason: str, *, independent: bool) -> Entry:
         """Record audits ordered by hand now, outside the draw. The reports about these targets are deleted."""
         with self._making_entry() as transaction:
-            entry = Override.following(
-                transaction.state, audits=targets, **self._decided(transaction, reason, independent)
-            )
-            rounds.apply(transaction, entry)
-        return entry
+            decided = self._decided(transaction, reason, independent)
+            return rounds.apply(transaction, Override.following(transaction.state, audits=targets, **decided))
 
     def change_targets(
         self, reason: str, *, independent: bool, add: Sequence[str] = (), remove: Sequence[str] = ()
     ) -> Entry:
         """Let targets join or leave from the open round on. The reports about those that leave are deleted."""
         with self._making_entry() as transaction:
-            entry = Targets.following(
-                transaction.state, added=add, removed=remove, **self._decided(transaction, reason, independent)
-            )
-            rounds.apply(transaction, entry)
-        return entry
+            decided = self._decided(transaction, reason, independent)
+            return rounds.apply(transaction, Targets.following(transaction.state, added=add, removed=remove, **decided))
 
     def not_carried_out(self, round_: int, target: str, reason: str, *, independent: bool) -> Entry:
         """Record that an audit could not be carried out. That it was chosen stands, and its reports stay deleted."""
         with self._making_entry() as transaction:
-            entry = NotCarriedOut.following(
-                transaction.state, of=round_, target=target, **self._decided(transaction, reason, independent)
-            )
-            transaction.append(entry)
-        return entry
+            decided = self._decided(transaction, reason, independent)
+            entry = NotCarriedOut.following(transaction.state, of=round_, target=target, **decided)
+            return rounds.apply(transaction, entry)
 
     def end(self, reason: str) -> Entry:
         """End the programme for good: all counts, seeds and keys in the database are destroyed."""
@@ -339,14 +329,14 @@ class Programme:
 
     def _decided(self, transaction: Transaction, reason: str, independent: bool) -> dict[str, Any]:
         """The fields of every decision."""
-        during = rounds.calendar_round(transaction, self._clock())
+        during = transaction.state.calendar_round(self._clock())
         return {"reason": reason, "independent": independent, "during": during}
 
     @contextmanager
     def _writing(self) -> Iterator[Transaction]:
         """A transaction that makes no entry."""
         with self._store.writing() as connection:
-            transaction = self._book(connection)
+            transaction = self._transaction(connection)
             yield transaction
             transaction.finish()
 
@@ -382,7 +372,7 @@ class Programme:
             transaction.transcript().keep(self._copy if transaction.is_kept_beside_key else None, self._store.file)
             yield transaction
 
-    def _book(self, connection: sa.Connection) -> Transaction:
+    def _transaction(self, connection: sa.Connection) -> Transaction:
         state = self._state(connection)
         if state.ended:
             raise DeniableError("the programme has ended, and its secrets are destroyed")
@@ -397,7 +387,7 @@ class Programme:
             return state, None
         if state.ended:
             return state, self._copy if self._copy is not None and self._copy.exists() else None
-        transaction = self._book(connection)
+        transaction = self._transaction(connection)
         return transaction.state, self._copy if transaction.is_kept_beside_key else None
 
     def _state(self, connection: sa.Connection) -> PublicState:

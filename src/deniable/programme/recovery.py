@@ -6,9 +6,8 @@ from datetime import datetime
 from pathlib import Path
 
 from deniable.errors import DeniableError
-from deniable.programme.rounds import NewSeed, calendar_round
 from deniable.programme.status import Status
-from deniable.programme.transaction import Transaction
+from deniable.programme.transaction import NewSeed, Transaction
 from deniable.programme.transcript.entries import Recovery
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import parse
@@ -77,7 +76,7 @@ def recover(transaction: Transaction, found: Found, now: datetime, new_seed: New
         commitment=replaced,
         paused=state.is_paused or not complete or state.entries > known,
         complete=complete,
-        during=calendar_round(transaction, now),
+        during=state.calendar_round(now),
         reason=reason,
     )
     transaction.append(recovery)

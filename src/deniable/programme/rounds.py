@@ -7,13 +7,10 @@ from typing import Any
 from deniable.errors import DeniableError
 from deniable.programme.secrets.sealed_inputs import Inputs
 from deniable.programme.status import Closed
-from deniable.programme.transaction import Transaction
+from deniable.programme.transaction import NewSeed, Transaction
 from deniable.programme.transcript.chain import commitment
 from deniable.programme.transcript.entries import Round, Skip
 from deniable.programme.transcript.entry import Entry
-
-NewSeed = Callable[[int], tuple[bytes, str]]
-"""A round's seed, drawn afresh, and the commitment to it."""
 
 _NO_REASON = "no reason was given"
 
@@ -53,18 +50,14 @@ def skip(transaction: Transaction, new_seed: NewSeed, late: int, decided: Mappin
     return Closed(entry.round, (), already=False)
 
 
-def apply(transaction: Transaction, entry: Entry) -> None:
+def apply(transaction: Transaction, entry: Entry) -> Entry:
     """Append an entry made in the open round, with what it means for the targets' runs."""
     entry.after(transaction.state)  # refuses what cannot stand, in words about the entry
     run, tally = transaction.read_counts()
     tally = entry.change_run(run, tally, transaction.state)
     transaction.append(entry)
     transaction.write_counts(run, tally)
-
-
-def calendar_round(transaction: Transaction, now: datetime) -> int:
-    """The calendar's round now, by which reporters count: a later one than the open one while it is overdue."""
-    return max(transaction.state.open_round, transaction.state.parameters.calendar.rounds_due(now) + 1)
+    return entry
 
 
 def days_late(transaction: Transaction, round_: int, now: datetime) -> int:

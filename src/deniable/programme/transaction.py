@@ -10,7 +10,7 @@ database show that.
 import hashlib
 import json
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import sqlalchemy as sa
@@ -31,6 +31,9 @@ from deniable.programme.transcript_copies import KeyCopy, StoredTranscript, chec
 from deniable.run import AuditRun
 from deniable.state import pack
 from deniable.storage import tables
+
+NewSeed = Callable[[int], tuple[bytes, str]]
+"""A round's seed, drawn afresh, and the commitment to it."""
 
 SIGNING_KEY, HASHING_KEY, MANIFEST, SEED = "signing key", "hashing key", "manifest", "seed"
 _OF_THE_ROUND = ("tally", "run", SEED)

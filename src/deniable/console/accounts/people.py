@@ -12,7 +12,7 @@ from deniable.console.accounts import row_authentication, totp
 from deniable.console.accounts.activity import TERMINAL
 from deniable.console.accounts.row_authentication import Row
 from deniable.errors import DeniableError
-from deniable.programme.parameters import check_name
+from deniable.programme.names import check_name
 
 Role = Literal["administrator", "operator", "importer", "auditor"]
 ROLES: tuple[Role, ...] = get_args(Role)

@@ -14,8 +14,7 @@ from deniable.console import sessions
 from deniable.console.accounts import activity, people, totp
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
-from deniable.console.pages.common import done_message, redirect, refusal
-from deniable.console.pages.login import signed_out
+from deniable.console.pages.common import done_message, redirect, refusal, signed_out
 from deniable.console.rendering import render
 from deniable.console.security import Fields, SignInFirst, console_of, require, text
 from deniable.errors import DeniableError

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import sqlalchemy as sa
 from fastapi import Depends, Request
-from fastapi.responses import RedirectResponse
+from fastapi.responses import RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
+from deniable.console.console import Console
 from deniable.console.security import console_of
 from deniable.errors import DeniableError, elsewhere
 from deniable.programme.programme import Programme
@@ -129,3 +130,12 @@ def refusal(error: DeniableError) -> str:
 def sentence(words: str) -> str:
     """With a capital and a full stop, where words of the programme stand alone."""
     return words[:1].upper() + words[1:] + ("" if words.endswith((".", "?", "!")) else ".")
+
+
+def signed_out(console: Console) -> Response:
+    """Where somebody goes whose session has ended."""
+    response = RedirectResponse("/login", 303)
+    response.delete_cookie(
+        console.cookie_name("session"), path="/", secure=console.secure, httponly=True, samesite="strict"
+    )
+    return response

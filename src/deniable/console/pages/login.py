@@ -13,7 +13,7 @@ from deniable.console import sessions
 from deniable.console.accounts import people, totp
 from deniable.console.accounts.people import Account, Role, same_name
 from deniable.console.console import Console
-from deniable.console.pages.common import done_message
+from deniable.console.pages.common import done_message, signed_out
 from deniable.console.rendering import render
 from deniable.console.security import Fields, SignInFirst, Visitor, console_of, may, text, visitor
 
@@ -97,15 +97,6 @@ def logout(request: Request, who: Annotated[Visitor, Depends(visitor)], _: Field
         with console.store.writing() as connection:
             sessions.end(connection, console.key, who.cookie)
     return signed_out(console)
-
-
-def signed_out(console: Console) -> Response:
-    """Where somebody goes whose session has ended."""
-    response = RedirectResponse("/login", 303)
-    response.delete_cookie(
-        console.cookie_name("session"), path="/", secure=console.secure, httponly=True, samesite="strict"
-    )
-    return response
 
 
 def _known(console: Console, name: str, cookie: str | None) -> tuple[Account | None, str | None]:

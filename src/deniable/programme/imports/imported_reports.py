@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.arrays import IntArray
-from deniable.programme.parameters import check_name
+from deniable.programme.names import check_name
 from deniable.state import Secret
 
 ROOM = 16_384

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from deniable.errors import DeniableError
 from deniable.programme.calendar import Calendar, due_in_words
-from deniable.programme.parameters import caseless
+from deniable.programme.names import caseless
 from deniable.programme.transcript.coverage import Lapse
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import (

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from deniable.errors import DeniableError
-from deniable.programme.parameters import check_name
+from deniable.programme.names import check_name
 
 MAX_REASON = 500
 MAX_NUMBER = 10**9

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Self
 
 import numpy as np
@@ -66,6 +67,10 @@ class PublicState:
     @property
     def open_round(self) -> int:
         return self.closed + 1
+
+    def calendar_round(self, now: datetime) -> int:
+        """The calendar's round now, by which reporters count: a later one than the open one while it is overdue."""
+        return max(self.open_round, self.parameters.calendar.rounds_due(now) + 1)
 
     @property
     def n_targets(self) -> int:
