@@ -81,7 +81,7 @@ class Redrawing(Programme):
     @contextmanager
     def _writing(self) -> Iterator[Transaction]:
         with super()._writing() as transaction:
-            redrawing = _RedrawingBook(
+            redrawing = _RedrawingTransaction(
                 transaction._connection,
                 transaction._parameters,
                 transaction._mechanism,
@@ -93,7 +93,7 @@ class Redrawing(Programme):
             redrawing.finish()
 
 
-class _RedrawingBook(Transaction):
+class _RedrawingTransaction(Transaction):
     announce: Callable[[Entry], None]
 
     def run(self) -> AuditRun:

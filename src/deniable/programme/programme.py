@@ -27,7 +27,7 @@ from deniable.programme.secrets.keys import Key
 from deniable.programme.secrets.lock import check_key, create_locked, unlock
 from deniable.programme.secrets.vault import Vault
 from deniable.programme.status import Closed, Status
-from deniable.programme.transaction import Transaction
+from deniable.programme.transaction import Transaction, move_to
 from deniable.programme.transcript.entries import End, NotCarriedOut, Override, Resumption, Targets
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.state import PublicState
@@ -141,18 +141,9 @@ class Programme:
             for one in {copy, *(copy for copy in beside(keys) if copy.exists())}:
                 check_not_behind(connection, state, one, folder_may_be_away=lost)
             if str(out) != row.folder:
-                self._move(connection, str(out))
+                move_to(str(out), connection, None if state.ended else self._transaction(connection))
             publish.publish(self.parameters, StoredTranscript.read(connection, self.parameters).lines, row.head, out)
         return out
-
-    def _move(self, connection: sa.Connection, folder: str) -> None:
-        """Publish there from now on."""
-        if self._state(connection).ended:  # there is no draw to protect any more, and no secret either
-            connection.execute(sa.update(tables.programme), {"folder": folder})
-            return
-        transaction = self._transaction(connection)
-        transaction.write_folder(folder)
-        transaction.finish()
 
     def keep_copy(self) -> None:
         """See to it that the transcript stands beside the key, or else in the public folder. Only then may people see

@@ -327,3 +327,12 @@ class Transaction:
 
     def _bound(self, name: str) -> str:
         return f"{name}/round {self.state.open_round}" if name in _OF_THE_ROUND else name
+
+
+def move_to(folder: str, connection: sa.Connection, transaction: Transaction | None) -> None:
+    """Publish there from now on. After its end a programme has no transaction, no draw to protect and no secret."""
+    if transaction is None:
+        connection.execute(sa.update(tables.programme), {"folder": folder})
+        return
+    transaction.write_folder(folder)
+    transaction.finish()

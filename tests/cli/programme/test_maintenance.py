@@ -132,9 +132,7 @@ def test_a_backup_older_than_what_was_published_goes_on_in_public(office: Desk) 
         assert "has more, so see deniable programme recover" in " ".join(office.done("status").split())
         assert_refused(office("close-round"), "is an old one")
         out = office.done("recover", "--public", "public", "--reason", "the disk broke")
-        assert out.startswith(
-            "Entry 2, round 2: the office restored its records from a backup. Reason: the disk broke."
-        )
+        assert "Reason: the disk broke." in " ".join(out.split())
         assert "Round 2 is due at 2026-01-07" in out
         assert office.json("close-round")["audits"] == drawn
         assert_refused(office("recover", "--public", "public", "--reason", "x"), "nothing is lost")

@@ -94,7 +94,7 @@ def test_init_says_what_a_start_in_the_past_means(desk: Desk) -> None:
     out = " ".join(desk.init("--start", "2025-12-31").split())
     assert "Round 1 was due at 2026-01-01 00:00 (UTC): 5 rounds are overdue already" in out
     assert "published as late" in out
-    assert "delete programme.db and programme.key and begin again with another --start" in out
+    assert "delete programme.db, programme.key and programme.key.transcript and begin again with another --start" in out
     assert "Until then" not in out
     assert desk.json("init", "targets.txt", *SETTINGS, "--start", "2026-01-04", "--database", "b.db")["overdue"] == 1
 
