@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from deniable.arrays import BoolArray
 from deniable.errors import DeniableError, check_whole
-from deniable.mechanisms import Mechanism, State
+from deniable.mechanisms.base import Mechanism, State
 from deniable.mechanisms.sparse_race import SparseRace, sparse
 from deniable.noise import ExactNoise, Noise, SystemNoise
 from deniable.rules import History

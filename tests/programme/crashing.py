@@ -82,7 +82,7 @@ class Redrawing(Programme):
     def _writing(self) -> Iterator[Transaction]:
         with super()._writing() as transaction:
             redrawing = _RedrawingTransaction(
-                transaction._connection,
+                transaction.connection,
                 transaction._parameters,
                 transaction._mechanism,
                 transaction.state,

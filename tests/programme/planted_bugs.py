@@ -48,7 +48,7 @@ def a_mark_below_which_nothing_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _world(transaction: Transaction) -> str:
-    return str(transaction._connection.engine.url)
+    return str(transaction.connection.engine.url)
 
 
 def _number(outside_id: str) -> int:

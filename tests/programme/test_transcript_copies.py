@@ -18,7 +18,7 @@ from deniable.programme.public.folder import read_head
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.status import Closed
 from deniable.programme.transcript.entries import Override
-from deniable.programme.transcript_copies import KeyCopy, NotKeptError
+from deniable.programme.transcript_copies import KeyCopy, NotKeptError, StoredTranscript
 
 
 def test_a_new_key_makes_an_old_database_no_newer(tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_a_copy_of_another_draw_is_not_taken_for_this_one(tmp_path: Path) -> Non
     with office.programme._writing() as transaction:
         decided = {"reason": "why", "independent": True, "during": 1}
         transaction.append(Override.following(transaction.state, audits=["Ash Mill"], **decided))
-        transcript = transaction.transcript()
+        transcript = StoredTranscript.of(transaction)
         office.key.transcript.write_bytes(drawn)
         with pytest.raises(DeniableError, match="two databases"):
             KeyCopy(office.key.transcript).write(transcript)

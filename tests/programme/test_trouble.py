@@ -198,10 +198,10 @@ def test_a_lost_connection(postgres: str, tmp_path: Path) -> None:
     def interrupted() -> None:
         with programme._writing() as transaction:
             transaction.write_tally([1, 2, 3, 4])
-            pid = transaction._connection.execute(sa.text("SELECT pg_backend_pid()")).scalar_one()
+            pid = transaction.connection.execute(sa.text("SELECT pg_backend_pid()")).scalar_one()
             with psycopg.connect(postgres, autocommit=True) as other:
                 other.execute("SELECT pg_terminate_backend(%s, 10000)", [pid])
-            transaction._connection.execute(sa.select(tables.entries))
+            transaction.connection.execute(sa.select(tables.entries))
 
     with pytest.raises(DeniableError, match="its server cannot be reached, or the connection was lost; look at"):
         interrupted()

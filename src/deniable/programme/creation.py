@@ -13,7 +13,7 @@ from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.chain import commitment, signed_head
 from deniable.programme.transcript.signatures import new_key, public_key
 from deniable.programme.transcript.state import PublicState
-from deniable.programme.transcript_copies import KeyCopy
+from deniable.programme.transcript_copies import KeyCopy, StoredTranscript
 from deniable.run import AuditRun
 from deniable.storage import tables
 
@@ -50,5 +50,5 @@ class Beginning:
         transaction.write_round(AuditRun(mechanism), [0] * len(parameters.targets), self._seed)
         transaction.add_source(ENTERED)
         # Before the programme is there: where this copy is missing later, it was lost.
-        transaction.note_kept_beside_key(self._copy is not None and self._copy.begin(transaction.transcript()))
+        transaction.note_kept_beside_key(self._copy is not None and self._copy.begin(StoredTranscript.of(transaction)))
         transaction.finish()

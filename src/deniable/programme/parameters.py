@@ -14,7 +14,9 @@ from deniable.calibration import gaussian_delta_for_person, race_delta_for_perso
 from deniable.counters.toeplitz import ToeplitzCounter
 from deniable.errors import MAX_REPORTS, DeniableError, check_delta, check_whole
 from deniable.guarantee import Guarantee
-from deniable.mechanisms import CounterAuditing, Mechanism, Race, forecast
+from deniable.mechanisms.base import Mechanism
+from deniable.mechanisms.counter_auditing import CounterAuditing
+from deniable.mechanisms.race import Race, forecast
 from deniable.programme.calendar import Calendar
 from deniable.programme.names import caseless, check_name
 from deniable.rounding import as_written

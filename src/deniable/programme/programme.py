@@ -36,6 +36,7 @@ from deniable.programme.transcript_copies import (
     NotKeptError,
     StoredTranscript,
     beside,
+    check_can_go_on,
     check_not_behind,
     locked,
 )
@@ -287,7 +288,7 @@ class Programme:
         """Encrypt every secret with a new key. Old backups become unreadable when the old key is destroyed."""
         old, new = self._copy, KeyCopy.beside(key)
         with locked(self._copy), self._counting() as transaction:  # an old database would get a copy as old as itself
-            transcript = transaction.transcript()
+            transcript = StoredTranscript.of(transaction)
             if transcript.lines:
                 transcript.check_can_be_kept(new)
             master, kdf = key.new()
@@ -337,7 +338,7 @@ class Programme:
         reports are not lost for that.
         """
         with self._writing() as transaction:
-            transaction.check_can_go_on(self._copy, folder_may_be_away=True)
+            check_can_go_on(transaction, self._copy, folder_may_be_away=True)
             yield transaction
 
     @contextmanager
@@ -346,7 +347,10 @@ class Programme:
         with locked(self._copy):
             with self._writing() as transaction:
                 yield transaction
-                transcript, copy = transaction.transcript(), self._copy if transaction.is_kept_beside_key else None
+                transcript, copy = (
+                    StoredTranscript.of(transaction),
+                    self._copy if transaction.is_kept_beside_key else None,
+                )
             self._store.scrub()
             try:
                 transcript.keep(copy, self._store.file)
@@ -359,8 +363,10 @@ class Programme:
         out by keeping those that are there.
         """
         with self._appending() as transaction:
-            transaction.check_can_go_on(self._copy, folder_may_be_away=False)
-            transaction.transcript().keep(self._copy if transaction.is_kept_beside_key else None, self._store.file)
+            check_can_go_on(transaction, self._copy, folder_may_be_away=False)
+            StoredTranscript.of(transaction).keep(
+                self._copy if transaction.is_kept_beside_key else None, self._store.file
+            )
             yield transaction
 
     def _transaction(self, connection: sa.Connection) -> Transaction:

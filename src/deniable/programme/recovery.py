@@ -11,7 +11,7 @@ from deniable.programme.transaction import NewSeed, Transaction
 from deniable.programme.transcript.entries import Recovery
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import parse
-from deniable.programme.transcript_copies import KeyCopy, longest_copy
+from deniable.programme.transcript_copies import KeyCopy, StoredTranscript, longest_copy
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def recover(transaction: Transaction, found: Found, now: datetime, new_seed: New
         raise DeniableError(
             "the database has every entry that its copies have, so nothing is lost; go on without a recovery"
         )
-    transaction.note_kept_beside_key(transaction.transcript().check_can_be_kept(found.copy))
+    transaction.note_kept_beside_key(StoredTranscript.of(transaction).check_can_be_kept(found.copy))
     run, tally = transaction.read_counts()
     for text in newest[known:]:
         entry = parse(text)

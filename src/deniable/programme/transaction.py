@@ -15,8 +15,8 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 
-from deniable.errors import MAX_REPORTS, DeniableError, PlaceError
-from deniable.mechanisms import Mechanism
+from deniable.errors import MAX_REPORTS, DeniableError
+from deniable.mechanisms.base import Mechanism
 from deniable.noise import ReplayNoise
 from deniable.programme.imports.imported_reports import LONGEST_NAME, MOST_SOURCES, Hashes, KnownReports, keyed_hashes
 from deniable.programme.parameters import Parameters
@@ -27,7 +27,6 @@ from deniable.programme.transcript.chain import commitment, digest, parse_head, 
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.state import PublicState
-from deniable.programme.transcript_copies import KeyCopy, StoredTranscript, check_not_behind
 from deniable.run import AuditRun
 from deniable.state import pack
 from deniable.storage import tables
@@ -56,7 +55,7 @@ class Transaction:
         *,
         is_new: bool = False,
     ) -> None:
-        self._connection = connection
+        self.connection = connection
         self._parameters = parameters
         self._mechanism = mechanism
         self._vault = vault
@@ -194,7 +193,7 @@ class Transaction:
 
     def change_vault(self, vault: Vault, kdf: str | None) -> None:
         """Seal every secret anew."""
-        names = self._connection.execute(sa.select(tables.secrets.c.name)).scalars().all()
+        names = self.connection.execute(sa.select(tables.secrets.c.name)).scalars().all()
         opened = {name: self._read(name) for name in names if name not in {CHECK, MANIFEST}}
         self._vault = vault
         self._store(CHECK, vault.check())
@@ -203,13 +202,13 @@ class Transaction:
                 self._write(name, secret)
             else:  # not the programme's, and there after its end
                 self._store(name, vault.seal(name, secret))
-        self._connection.execute(sa.update(tables.lock), {"kdf": kdf})
+        self.connection.execute(sa.update(tables.lock), {"kdf": kdf})
 
     def destroy(self) -> None:
         """Delete every secret of the programme; the lock of the database stays."""
         gone = (*self._manifest, MANIFEST)
         self._has_changed = False  # nothing is left that a manifest could speak of
-        self._connection.execute(sa.delete(tables.secrets).where(tables.secrets.c.name.in_(gone)))
+        self.connection.execute(sa.delete(tables.secrets).where(tables.secrets.c.name.in_(gone)))
 
     def append(self, entry: Entry, seal: bytes | None = None) -> None:
         """Add an entry and sign the new head. Where it closes a round, the secrets of the new one must follow."""
@@ -218,11 +217,11 @@ class Transaction:
         self.state = entry.after(self.state)
         self._has_changed = True
         added = {"number": entry.number, "round": entry.round, "line": text, "digest": digest(text)}
-        self._connection.execute(sa.insert(tables.entries), added)
+        self.connection.execute(sa.insert(tables.entries), added)
         if seal is not None:
-            self._connection.execute(sa.insert(tables.seals), {"entry": entry.number, "blob": seal})
+            self.connection.execute(sa.insert(tables.seals), {"entry": entry.number, "blob": seal})
         head = signed_head(signing_key, self._parameters.digest, entry.number, digest(text))
-        self._connection.execute(sa.update(tables.programme), {"state": self.state.to_json(), "head": head})
+        self.connection.execute(sa.update(tables.programme), {"state": self.state.to_json(), "head": head})
 
     def seal(self, inputs: Inputs) -> tuple[bytes | None, str | None]:
         """The round's inputs for the oversight body, and their public hash; nothing where there is no such body."""
@@ -234,16 +233,12 @@ class Transaction:
     def entries(self, round_: int) -> list[Entry]:
         """Those of this round and of all later ones, if they lead to the state's head."""
         rounds = sa.select(tables.entries.c.line).where(tables.entries.c.round >= round_)
-        lines = self._connection.execute(rounds.order_by(tables.entries.c.number)).scalars().all()
+        lines = self.connection.execute(rounds.order_by(tables.entries.c.number)).scalars().all()
         entries = [parse(text) for text in lines]
         heads = [*(entry.previous for entry in entries[1:]), self.state.head]
         if [digest(text) for text in lines] != heads[: len(lines)]:
             raise DeniableError("the stored entries were changed; restore the last backup")
         return entries
-
-    def transcript(self) -> StoredTranscript:
-        """All of it, this transaction's entries included."""
-        return StoredTranscript.read(self._connection, self._parameters)
 
     @property
     def is_kept_beside_key(self) -> bool:
@@ -257,29 +252,16 @@ class Transaction:
     def note_kept_beside_key(self, is_kept: bool) -> None:
         self._manifest[_BESIDE_KEY], self._has_changed = "yes" if is_kept else "no", True
 
-    def check_can_go_on(self, copy: KeyCopy | None, *, folder_may_be_away: bool) -> None:
-        """Refuse where a copy of the transcript is newer, and after a restore, until the office has recovered."""
-        kept = copy if self.is_kept_beside_key else None
-        check_not_behind(self._connection, self.state, kept, folder_may_be_away=folder_may_be_away)
-        if not self.has_seed:
-            database = "this database"
-            raise PlaceError(
-                f"{database} was restored from a backup, which has no random numbers to go on with; go on in public: "
-                "deniable programme recover",
-                database,
-                database,
-            )
-
     @property
     def has_seed(self) -> bool:
         """Whether the open round can be drawn."""
         found = sa.select(tables.secrets.c.name).where(tables.secrets.c.name == SEED)
-        return self._connection.execute(found).scalar() is not None
+        return self.connection.execute(found).scalar() is not None
 
     def write_folder(self, folder: str) -> None:
         """Where the programme is published from now on."""
         self._folder, self._has_changed = folder, True
-        self._connection.execute(sa.update(tables.programme), {"folder": folder})
+        self.connection.execute(sa.update(tables.programme), {"folder": folder})
 
     def _check_fits(self, run: AuditRun) -> None:
         """Both follow the transcript, each in its own way."""
@@ -299,9 +281,9 @@ class Transaction:
         self._store(name, blob)
 
     def _read_manifest(self) -> dict[str, str]:
-        check_key(self._connection, self._vault)
+        check_key(self.connection, self._vault)
         manifest: dict[str, str] = json.loads(self._vault.open(MANIFEST, self._blob(MANIFEST)))
-        head = parse_head(self._connection.execute(sa.select(tables.programme.c.head)).scalar_one())
+        head = parse_head(self.connection.execute(sa.select(tables.programme.c.head)).scalar_one())
         if manifest[_PUBLIC] != self._public() or (head.entries, head.head) != (self.state.entries, self.state.head):
             raise DeniableError(
                 "the stored parameters, public state or place of publication were changed; restore the last backup"
@@ -314,7 +296,7 @@ class Transaction:
 
     def _blob(self, name: str) -> bytes:
         found = sa.select(tables.secrets.c.blob).where(tables.secrets.c.name == name)
-        blob = self._connection.execute(found).scalar()
+        blob = self.connection.execute(found).scalar()
         if blob is None:
             raise DeniableError(f"the stored {name} is missing; restore the last backup")
         return bytes(blob)
@@ -322,8 +304,8 @@ class Transaction:
     def _store(self, name: str, blob: bytes) -> None:
         self._has_changed = True
         row = sa.update(tables.secrets).where(tables.secrets.c.name == name)
-        if not self._connection.execute(row, {"blob": blob}).rowcount:
-            self._connection.execute(sa.insert(tables.secrets), {"name": name, "blob": blob})
+        if not self.connection.execute(row, {"blob": blob}).rowcount:
+            self.connection.execute(sa.insert(tables.secrets), {"name": name, "blob": blob})
 
     def _bound(self, name: str) -> str:
         return f"{name}/round {self.state.open_round}" if name in _OF_THE_ROUND else name

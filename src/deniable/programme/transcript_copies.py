@@ -21,6 +21,7 @@ from deniable.programme.public.folder import TRANSCRIPT, check_apart, folder_err
 from deniable.programme.public.publish import publish
 from deniable.programme.public.verify import verify
 from deniable.programme.secrets.keys import Key, KeyFile
+from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.chain import Head, check_head, digest, from_file, parse_head, to_file
 from deniable.programme.transcript.replay import parse, replay
 from deniable.programme.transcript.state import PublicState
@@ -64,6 +65,11 @@ class StoredTranscript:
     head_line: str
     """The signed head."""
     folder: Path | None
+
+    @classmethod
+    def of(cls, transaction: Transaction) -> "StoredTranscript":
+        """The transaction's entries included."""
+        return cls.read(transaction.connection, transaction.state.parameters)
 
     @classmethod
     def read(cls, connection: sa.Connection, parameters: Parameters) -> "StoredTranscript":
@@ -230,6 +236,20 @@ def _public_lines(folder: Path, parameters: Parameters) -> Sequence[str]:
     if checked.programme != parameters.digest:
         raise DeniableError(f"what was published in {folder} is another programme; name the folder of this one")
     return checked.lines
+
+
+def check_can_go_on(transaction: Transaction, copy: KeyCopy | None, *, folder_may_be_away: bool) -> None:
+    """Refuse where a copy of the transcript is newer, and after a restore, until the office has recovered."""
+    kept = copy if transaction.is_kept_beside_key else None
+    check_not_behind(transaction.connection, transaction.state, kept, folder_may_be_away=folder_may_be_away)
+    if not transaction.has_seed:
+        database = "this database"
+        raise PlaceError(
+            f"{database} was restored from a backup, which has no random numbers to go on with; go on in public: "
+            "deniable programme recover",
+            database,
+            database,
+        )
 
 
 def check_not_behind(

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deniable.programme.parameters import Parameters
-from deniable.programme.transcript.entries import Round, Skip
 from deniable.programme.transcript.entry import Entry
 
 MOST_ROWS = 40
@@ -90,7 +89,9 @@ def timeline(parameters: Parameters, entries: Sequence[Entry], holds_from: int) 
     columns = max(last, FEWEST_COLUMNS)
     shown = _shown(targets)
     rows = tuple(_row(name, targets[name], TOP + ROW * i, columns, last) for i, name in enumerate(shown))
-    skips = tuple(_span(entry.round, entry.round, columns) for entry in entries if isinstance(entry, Skip))
+    skips = tuple(
+        _span(entry.round, entry.round, columns) for entry in entries if entry.closes_round and not entry.audited
+    )
     kinds = {mark.kind for row in rows for mark in row.marks} | ({"skip"} if skips else set())
     lapsed = min(holds_from - 1, last)
     return Timeline(
@@ -112,7 +113,7 @@ def _targets(parameters: Parameters, entries: Sequence[Entry]) -> dict[str, _Tar
         for name in entry.left:
             targets[name].left = entry.round
         for name in entry.audited:
-            targets[name].audits.append((entry.round, "drawn" if isinstance(entry, Round) else "hand"))
+            targets[name].audits.append((entry.round, "drawn" if entry.closes_round else "hand"))
         if entry.struck is not None:
             latest = targets[entry.struck].audits
             latest[-1] = (latest[-1][0], "missed")

@@ -10,7 +10,7 @@ import numpy as np
 
 from deniable.arrays import BoolArray, IntArray
 from deniable.errors import DeniableError
-from deniable.mechanisms import Mechanism
+from deniable.mechanisms.base import Mechanism
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.chain import digest
 from deniable.programme.transcript.coverage import Coverage, Lapse
