@@ -135,7 +135,7 @@ def entering(who: Visitor) -> dict[str, str]:
 
 
 def look_at_file(client: httpx.Client, who: Visitor) -> httpx.Response:
-    data = {"csrf": who.csrf, "kind": "plain", "source": who.hotline, "mapped": "names"}
+    data = {"csrf": who.csrf, "kind": "csv", "source": who.hotline, "mapped": "names"}
     return client.post("/import", data=data, files={"file": ("export.csv", FILE)})
 
 
@@ -243,7 +243,7 @@ async def _ask(browser: httpx.AsyncClient, who: Visitor, what: str) -> httpx.Res
     if what == "enter":
         return await browser.post("/report", data=entering(who))
     if what == "look":
-        form |= {"kind": "plain", "source": who.hotline, "mapped": "names"}
+        form |= {"kind": "csv", "source": who.hotline, "mapped": "names"}
         return await browser.post("/import", data=form, files={"file": ("export.csv", FILE)})
     return await browser.get(what)
 

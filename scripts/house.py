@@ -1,4 +1,4 @@
-"""How easy the code is to see, in figures: the table of docs/decisions/0009-the-house.md.
+"""How easy the code is to see, in figures: the table of docs/decisions/0010-the-house.md.
 
 python scripts/house.py [SRC]    SRC is the folder of the package, by default src/deniable
 """
@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -85,9 +86,7 @@ def visited(package: Path, files: set[str]) -> Iterator[None]:
         if event == "call" and code.co_filename.startswith(inside) and not code.co_name.startswith("<module"):
             files.add(code.co_filename.removeprefix(inside))
 
-    import threading  # noqa: PLC0415  # a report in the console is served by a thread
-
-    threading.setprofile(note)
+    threading.setprofile(note)  # the console serves a report in a thread
     sys.setprofile(note)
     try:
         yield
@@ -103,8 +102,8 @@ def close_round(package: Path) -> set[str]:
     files: set[str] = set()
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
         Path("targets.txt").write_text("Ash Mill\nBirch Works\nCedar Yard\n", encoding="utf-8")
-        start = ["--start", "2026-01-05", "--period", "1D", "--delta", "0.1", "--name", "House"]
-        assert main(["programme", "init", "--targets", "targets.txt", *start]) == 0
+        rules = ["--name", "House", "--delta", "0.1", "--start", "2026-01-05", "--period", "1D"]
+        assert main(["programme", "init", "targets.txt", *rules]) == 0
         with visited(package, files):
             assert main(["programme", "close-round", "--reason", "late"]) == 0
     return files

@@ -221,7 +221,7 @@ def preview(browser: Browser, file: bytes = FILE, mapping: bytes | None = None, 
     """Bring an export, and look at what would count."""
     files = {"file": ("export.csv", file)} | ({} if mapping is None else {"mapping": ("m.csv", mapping)})
     mapped = "names" if mapping is None else "file"
-    return browser.post("/import", {"kind": "plain", "source": "hotline", "mapped": mapped, **data}, files=files)
+    return browser.post("/import", {"kind": "csv", "source": "hotline", "mapped": mapped, **data}, files=files)
 
 
 def pending_on(page: str) -> str:

@@ -241,7 +241,7 @@ def test_the_file_of_whoever_is_shut_out_is_not_read(office: Office, monkeypatch
 
     monkeypatch.setattr(imports, "uploaded", uploaded)
     part = b'--x\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n'
-    fields = {"csrf": ida.csrf(), "kind": "plain", "source": "hotline", "mapped": "names"}
+    fields = {"csrf": ida.csrf(), "kind": "csv", "source": "hotline", "mapped": "names"}
     body = b"".join(part % (name.encode(), value.encode()) for name, value in fields.items()) + b"--x--\r\n"
     headers = {"Cookie": f"session={ida.cookie('session')}", "Content-Type": "multipart/form-data; boundary=x"}
     sent = asked(office.app, "/import", headers, in_two(body, lambda: shut_out(office, how, "Ida")))
@@ -521,7 +521,7 @@ def test_the_table_of_permissions() -> None:
         "health": ("administrator", "operator", "auditor"),
         "plan": ("auditor",),
         "report": ("importer", "auditor"),
-        "correct": ("auditor",),
+        "withdraw": ("auditor",),
         "resume": ("auditor",),
         "counts": ("auditor",),
         "round": ("operator", "auditor"),

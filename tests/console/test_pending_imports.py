@@ -13,7 +13,7 @@ from deniable.programme.imports import Mapping, read
 
 
 def batch() -> Any:
-    return read("plain", io.BytesIO(FILE), Mapping({"Ash Mill": "Ash Mill", "Cedar Bank": "Cedar Bank"}))
+    return read("csv", io.BytesIO(FILE), Mapping({"Ash Mill": "Ash Mill", "Cedar Bank": "Cedar Bank"}))
 
 
 def test_one_file_a_person_and_a_few_in_all(office: Office) -> None:

@@ -83,7 +83,7 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     ),
     "report.html": (
         report.ReportPage,
-        {"round", "due", "ended", "targets", "most", "may_correct", "form_id", "receipt", "done", "error", "error_at"},
+        {"round", "due", "ended", "targets", "most", "may_withdraw", "form_id", "receipt", "done", "error", "error_at"},
     ),
     "round.html": (open_round.RoundPage, ROUND),
     "round_counts.html": (open_round.CountedRoundPage, ROUND | {"counts"}),
@@ -212,7 +212,7 @@ def test_a_template_is_given_its_page_and_the_frame(office: Office, rendered: li
 
 
 def preview(browser: Browser) -> None:
-    data = {"kind": "plain", "source": "hotline", "mapped": "names"}
+    data = {"kind": "csv", "source": "hotline", "mapped": "names"}
     assert browser.post("/import", data, files={"file": ("a.csv", b"id,channel\n1,Ash Mill\n")}).status_code == 200
 
 

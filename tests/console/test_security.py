@@ -44,7 +44,7 @@ NEEDS: dict[tuple[str, str], Permission] = {
     ("POST", "/plan"): "plan",
     ("GET", "/report"): "report",
     ("POST", "/report"): "report",
-    ("POST", "/report/withdraw"): "correct",
+    ("POST", "/report/withdraw"): "withdraw",
     ("GET", "/round"): "round",
     ("GET", "/round/close"): "close",
     ("POST", "/round/close"): "close",
@@ -80,7 +80,7 @@ VALUES = {"id_": "id-Otto", "kind": "override", "name": "programme.json", "token
 
 FORM = {
     "name": "Berta", "role": "auditor", "scope": "status", "target": TARGETS[0], "number": "1", "round": "1",
-    "reason": "A fire.", "independent": "yes", "kind": "plain", "source": "hotline", "mapped": "names", "step": "count",
+    "reason": "A fire.", "independent": "yes", "kind": "csv", "source": "hotline", "mapped": "names", "step": "count",
     "form_id": "x" * 22,
 }  # fmt: skip
 """Filled in so that every form would do something."""

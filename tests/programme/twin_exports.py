@@ -117,7 +117,7 @@ def _hushline(rows: Sequence[Row]) -> bytes:
 
 
 HOTLINES = {
-    "north": Hotline("plain", "csv", _plain, str),
+    "north": Hotline("csv", "csv", _plain, str),
     "east": Hotline("globaleaks", "globaleaks", _globaleaks_csv, _uuid),
     "south": Hotline("globaleaks", "globaleaks", _globaleaks_json, _uuid),
     "west": Hotline("hushline", "hushline", _hushline, lambda number: str(message(number, 0)[0])),

@@ -25,7 +25,7 @@ Permission = Literal[
     "health",
     "plan",
     "report",
-    "correct",
+    "withdraw",
     "counts",
     "round",
     "close",
@@ -43,7 +43,7 @@ ALLOWED: Mapping[Permission, tuple[Role, ...]] = {
     "health": ("administrator", "operator", "auditor"),
     "plan": ("auditor",),
     "report": ("importer", "auditor"),  # enter and import reports
-    "correct": ("auditor",),  # take back what was entered, with its receipt
+    "withdraw": ("auditor",),  # take back what was entered, with its receipt
     "counts": ("auditor",),
     "round": ("operator", "auditor"),
     "close": ("operator", "auditor"),

@@ -10,7 +10,7 @@ from deniable.programme.imports.imported_reports import ROOM
 
 
 def bring(browser: Browser, rows: str, source: str = "hotline") -> Any:
-    data = {"kind": "plain", "source": source, "mapped": "names"}
+    data = {"kind": "csv", "source": source, "mapped": "names"}
     page = browser.post("/import", data, files={"file": ("a.csv", f"id,channel\n{rows}".encode())})
     if page.status_code != 200:
         return page
@@ -105,7 +105,7 @@ def test_a_hotline_that_is_handed_over_between_looking_and_counting_is_not_count
     programme = office.begin()
     office.add("Ivo", "importer")
     ida = office.browser("Ida")
-    data = {"kind": "plain", "source": "hotline", "mapped": "names"}
+    data = {"kind": "csv", "source": "hotline", "mapped": "names"}
     page = ida.post("/import", data, files={"file": ("a.csv", b"id,channel\n1,Ash Mill\n")})
     pending = pending_on(page.text)
     office.hotline("hotline", "Ivo")

@@ -363,14 +363,14 @@ REFUSED: dict[str, tuple[str, bytes | Callable[[], bytes]]] = {
     "zip bomb that lies": ("hushline", lambda: exports.patched(bomb(), "db/messages.csv", 24, "<L", 100)),
     "zip in a zip": ("hushline", nested(5)),
     "zip cut off": ("hushline", exports.hushline_zip()[:-30]),
-    "zip as CSV": ("plain", exports.hushline_zip()),
+    "zip as CSV": ("csv", exports.hushline_zip()),
     "CSV as zip": ("hushline", exports.plain_csv()),
     "many members": ("hushline", exports.packed({f"{number}.csv": b"" for number in range(5000)})),
     "deep JSON": ("globaleaks", b"[" * DEEP),
-    "UTF-16": ("plain", "id,channel\n1,Ash Mill\n".encode("utf-16")),
+    "UTF-16": ("csv", "id,channel\n1,Ash Mill\n".encode("utf-16")),
     "UTF-16 JSON": ("globaleaks", exports.globaleaks_json().decode().encode("utf-16")),
-    "too many columns": ("plain", b"id,channel" + b",x" * 100_000 + b"\n"),
-    "a formula as header": ("plain", b"=1+1,channel\n1,Ash Mill\n"),
+    "too many columns": ("csv", b"id,channel" + b",x" * 100_000 + b"\n"),
+    "a formula as header": ("csv", b"=1+1,channel\n1,Ash Mill\n"),
 }
 
 
@@ -379,13 +379,13 @@ SET_ASIDE: dict[str, tuple[str, bytes | Callable[[], bytes]]] = {
     "deep JSON in an entry": ("globaleaks", b'[{"id": ' + b'{"a":' * DEEP + b"1" + b"}" * DEEP + b"}]"),
     "long number": ("globaleaks", b'[{"id": "a", "context_id": "Ash Mill", "files": ' + b"9" * 100_000 + b"}]"),
     "NaN": ("globaleaks", b'[{"id": NaN, "context_id": "Ash Mill"}]'),
-    "Latin-1": ("plain", "id,channel\n1,Café\n".encode("latin-1")),
-    "NUL": ("plain", b"id,channel\n1\0,Ash Mill\n"),
-    "half a character": ("plain", b"id,channel\n1,\xed\xa0\x80\n"),
-    "an open quote": ("plain", b'id,channel\n1,"Ash Mill\n' + b"x" * MIB),
-    "a cell without end": ("plain", b"id,channel\n1," + b"x" * (8 * MIB) + b"\n"),
-    "a formula as channel": ("plain", b'id,channel\n1,"=HYPERLINK(""//evil"")"\n'),
-    "a script as channel": ("plain", b"id,channel\n1,<script>alert(1)</script>\n"),
+    "Latin-1": ("csv", "id,channel\n1,Café\n".encode("latin-1")),
+    "NUL": ("csv", b"id,channel\n1\0,Ash Mill\n"),
+    "half a character": ("csv", b"id,channel\n1,\xed\xa0\x80\n"),
+    "an open quote": ("csv", b'id,channel\n1,"Ash Mill\n' + b"x" * MIB),
+    "a cell without end": ("csv", b"id,channel\n1," + b"x" * (8 * MIB) + b"\n"),
+    "a formula as channel": ("csv", b'id,channel\n1,"=HYPERLINK(""//evil"")"\n'),
+    "a script as channel": ("csv", b"id,channel\n1,<script>alert(1)</script>\n"),
 }
 
 

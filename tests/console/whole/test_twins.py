@@ -118,7 +118,7 @@ class Twins:
             yield "Anna", "POST", "/report/withdraw", data
         for _ in range(2):
             yield "Ada", "POST", PUSH, {"id": "7", "reports": {"Ash Mill": 1, "Nowhere": 1}}
-            yield "Ida", "POST", "/import", {"kind": "plain", "source": "hotline", "mapped": "names"}, FILE
+            yield "Ida", "POST", "/import", {"kind": "csv", "source": "hotline", "mapped": "names"}, FILE
             yield "Ida", "POST", "/import/confirm", {"pending": pending_on(self.last), "step": "count"}
 
 

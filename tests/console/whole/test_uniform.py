@@ -108,7 +108,7 @@ def test_an_importers_preview_is_the_same_whatever_is_in_the_file_or_was_counted
     programme = office.begin()
     browser = office.browser("Ida")
     browser.get("/import")
-    data = {"kind": "plain", "source": "hotline", "mapped": "names"}
+    data = {"kind": "csv", "source": "hotline", "mapped": "names"}
     few, many = (b"id,channel\n" + b"".join(b"%d,Ash Mill\n" % i for i in range(1, n)) for n in (2, 300))
 
     def preview(file: bytes) -> tuple[Any, ...]:
@@ -126,7 +126,7 @@ def test_confirming_answers_the_same_whatever_was_new(office: Office) -> None:
     browser = office.browser("Ida")
     answers = []
     for _ in range(2):  # the second time nothing is new
-        data = {"kind": "plain", "source": "hotline", "mapped": "names"}
+        data = {"kind": "csv", "source": "hotline", "mapped": "names"}
         page = browser.post("/import", data, files={"file": ("a.csv", b"id,channel\n1,Ash Mill\n2,Cedar Bank\n")})
         data = {"pending": pending_on(page.text), "step": "count"}
         answers.append(received(office, browser, "post", "/import/confirm", data=data))

@@ -161,7 +161,7 @@ EXPORTS = {
     "globaleaks.json": ("globaleaks", globaleaks_json),
     "globaleaks.csv": ("globaleaks", globaleaks_csv),
     "hushline.zip": ("hushline", hushline_zip),
-    "plain.csv": ("plain", plain_csv),
+    "plain.csv": ("csv", plain_csv),
 }
 
 

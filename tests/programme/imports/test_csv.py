@@ -12,7 +12,7 @@ CSV = plain_csv()
 
 def test_every_report_with_its_id_and_channel() -> None:
     assert list(csv.records(io.BytesIO(CSV))) == [(outside_id(number), channel) for number, channel in ROWS]
-    assert counted("plain", CSV) == COUNTED
+    assert counted("csv", CSV) == COUNTED
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_every_report_with_its_id_and_channel() -> None:
     ],
 )
 def test_tolerated_spellings(content: bytes) -> None:
-    assert counted("plain", content) == COUNTED
+    assert counted("csv", content) == COUNTED
 
 
 def test_a_number_with_zeros_in_front_is_the_same_report() -> None:
@@ -63,7 +63,7 @@ def test_any_text_may_be_a_channel() -> None:
     ],
 )
 def test_a_file_that_is_not_one_is_refused(content: bytes, why: str) -> None:
-    assert why in refusal("plain", content)
+    assert why in refusal("csv", content)
 
 
 @pytest.mark.parametrize(
@@ -90,6 +90,6 @@ def test_a_file_that_is_not_one_is_refused(content: bytes, why: str) -> None:
 @pytest.mark.parametrize("at", [1, 3, 5])
 def test_a_row_that_cannot_be_read_is_set_aside_by_itself(row: bytes, why: str, at: int) -> None:
     lines = CSV.split(b"\n")
-    ((place, said),) = set_aside("plain", b"\n".join([*lines[:at], row, *lines[at:]]))
+    ((place, said),) = set_aside("csv", b"\n".join([*lines[:at], row, *lines[at:]]))
     assert place == f"line {at + 1}"
     assert why in said

@@ -53,7 +53,8 @@ from tests.programme.imports.exports import (
 
 from deniable.errors import DeniableError
 from deniable.programme import imports
-from deniable.programme.imports import KINDS, Batch, SetAside, globaleaks, read, read_mapping, reading
+from deniable.programme.imports import EXPORTS as ALL_KINDS
+from deniable.programme.imports import Batch, SetAside, globaleaks, read, read_mapping, reading
 
 exports = pytest.mark.parametrize(("kind", "export"), EXPORTS.values(), ids=EXPORTS)
 Export = Callable[[Iterable[Row]], bytes]
@@ -116,7 +117,7 @@ def test_as_soon_as_the_mapping_names_the_channel_its_reports_are_there(kind: st
 
 def with_channels(*channels: str) -> Any:
     lines = (f'{NUMBER + number},"{channel}"' for number, channel in enumerate(channels))
-    return read("plain", io.BytesIO("\n".join(["id,channel", *lines]).encode()), mapping()).set_aside
+    return read("csv", io.BytesIO("\n".join(["id,channel", *lines]).encode()), mapping()).set_aside
 
 
 def test_at_most_20_channels_are_listed() -> None:
@@ -137,7 +138,7 @@ def test_channels_that_are_no_identifiers_are_not_shown() -> None:
 
 
 def test_at_most_20_rows_are_listed() -> None:
-    aside = read("plain", io.BytesIO(plain_csv() + b"\nx" * 33), mapping()).set_aside
+    aside = read("csv", io.BytesIO(plain_csv() + b"\nx" * 33), mapping()).set_aside
     assert [row.place for row in aside.malformed] == [f"line {number}" for number in range(6, 26)]
     assert (aside.more_malformed, aside.reports) == (13, 33)
     (words,) = aside.in_words()
@@ -181,7 +182,7 @@ def test_nothing_that_is_said_of_a_file_carries_anything_of_a_report(kind: str, 
 @exports
 def test_nor_does_one_of_the_importer_itself(kind: str, export: Export) -> None:
     """Used without `read`, it has the parser's frames, but its text and what came before it are clean."""
-    importer = imports._IMPORTERS[kind]
+    importer = imports.EXPORTS[kind].records
     refused = 0
     for content in damaged(export(ROWS)):
         error = error_of(partial(list, importer(io.BytesIO(content))))
@@ -195,7 +196,7 @@ def test_nor_does_one_of_the_importer_itself(kind: str, export: Export) -> None:
 
 @given(content=st.binary(max_size=300))
 def test_any_bytes_at_all_are_read_or_refused_in_one_sentence(content: bytes) -> None:
-    for kind in KINDS:
+    for kind in ALL_KINDS:
         for start in (b"", b"[", b"id,context_id\n", b"id,channel\n"):
             error = error_of(partial(read, kind, io.BytesIO(start + content), mapping()))
             if error is not None:
@@ -236,10 +237,10 @@ def test_the_check_catches_a_leak(leak: Callable[[], None]) -> None:
 
 def test_the_check_catches_a_leak_planted_in_an_importer(monkeypatch: pytest.MonkeyPatch) -> None:
     content = plain_csv() + f"\n{CANARY} x,{NORTH}".encode()
-    assert [place for place, _ in set_aside("plain", content)] == ["line 6"]
+    assert [place for place, _ in set_aside("csv", content)] == ["line 6"]
     monkeypatch.setattr(reading, "record", lambda names, outside_id, _: f"{names[0]} is {outside_id}")
     with pytest.raises(AssertionError):
-        set_aside("plain", content)
+        set_aside("csv", content)
 
 
 def test_the_check_sees_the_variables_of_the_parser() -> None:
@@ -256,7 +257,7 @@ def test_an_error_of_our_own_is_not_shown_either(monkeypatch: pytest.MonkeyPatch
         raise KeyError(CANARY)
 
     monkeypatch.setattr(reading, "record", broken)
-    assert refusal("plain", plain_csv()) == "the export cannot be read (KeyError)"
+    assert refusal("csv", plain_csv()) == "the export cannot be read (KeyError)"
 
 
 class BrokenDisk(io.BytesIO):
@@ -264,7 +265,7 @@ class BrokenDisk(io.BytesIO):
         raise OSError(5, CANARY, CANARY)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ALL_KINDS)
 def test_a_file_that_breaks(kind: str, tmp_path: Path) -> None:
     files: list[tuple[Any, str]] = [
         (BrokenDisk(b"x"), "cannot be read|must be a ZIP in a file"),
@@ -326,7 +327,7 @@ def test_nothing_is_written_logged_or_printed(
 @exports
 def test_a_batch_and_a_record_do_not_show_themselves(kind: str, export: Export) -> None:
     batch = read(kind, io.BytesIO(export(ROWS)), mapping())
-    first = next(imports._IMPORTERS[kind](io.BytesIO(export(ROWS))))
+    first = next(imports.EXPORTS[kind].records(io.BytesIO(export(ROWS))))
     assert isinstance(batch, Batch)
     assert not any(secret in f"{batch!r}{first!r}{first}" for secret in SECRETS)
     kept = b"".join(value if isinstance(value, bytes) else b"" for value in vars(batch).values())
@@ -382,7 +383,7 @@ writers = pytest.mark.parametrize(
         ("globaleaks", write_globaleaks_csv),
         ("globaleaks", write_globaleaks_json),
         ("hushline", write_hushline),
-        ("plain", write_plain),
+        ("csv", write_plain),
     ],
     ids=["globaleaks.csv", "globaleaks.json", "hushline.zip", "plain.csv"],
 )
@@ -412,7 +413,7 @@ def check_memory(path: Path, kind: str, write: Writer, n: int) -> None:
     assert batch.with_target == n
     assert sum(number_of(found) for found, _ in batch) == n * (n + 1) // 2
     assert sum(target == "Acme Ltd" for _, target in batch) == n // 2
-    count, peak = peak_of(lambda: sum(1 for _ in islice(imports._IMPORTERS[kind](path), SOME)))
+    count, peak = peak_of(lambda: sum(1 for _ in islice(imports.EXPORTS[kind].records(path), SOME)))
     assert count == SOME
     assert peak < 1_000_000
 
@@ -432,8 +433,8 @@ def test_memory_stays_bounded_with_a_million_reports(kind: str, write: Writer, t
 def test_the_memory_check_catches_rows_that_are_kept(tmp_path: Path) -> None:
     """Also those of the hotline whose rows are the smallest."""
     path = tmp_path / "export"
-    for kind, write in (("plain", write_plain), ("hushline", write_hushline)):
+    for kind, write in (("csv", write_plain), ("hushline", write_hushline)):
         with path.open("wb") as file:
             write(file, SOME)
-        _, peak = peak_of(lambda kind=kind: len([*imports._IMPORTERS[kind](path)]))  # type: ignore[misc]
+        _, peak = peak_of(lambda kind=kind: len([*imports.EXPORTS[kind].records(path)]))  # type: ignore[misc]
         assert peak > 1_000_000

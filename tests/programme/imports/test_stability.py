@@ -139,7 +139,7 @@ def elements(draw: st.DrawFn) -> bytes:
 
 FORMATS: dict[str, tuple[str, Callable[[Rows], bytes], st.SearchStrategy[bytes]]] = {
     "plain.csv": (
-        "plain",
+        "csv",
         lambda rows: in_lines(("id", "channel"), rows),
         lines(lambda number, channel: f"{outside_id(number)},{channel}"),
     ),

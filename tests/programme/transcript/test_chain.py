@@ -118,30 +118,6 @@ def test_a_field_with_another_value_is_refused(field: str, value: Any) -> None:
         parse(dumped(json.loads(entry().line()) | {field: value}))
 
 
-@pytest.mark.parametrize("kind", ["skip", "override", "targets", "not-carried-out", "recovery", "end"])
-def test_every_reason_is_one_line_of_text(kind: str) -> None:
-    kinds: dict[str, dict[str, Any]] = {
-        "skip": {"independent": True, "during": 1, "commitment": fresh(1), "late": 0},
-        "override": {"independent": True, "during": 1, "audits": ["Ashford"]},
-        "targets": {"independent": True, "during": 1, "added": [], "removed": ["Ashford"]},
-        "not-carried-out": {"independent": True, "during": 1, "of": 1, "target": "Ashford"},
-        "recovery": {"lost": 1, "commitment": fresh(1), "paused": True, "complete": True, "during": 1},
-        "end": {},
-    }
-    fields = kinds[kind]
-    assert entry(kind, **fields, reason="r" * MAX_REASON).kind == kind
-    for reason in (None, "", "\t", "a\u2028b", 3):
-        with pytest.raises(DeniableError, match=r"^reason must be 1 to 500 printable characters"):
-            entry(kind, **fields, reason=reason)
-    if "independent" in fields:
-        for independent in (None, 1, "true"):
-            with pytest.raises(DeniableError, match=r"^independent must be true or false"):
-                entry(kind, **fields | {"independent": independent}, reason="r")
-        for during in (None, 0, True, 1.0):
-            with pytest.raises(DeniableError, match=r"^during must be a whole number of at least 1"):
-                entry(kind, **fields | {"during": during}, reason="r")
-
-
 def test_missing_and_unknown_fields_are_refused() -> None:
     values = json.loads(entry().line())
     for field in values:

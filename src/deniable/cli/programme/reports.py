@@ -14,14 +14,13 @@ from deniable.cli.options import DEFAULT_DATABASE, AsJson, AskPassphrase, Databa
 from deniable.cli.programme import options
 from deniable.cli.programme.output import answer
 from deniable.errors import MAX_REPORTS, DeniableError
-from deniable.programme.imports import Batch, Malformed, SetAside, read, read_mapping
+from deniable.programme.imports import EXPORTS, Batch, Malformed, SetAside, read, read_mapping
 from deniable.programme.imports.reading import Table, opened, pieces
 from deniable.programme.status import PAUSED
 from deniable.wording import count
 
 commands = typer.Typer(rich_markup_mode=None)
 
-KINDS = {"globaleaks": "globaleaks", "hushline": "hushline", "csv": "plain"}
 
 _HOW_TO_RESUME = (
     "To end this, the office imports the newest export of every hotline, and then runs deniable programme "
@@ -195,11 +194,11 @@ def import_(
     Example
       deniable programme import export.csv --from csv --source hotline --mapping mapping.csv
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
-    if kind not in KINDS:
-        raise DeniableError(f"--from must be globaleaks, hushline or csv, got {kind}")
+    if kind not in EXPORTS:
+        raise DeniableError(f"--from must be one of {', '.join(EXPORTS)}, got {kind}")
     with options.opened(database, options.key_of(database, key, passphrase)) as programme:
         known, status = programme.sources(), programme.status()
-        batch = read(KINDS[kind], file, read_mapping(mapping, status.targets))
+        batch = read(kind, file, read_mapping(mapping, status.targets))
         if status.is_paused and not as_json:
             answer(False, {}, PAUSED)
         new = programme.import_reports(source, batch, dry_run=dry_run, count=not do_not_count)

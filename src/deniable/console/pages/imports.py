@@ -17,12 +17,10 @@ from deniable.console.pending_imports import KEPT_FOR
 from deniable.console.rendering import render
 from deniable.console.security import MOST_UPLOADED, Fields, console_of, may, require, text, uploaded
 from deniable.errors import DeniableError
-from deniable.programme.imports import Batch, Mapping, read, read_mapping
+from deniable.programme.imports import EXPORTS, Batch, Mapping, read, read_mapping
 from deniable.programme.status import PAUSED, Status
 
 router = APIRouter()
-
-KINDS = (("plain", "a table of your own (CSV)"), ("globaleaks", "GlobaLeaks"), ("hushline", "Hush Line"))
 
 DONE = {
     "counted": "The file is imported. What was counted before was not counted again.",
@@ -112,7 +110,7 @@ def preview(
         return _page(request, person, status, fields, error=refusal(error))
     public = PreviewPage(
         pending=pending,
-        kind=dict(KINDS)[kind],
+        kind=EXPORTS[kind].label,
         source=source,
         round=status.open_round,
         minutes=int(KEPT_FOR.total_seconds()) // 60,
@@ -171,7 +169,7 @@ def _read(kind: str, file: bytes, mapping: bytes | None, status: Status) -> Batc
     """mapping: None where channels are called like targets."""
     if status.ended:
         raise DeniableError("the programme has ended; no more reports are counted")
-    if kind not in dict(KINDS):
+    if kind not in EXPORTS:
         raise DeniableError("Choose what made the file.")
     if not file and kind != "globaleaks":  # which writes an empty file where it has no reports
         raise DeniableError("Choose a file that is not empty.")
@@ -209,7 +207,7 @@ def _page(
 ) -> Response:
     filled = fields or FormData()
     page = ImportPage(
-        kinds=KINDS,
+        kinds=tuple((name, export.label) for name, export in EXPORTS.items()),
         kind=text(filled, "kind"),
         sources=tuple((name, name) for name in _sources(request, person)),
         source=text(filled, "source"),

@@ -42,7 +42,7 @@ class ReportPage:
     ended: bool
     targets: tuple[str, ...]
     most: int
-    may_correct: bool
+    may_withdraw: bool
     form_id: str
     """Of the form that enters reports; every page has another."""
     receipt: str | None
@@ -76,7 +76,7 @@ def enter(
 
 @router.post("/report/withdraw")
 def withdraw(
-    request: Request, person: Annotated[Person, require("correct")], programme: CurrentProgramme, fields: Fields
+    request: Request, person: Annotated[Person, require("withdraw")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
     try:
         programme.withdraw([_target(programme, fields)], text(fields, "receipt"))
@@ -120,7 +120,7 @@ def _page(person: Person, programme: Programme) -> ReportPage:
         ended=status.ended,
         targets=status.targets,
         most=MOST,
-        may_correct=may(person, "correct"),
+        may_withdraw=may(person, "withdraw"),
         form_id=secrets.token_urlsafe(16),
         receipt=None,
         done=None,

@@ -19,18 +19,27 @@ from deniable.programme.imports import csv, globaleaks, hushline
 from deniable.programme.imports.channels import Mapping, read_mapping
 from deniable.programme.imports.reading import File, Malformed, Row, quietly
 
-__all__ = ["KINDS", "Batch", "Malformed", "Mapping", "SetAside", "read", "read_mapping"]
+__all__ = ["EXPORTS", "Batch", "Malformed", "Mapping", "SetAside", "read", "read_mapping"]
 
 MAX_SHOWN = 20
 """The most channels, and the most rows, that are listed as set aside."""
 
-_IMPORTERS: dict[str, Callable[[File], Iterator[Row]]] = {
-    "globaleaks": globaleaks.records,
-    "hushline": hushline.records,
-    "plain": csv.records,
-}
 
-KINDS = tuple(_IMPORTERS)
+@dataclass(frozen=True)
+class Export:
+    """What made a file."""
+
+    label: str
+    records: Callable[[File], Iterator[Row]]
+
+
+EXPORTS = {
+    "csv": Export("a table of your own (CSV)", csv.records),
+    "globaleaks": Export("GlobaLeaks", globaleaks.records),
+    "hushline": Export("Hush Line", hushline.records),
+}
+"""By the names they have in commands and forms."""
+
 
 _NO_TARGET = -1
 _MOST_CHANNELS = 1000
@@ -121,7 +130,7 @@ def read(kind: str, file: File, mapping: Mapping) -> Batch:
 
     >>> import io
     >>> mapping = read_mapping(io.BytesIO(b"channel,target\nnorth,Acme\nsouth,Bravo\n"), ["Acme", "Bravo"])
-    >>> batch = read("plain", io.BytesIO(b"id,channel\n8,south\n7,north\n9,west\n10\n"), mapping)
+    >>> batch = read("csv", io.BytesIO(b"id,channel\n8,south\n7,north\n9,west\n10\n"), mapping)
     >>> list(batch)
     [('8', 'Bravo'), ('7', 'Acme'), ('9', None)]
     >>> batch.set_aside.channels
@@ -129,9 +138,9 @@ def read(kind: str, file: File, mapping: Mapping) -> Batch:
     >>> batch.set_aside.malformed
     (Malformed(place='line 5', why='expected 2 cells as in the first line, got 1'),)
     """
-    if kind not in _IMPORTERS:
-        raise DeniableError(f"the kind of an export must be {', '.join(KINDS[:-1])} or {KINDS[-1]}, got {kind}")
-    return quietly(lambda: _collected(_IMPORTERS[kind](file), mapping), "the export")
+    if kind not in EXPORTS:
+        raise DeniableError(f"the kind of an export must be one of {', '.join(EXPORTS)}, got {kind}")
+    return quietly(lambda: _collected(EXPORTS[kind].records(file), mapping), "the export")
 
 
 def _collected(rows: Iterable[Row], mapping: Mapping) -> Batch:

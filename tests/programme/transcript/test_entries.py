@@ -1,0 +1,99 @@
+"""Every kind of entry: its fields, its words, and what it does to the targets' runs."""
+
+from typing import Any
+
+import pytest
+from tests.programme.public.published import NAMES, fresh, made
+
+from deniable.errors import DeniableError
+from deniable.programme.transcript.entries import KINDS
+from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.fields import MAX_REASON
+from deniable.programme.transcript.replay import parse
+from deniable.programme.transcript.state import PublicState
+from deniable.run import AuditRun
+
+A, B, C, D = NAMES
+DECISION = {"independent": True, "during": 1}
+SAMPLES: dict[str, dict[str, Any]] = {
+    "round": {"audits": [A], "commitment": fresh(1), "late": 1, "sealed": None},
+    "skip": {**DECISION, "commitment": fresh(1), "late": 0},
+    "override": {**DECISION, "audits": [A]},
+    "targets": {**DECISION, "added": ["Emden"], "removed": [A]},
+    "not-carried-out": {**DECISION, "of": 1, "target": A},
+    "recovery": {"lost": 1, "commitment": fresh(1), "paused": True, "complete": True, "during": 1},
+    "resumption": {},
+    "end": {},
+}
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def sample(kind: str, **fields: Any) -> Entry:
+    return KINDS[kind](number=1, round=1, previous=fresh(0), **{"reason": "a flood", **SAMPLES[kind], **fields})
+
+
+def test_every_kind_has_a_sample() -> None:
+    assert KINDS.keys() == SAMPLES.keys()
+
+
+@every_kind
+def test_an_entry_is_read_back(kind: str) -> None:
+    assert parse(sample(kind).line(), 1) == sample(kind)
+
+
+@every_kind
+def test_what_an_entry_says(kind: str) -> None:
+    entry, calendar = sample(kind), made().calendar
+    assert entry.deed
+    assert not entry.deed.endswith(".")
+    assert "guarantee" in entry.effect(calendar)
+    assert entry.described(calendar)["kind"] == kind
+
+
+@every_kind
+def test_every_reason_is_one_line_of_text(kind: str) -> None:
+    assert sample(kind, reason="r" * MAX_REASON).kind == kind
+    for reason in ("", "\t", "a\u2028b", 3):
+        with pytest.raises(DeniableError, match=r"^reason must be 1 to 500 printable characters"):
+            sample(kind, reason=reason)
+
+
+@every_kind
+def test_only_a_round_needs_no_reason(kind: str) -> None:
+    if kind == "round":
+        assert sample(kind, reason=None).reason is None
+    else:
+        with pytest.raises(DeniableError, match="reason must be"):
+            sample(kind, reason=None)
+
+
+@pytest.mark.parametrize("kind", [kind for kind, fields in SAMPLES.items() if "independent" in fields])
+def test_what_a_decision_declares(kind: str) -> None:
+    assert sample(kind).lapse is None
+    lapse = sample(kind, independent=False, during=7).lapse
+    assert lapse is not None
+    assert (lapse.entry, lapse.round) == (1, 7)
+    for independent in (None, 1, "true"):
+        with pytest.raises(DeniableError, match=r"^independent must be true or false"):
+            sample(kind, independent=independent)
+    for during in (None, 0, True, 1.0):
+        with pytest.raises(DeniableError, match=r"^during must be a whole number of at least 1"):
+            sample(kind, during=during)
+
+
+def test_a_recovery_that_no_copy_backs_is_a_lapse() -> None:
+    assert sample("recovery").lapse is None
+    incomplete = sample("recovery", complete=False, during=3)
+    assert incomplete.lapse is not None
+    assert incomplete.lapse.round == 3
+    assert "does not cover reports filed in round 3 or earlier" in incomplete.effect(made().calendar)
+
+
+@pytest.mark.parametrize(
+    ("kind", "after"),
+    [("round", [0, 2, 3, 4]), ("override", [0, 2, 3, 4]), ("targets", [0, 2, 3, 4, 0]), ("skip", [1, 2, 3, 4]),
+     ("not-carried-out", [1, 2, 3, 4]), ("recovery", [1, 2, 3, 4])],
+)  # fmt: skip
+def test_the_reports_that_an_entry_ends(kind: str, after: list[int]) -> None:
+    state = PublicState.start(made())
+    assert sample(kind).change_run(AuditRun(state.mechanism), [1, 2, 3, 4], state) == after
