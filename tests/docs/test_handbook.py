@@ -58,11 +58,6 @@ def test_reports_are_imported_once(folder: Path, programs: Path) -> None:
     assert re.findall("Confidential: ([0-9]+) new", printed) == ["3", "2", "0", "2"]
 
 
-def test_a_programme_from_the_first_report_to_the_end(folder: Path, programs: Path) -> None:
-    follow([DOCS / "howto" / "programme.md"], folder, programs)
-    assert '"kind":"end"' in (folder / "public" / "transcript.jsonl").read_text("ascii")
-
-
 @pytest.mark.parametrize("page", [page for page in sorted(HANDBOOK.glob("*.md")) if page != PRACTICE])
 def test_a_page_of_the_handbook_has_its_four_parts(page: Path) -> None:
     assert re.findall("^## (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE) == [

@@ -21,7 +21,6 @@ PRACTICE = DOCS / "handbook" / "index.md"
 FOLLOWED_IN_TEST_HANDBOOK = {
     *(f"docs/handbook/{name}.md" for name in ("first-day", "backup-and-restore", "oversight", "ending", "index")),
     "docs/howto/import.md",
-    "docs/howto/programme.md",
 }
 SLOW = {
     "docs/explanation/reproduction.md",

@@ -120,7 +120,12 @@ def _by_number(state: PublicState, reports: Mapping[str, int]) -> dict[int, int]
 
     Those about targets that do not take part are left out; refused where all are.
     """
-    return _taking_part(state, reports) or {state.number_of(target): _whole(n) for target, n in reports.items()}
+    counts = _taking_part(state, reports)
+    if reports and not counts:
+        raise DeniableError(
+            f"no target named {next(iter(reports))} takes part; `deniable programme targets list` names them all"
+        )
+    return counts
 
 
 def _taking_part(state: PublicState, reports: Mapping[str, int]) -> dict[int, int]:

@@ -60,7 +60,7 @@ def test_verify_says_what_was_checked_and_what_to_look_at(office: Desk) -> None:
         "Site visits: 1 round closed, 2 entries. Checked, and in order:",
         "  every entry follows on the one before, and the office signed the last",
         "index.html says what the transcript says.",
-        "Worth a look\nEntry 2, round 2: audit of Ash Mill, ordered by hand. Reason: an accident.",
+        "Please note\nEntry 2, round 2: audit of Ash Mill, ordered by hand. Reason: an accident.",
         "The guarantee holds for reports filed from round 3 on, that is, from",
     ):
         assert words in out.replace(" \n", " ")

@@ -51,7 +51,7 @@ def assert_not_confirmed(result: Result, said: str, *words: str) -> None:
     assert said in " ".join(result.out.split())
 
 
-def test_what_is_worth_a_look_is_told(watched: Desk) -> None:
+def test_what_is_please_note_is_told(watched: Desk) -> None:
     watched.done("override", "Ash Mill", "--reason", "an accident", "--because-of-reports")
     for _ in range(3):
         watched.clock.tomorrow()
@@ -62,7 +62,7 @@ def test_what_is_worth_a_look_is_told(watched: Desk) -> None:
     out = " ".join(watched.done(*REPLAY).split())
     for words in (
         "rounds 1 to 3, 5.",
-        "Worth a look",
+        "Please note",
         "ordered by hand",
         "skipped",
         "The round was closed 1 day late.",

@@ -48,12 +48,12 @@ def told(entry: Entry, calendar: Calendar) -> str:
     return f"Entry {entry.number}, round {entry.round}: {entry.deed}.{why} {entry.effect(calendar)}"
 
 
-def worth_a_look(report: VerificationResult) -> list[str]:
+def please_note(report: VerificationResult) -> list[str]:
     """What is in order but unusual in a transcript that was verified, and what is not as it should be."""
     late = any(isinstance(entry, Round) for entry in report.remarkable)
     calendar = report.parameters.calendar
     return [
-        *(["\nWorth a look"] if report.remarkable else []),
+        *(["\nPlease note"] if report.remarkable else []),
         *(told(entry, calendar).removesuffix(f" {NOT_THE_TIME}") for entry in report.remarkable),
         *([f"Of every round that was closed late: {NOT_THE_TIME[0].lower()}{NOT_THE_TIME[1:]}"] if late else []),
         *(f"\nWARNING: {warning}." for warning in report.warnings),

@@ -12,7 +12,7 @@ import typer
 from deniable.cli.groups import Command
 from deniable.cli.options import DEFAULT_DATABASE, AsJson, Database, shared
 from deniable.cli.programme import options
-from deniable.cli.programme.output import answer, spans, worth_a_look
+from deniable.cli.programme.output import answer, please_note, spans
 from deniable.errors import DeniableError
 from deniable.programme.public.verify import VerificationResult, verify
 from deniable.programme.secrets.oversight import Replayed, read_identity, read_seals, write_seals
@@ -145,7 +145,7 @@ def _lines(checked: VerificationResult, verdict: Replayed) -> list[str]:
             else []
         ),
         *([f"In the file, but not in the public folder: entries {extra}. Take the newest folder."] if extra else []),
-        *worth_a_look(checked),
+        *please_note(checked),
     ]
 
 

@@ -7,7 +7,7 @@ import typer
 
 from deniable.cli.groups import Command
 from deniable.cli.options import AsJson
-from deniable.cli.programme.output import answer, worth_a_look
+from deniable.cli.programme.output import answer, please_note
 from deniable.programme.public.verify import VerificationResult
 from deniable.programme.public.verify import verify as verified
 from deniable.wording import count
@@ -64,7 +64,7 @@ def _lines(report: VerificationResult, against: str | None) -> list[str]:
         *([] if against is None else ["  everything in the earlier transcript is still there, unchanged"]),
         *([] if page is None else [page]),
         *([f"Not in the folder: {', '.join(report.missing)}."] if report.missing else []),
-        *worth_a_look(report),
+        *please_note(report),
         f"\n{report.coverage.in_words()}{' The programme has ended.' if report.ended else ''}",
         "\nPublic key: compare it with one that you have from elsewhere.",
         f"  {report.public_key}",

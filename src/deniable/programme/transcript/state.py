@@ -135,7 +135,7 @@ class PublicState:
 
     def _number(self, target: str) -> int:
         if target not in self.numbers:
-            raise DeniableError(f"there is no target named {target}; `deniable programme targets list` names them all")
+            raise DeniableError(f"there is no target named {target}")
         return self.numbers[target]
 
     def _mask(self, targets: Sequence[str]) -> BoolArray:
