@@ -94,7 +94,7 @@ def report_in_two_steps(programme: Programme, seed: int, times: int) -> Counter[
 
 def _until_another_wrote(programme: Programme, counts: list[int]) -> None:
     """Or until none does: the others are done."""
-    for _ in range(100):
+    for _ in range(5):
         with programme._writing() as transaction:
             if transaction.tally() != counts:
                 return
