@@ -1,24 +1,32 @@
 """A database older than a copy of its transcript does not go on."""
 
 import errno
+import fcntl
 import os
 import shutil
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
-from tests.programme.offices import Office, new_office
+import sqlalchemy as sa
+from tests.programme.offices import DAILY, TARGETS, Clock, Office, new_office
 
 from deniable.errors import DeniableError
 from deniable.programme import backup, transcript_copies
 from deniable.programme.programme import Programme
-from deniable.programme.public.folder import read_head
-from deniable.programme.secrets.keys import KeyFile
+from deniable.programme.public.folder import TRANSCRIPT, read_head
+from deniable.programme.secrets.keys import KeyFile, Passphrase
 from deniable.programme.status import Closed
-from deniable.programme.transcript.entries import Override
+from deniable.programme.transaction import Transaction
+from deniable.programme.transcript.chain import canonical, digest, parse_head
+from deniable.programme.transcript.entries import End, Override
+from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript_copies import KeyCopy, NotKeptError, StoredTranscript
+from deniable.storage import files, tables
 
 
 def test_a_new_key_makes_an_old_database_no_newer(tmp_path: Path) -> None:
@@ -98,8 +106,145 @@ def test_an_old_database_is_of_no_use_with_an_old_key(tmp_path: Path) -> None:
     assert (tmp_path / "new.key.transcript").exists()
     office.close()
     put_back(office, saved)
-    with pytest.raises(DeniableError, match="is missing"):
-        office.again().close_round()
+    for step in (office.again().close_round, lambda: office.again().recover(None, "the old key was found")):
+        with pytest.raises(DeniableError, match="replaced by another"):
+            step()
+
+
+def test_a_forged_end_does_not_reach_the_copy(tmp_path: Path) -> None:
+    """By a writer to the database without the key: the copy that shows the last draw would be lost."""
+    office = new_office(str(tmp_path / "programme.db"), tmp_path)
+    office.close()
+    kept = office.key.transcript.read_bytes()
+    with office.programme._store.writing() as connection:
+        row = connection.execute(sa.select(tables.programme)).one()
+        state = PublicState.from_json(office.programme.parameters, row.state)
+        forged = End.following(state, reason="forged")
+        line, head = forged.line(), parse_head(row.head)
+        added = {"number": 2, "round": forged.round, "line": line, "digest": digest(line)}
+        connection.execute(sa.insert(tables.entries), added)
+        unsigned = canonical({"entries": 2, "head": digest(line), "signature": head.signature})
+        connection.execute(sa.update(tables.programme), {"state": forged.after(state).to_json(), "head": unsigned})
+    for step in (office.again().keep_copy, office.again().check_kept):
+        with pytest.raises(DeniableError, match="was changed"):
+            step()
+    assert office.key.transcript.read_bytes() == kept
+
+
+def test_an_end_that_no_entry_tells_is_not_believed(tmp_path: Path) -> None:
+    office = new_office(str(tmp_path / "programme.db"), tmp_path)
+    office.close()
+    with office.programme._store.writing() as connection:
+        stored = connection.execute(sa.select(tables.programme.c.state)).scalar_one()
+        state = PublicState.from_json(office.programme.parameters, stored)
+        connection.execute(sa.update(tables.programme), {"state": replace(state, ended=True).to_json()})
+    with pytest.raises(DeniableError, match="no entry ends the programme"):
+        office.again().keep_copy()
+
+
+def test_no_recovery_over_a_copy_that_contradicts(tmp_path: Path) -> None:
+    """Two databases were used, and what one of them drew must not disappear."""
+    office = new_office(str(tmp_path / "programme.db"), tmp_path)
+    saved, first = saved_database(office, tmp_path), office.key.transcript.read_bytes()
+    decided: dict[str, Any] = {"reason": "why", "independent": True}
+    office.programme.override(["Ash Mill"], **decided)
+    office.programme.backup(tmp_path / "backup")
+    put_back(office, saved)
+    office.key.transcript.write_bytes(first)
+    office.again().override(["Birch Works"], **decided)
+    kept = office.key.transcript.read_bytes()
+    with pytest.raises(DeniableError, match="two databases"):
+        restored(office, tmp_path).recover(None, "lost")
+    assert office.key.transcript.read_bytes() == kept
+
+
+def test_a_key_file_after_a_passphrase_leaves_the_folder_in_use(tmp_path: Path) -> None:
+    """A file of the database from before compares itself with the public folder alone."""
+    clock, database, passphrase = Clock(), str(tmp_path / "programme.db"), Passphrase("correct horse battery")
+    settings: dict[str, Any] = {"name": "Test", "targets": TARGETS, "mechanism": "race", "delta": 0.1}
+    programme = Programme.create(database, passphrase, clock=clock, calendar=DAILY, **settings)
+    programme.publish(tmp_path / "public")
+    programme.close()
+    shutil.copy(database, tmp_path / "old.db")
+    programme = Programme.open(database, passphrase, clock=clock)
+    for key in ("one.key", "two.key"):
+        programme.rekey(KeyFile(tmp_path / key))
+    clock.tomorrow()
+    programme.close_round()
+    assert read_head(tmp_path / "two.key.transcript") == read_head(tmp_path / "public" / TRANSCRIPT)
+    with pytest.raises(DeniableError, match="old one"):
+        Programme.open(str(tmp_path / "old.db"), passphrase, clock=clock).close_round()
+
+
+def test_a_copy_that_is_there_is_compared_whatever_the_database_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The key's folder could not be written to when the programme began, and could be since a recovery."""
+    with monkeypatch.context() as patched:
+        patched.setattr(KeyCopy, "write", lambda *_: False)
+        office = published_office(tmp_path)
+        saved = saved_database(office, tmp_path)
+    shutil.copytree(tmp_path / "public", tmp_path / "old-public")
+    office.programme.backup(tmp_path / "backup")
+    moved = restored(office, tmp_path)
+    moved.recover(tmp_path / "public", "moved")
+    assert office.key.transcript.exists()
+    assert read_head(tmp_path / "public" / TRANSCRIPT).entries == moved.status().entries
+    put_back(office, saved)
+    shutil.rmtree(tmp_path / "public")
+    (tmp_path / "old-public").rename(tmp_path / "public")
+    with pytest.raises(DeniableError, match=r"beside the key.*old one"):
+        office.again().report({"Ash Mill": 1})
+
+
+def test_no_new_key_while_the_old_copy_cannot_be_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    office = new_office(str(tmp_path / "programme.db"), tmp_path)
+    monkeypatch.setattr(transcript_copies, "replace_file", unwritable)
+    with pytest.raises(DeniableError, match="cannot be replaced"):
+        office.programme.rekey(KeyFile(tmp_path / "new.key"))
+    assert not (tmp_path / "new.key").exists()
+    monkeypatch.undo()
+    office.again().report({"Ash Mill": 1})
+
+
+def test_the_old_copy_is_replaced_before_the_new_key_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then no database goes on with the old key in between; if the change fails, the copy is back."""
+    office = new_office(str(tmp_path / "programme.db"), tmp_path)
+    kept, seen = office.key.transcript.read_bytes(), []
+
+    def fail(*_: object) -> None:
+        seen.append(office.key.transcript.read_bytes())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Transaction, "finish", fail)
+    with pytest.raises(KeyboardInterrupt):
+        office.programme.rekey(KeyFile(tmp_path / "new.key"))
+    monkeypatch.undo()
+    assert seen != [kept]
+    assert office.key.transcript.read_bytes() == kept
+    office.again().report({"Ash Mill": 1})
+
+
+def test_a_lock_that_another_process_holds_is_not_waited_for_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office = new_office(str(tmp_path / "programme.db"), tmp_path)
+    monkeypatch.setattr(transcript_copies, "PATIENCE", 0)
+    with files.locked(office.key.path, 0), pytest.raises(DeniableError, match="another process"):
+        office.close()
+    office.close()
+
+
+def test_nothing_is_drawn_where_there_are_no_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    office = new_office(str(tmp_path / "programme.db"), tmp_path)
+
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    with pytest.raises(DeniableError, match="has locks"):
+        office.close()
+    assert office.programme.status().entries == 0
 
 
 @pytest.mark.parametrize("is_moved", [True, False])

@@ -7,7 +7,7 @@ a function of public facts.
 
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -19,6 +19,7 @@ from deniable.programme import backup, counting, recovery, rounds, transcript_co
 from deniable.programme.calendar import Clock, system_clock
 from deniable.programme.creation import Beginning, Entropy
 from deniable.programme.imports.imported_reports import ENTERED, check_source
+from deniable.programme.old_databases import check_can_go_on, check_not_behind
 from deniable.programme.parameters import Parameters
 from deniable.programme.public import publish
 from deniable.programme.public.folder import check_apart
@@ -34,10 +35,9 @@ from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript_copies import (
     KeyCopy,
     NotKeptError,
+    Places,
     StoredTranscript,
     beside,
-    check_can_go_on,
-    check_not_behind,
     locked,
 )
 from deniable.storage import tables
@@ -122,8 +122,8 @@ class Programme:
     def check_current(self) -> None:
         """Refuse where a copy of the transcript is newer than the database, or differs from it, or is missing."""
         with self._store.reading() as connection:
-            state, copy = self._trusted(connection)
-            check_not_behind(connection, state, copy, folder_may_be_away=False)
+            state, places = self._trusted(connection)
+            check_not_behind(connection, state, places.copy, folder_may_be_away=False)
 
     def publish(self, folder: Path | None = None, *, lost: bool = False, keys: Iterable[Path] = ()) -> Path:
         """Write what is committed into the public folder, by default where it was last published.
@@ -138,8 +138,8 @@ class Programme:
                 raise DeniableError("the folder to publish in must be named the first time: --public FOLDER")
             out = Path(row.folder) if folder is None else folder.absolute()
             check_apart(out, self._store.file, keys)
-            state, copy = self._trusted(connection)
-            for one in {copy, *(copy for copy in beside(keys) if copy.exists())}:
+            state, places = self._trusted(connection)
+            for one in {places.copy, *(copy for copy in beside(keys) if copy.exists())}:
                 check_not_behind(connection, state, one, folder_may_be_away=lost)
             if str(out) != row.folder:
                 move_to(str(out), connection, None if state.ended else self._transaction(connection))
@@ -151,16 +151,16 @@ class Programme:
         what was drawn: from then on, an older database refuses to draw it again.
         """
         with locked(self._copy), self._store.writing() as connection:
-            state, copy = self._trusted(connection)
-            check_not_behind(connection, state, copy, folder_may_be_away=True)
-            StoredTranscript.read(connection, self.parameters).keep(copy, self._store.file)
+            state, places = self._trusted(connection)
+            check_not_behind(connection, state, places.copy, folder_may_be_away=True)
+            StoredTranscript.read(connection, self.parameters).keep(places, self._store.file)
 
     def check_kept(self, keys: Iterable[Path] = ()) -> None:
         """The same where no copy has every entry yet. Without the key, refused there; the copies are then looked for
         beside these key files.
         """
         with self._store.reading() as connection:
-            _, copy = self._trusted(connection)
+            copy = self._trusted(connection)[1].copy
             transcript = StoredTranscript.read(connection, self.parameters)
         if not transcript.is_kept([*beside(keys), *([] if copy is None else [copy])]):
             if self._vault is None:
@@ -287,20 +287,20 @@ class Programme:
     def rekey(self, key: Key) -> None:
         """Encrypt every secret with a new key. Old backups become unreadable when the old key is destroyed."""
         old, new = self._copy, KeyCopy.beside(key)
-        with locked(self._copy), self._counting() as transaction:  # an old database would get a copy as old as itself
-            transcript = StoredTranscript.of(transaction)
+        with locked(old), ExitStack() as until_committed, self._counting() as transaction:  # refuses an old database
+            transcript, in_folder = StoredTranscript.of(transaction), transaction.is_kept_in_folder
             if transcript.lines:
-                transcript.check_can_be_kept(new)
+                transcript.check_can_be_kept(Places(new, in_folder))
+            if old is not None:
+                until_committed.enter_context(old.retired())
             master, kdf = key.new()
             vault = Vault(master, self.parameters.programme)
             is_kept = new is not None and new.begin(transcript)
-            if transcript.lines and not is_kept:
-                transcript.keep(None, self._store.file)
+            if transcript.lines:
+                transcript.keep(Places(new if is_kept else None, in_folder), self._store.file)
             transaction.change_vault(vault, kdf)
             transaction.note_kept_beside_key(is_kept)
         self._vault, self._copy = vault, new
-        if old is not None:
-            old.remove()
         self._store.scrub()
 
     def renew(self) -> None:
@@ -347,13 +347,10 @@ class Programme:
         with locked(self._copy):
             with self._writing() as transaction:
                 yield transaction
-                transcript, copy = (
-                    StoredTranscript.of(transaction),
-                    self._copy if transaction.is_kept_beside_key else None,
-                )
+                transcript, places = StoredTranscript.of(transaction), Places.of(transaction, self._copy)
             self._store.scrub()
             try:
-                transcript.keep(copy, self._store.file)
+                transcript.keep(places, self._store.file)
             except DeniableError as error:
                 raise NotKeptError(transcript_copies.NOT_KEPT) from error
 
@@ -364,9 +361,7 @@ class Programme:
         """
         with self._appending() as transaction:
             check_can_go_on(transaction, self._copy, folder_may_be_away=False)
-            StoredTranscript.of(transaction).keep(
-                self._copy if transaction.is_kept_beside_key else None, self._store.file
-            )
+            StoredTranscript.of(transaction).keep(Places.of(transaction, self._copy), self._store.file)
             yield transaction
 
     def _transaction(self, connection: sa.Connection) -> Transaction:
@@ -377,15 +372,16 @@ class Programme:
             raise DeniableError("this needs the programme's key; give its key file or its passphrase")
         return Transaction(connection, self.parameters, self._mechanism, state, self._vault)
 
-    def _trusted(self, connection: sa.Connection) -> tuple[PublicState, KeyCopy | None]:
-        """The public state, and the copy beside the key if one is kept; with the key, as the sealed manifest says."""
+    def _trusted(self, connection: sa.Connection) -> tuple[PublicState, Places]:
+        """The public state, and where it is kept; with the key, as the sealed manifest or the signed end says."""
         state = self._state(connection)
         if self._vault is None:
-            return state, None
+            return state, Places(None, in_folder=False)
         if state.ended:
-            return state, self._copy if self._copy is not None and self._copy.exists() else None
+            transcript = StoredTranscript.read(connection, self.parameters)
+            return state, Places.after_the_end(transcript, state, self._copy)
         transaction = self._transaction(connection)
-        return transaction.state, self._copy if transaction.is_kept_beside_key else None
+        return transaction.state, Places.of(transaction, self._copy)
 
     def _state(self, connection: sa.Connection) -> PublicState:
         stored = connection.execute(sa.select(tables.programme.c.state)).scalar_one()

@@ -11,7 +11,7 @@ from deniable.programme.transaction import NewSeed, Transaction
 from deniable.programme.transcript.entries import Recovery
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import parse
-from deniable.programme.transcript_copies import KeyCopy, StoredTranscript, longest_copy
+from deniable.programme.transcript_copies import KeyCopy, Places, StoredTranscript, check_agree, longest_copy
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,14 @@ def recover(transaction: Transaction, found: Found, now: datetime, new_seed: New
         found.newest or (),
         found.entries_kept(transaction),
     )
+    transcript = StoredTranscript.of(transaction)
+    check_agree(newest, transcript.lines, "of a copy of the transcript differs from the database's")
     if transaction.has_seed and kept >= 0 and len(newest) <= known:
         raise DeniableError(
             "the database has every entry that its copies have, so nothing is lost; go on without a recovery"
         )
-    transaction.note_kept_beside_key(StoredTranscript.of(transaction).check_can_be_kept(found.copy))
+    places = Places(found.copy, transaction.is_kept_in_folder)
+    transaction.note_kept_beside_key(transcript.check_can_be_kept(places))
     run, tally = transaction.read_counts()
     for text in newest[known:]:
         entry = parse(text)

@@ -247,10 +247,20 @@ class Transaction:
         Otherwise the key is a passphrase, or lies in a folder that could not be written to, and only what is published
         is shown.
         """
-        return self._manifest[_BESIDE_KEY] == "yes"
+        return self._manifest[_BESIDE_KEY] != "no"
+
+    @property
+    def is_kept_in_folder(self) -> bool:
+        """Whether only what is published is shown, beside the key or not.
+
+        It stays so once it was: files of the database from that time compare themselves with the public folder alone.
+        """
+        return self._manifest[_BESIDE_KEY] != "yes"
 
     def note_kept_beside_key(self, is_kept: bool) -> None:
-        self._manifest[_BESIDE_KEY], self._has_changed = "yes" if is_kept else "no", True
+        was_kept_in_folder = self._manifest.get(_BESIDE_KEY, "yes") != "yes"
+        kept = ("and in the folder" if was_kept_in_folder else "yes") if is_kept else "no"
+        self._manifest[_BESIDE_KEY], self._has_changed = kept, True
 
     @property
     def has_seed(self) -> bool:

@@ -1,15 +1,13 @@
 """Copies of the transcript outside the database: in the public folder, and beside the key file.
 
-What was drawn is shown to people only when a copy has it, and a database that is older than a copy refuses to go on: a
-backup that was restored, or a file that was put back, must not draw a round a second time. The public folder may lag
-behind what was shown, so it does not replace a copy beside the key that is missing.
+What was drawn is shown to people only when a copy has it. The public folder may lag behind what was shown, so it does
+not replace a copy beside the key that is missing.
 """
 
-import fcntl
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,19 +15,23 @@ import sqlalchemy as sa
 
 from deniable.errors import DeniableError, PlaceError
 from deniable.programme.parameters import Parameters
-from deniable.programme.public.folder import TRANSCRIPT, check_apart, folder_error, read_head, read_public, replace_file
+from deniable.programme.public.folder import TRANSCRIPT, check_apart, read_head, read_public, replace_file
 from deniable.programme.public.publish import publish
 from deniable.programme.public.verify import verify
 from deniable.programme.secrets.keys import Key, KeyFile
 from deniable.programme.transaction import Transaction
-from deniable.programme.transcript.chain import Head, check_head, digest, from_file, parse_head, to_file
+from deniable.programme.transcript.chain import Head, check_lines, digest, from_file, to_file
+from deniable.programme.transcript.entries import End
 from deniable.programme.transcript.replay import parse, replay
 from deniable.programme.transcript.state import PublicState
-from deniable.storage import tables
-from deniable.storage.files import sync_folder
+from deniable.storage import files, tables
+from deniable.storage.store import PATIENCE
 
-_TWO_DATABASES = "two databases of this programme were used; go on with the one that was published, and no other"
+TWO_DATABASES = "two databases of this programme were used; go on with the one that was published, and no other"
 
+IN_PUBLIC = "move it away, and go on in public with deniable programme recover"
+
+_REPLACED = b"This key was replaced by another one.\n"
 
 _NOWHERE = (
     "what is drawn must be kept outside the database, too, before it is shown: publish the programme (at the terminal: "
@@ -58,13 +60,24 @@ NOT_KEPT = (
 
 @dataclass(frozen=True)
 class StoredTranscript:
-    """The transcript as the database has it at one moment, and where it is published."""
+    """The transcript as the database has it at one moment, and where it is published.
+
+    Refused where the signed head is not that of these lines: others may have written to the database.
+    """
 
     parameters: Parameters
     lines: Sequence[str]
     head_line: str
     """The signed head."""
     folder: Path | None
+
+    def __post_init__(self) -> None:
+        try:
+            check_lines(bytes.fromhex(self.parameters.public_key), self.parameters.digest, self.lines, self.head_line)
+        except DeniableError as error:
+            raise DeniableError(
+                f"the stored transcript was changed: {error}; it is neither shown nor copied; restore the last backup"
+            ) from None
 
     @classmethod
     def of(cls, transaction: Transaction) -> "StoredTranscript":
@@ -76,22 +89,38 @@ class StoredTranscript:
         row = connection.execute(sa.select(tables.programme.c.head, tables.programme.c.folder)).one()
         return cls(parameters, all_lines(connection), row.head, None if row.folder is None else Path(row.folder))
 
-    def keep(self, copy: "KeyCopy | None", database: Path | None) -> None:
-        """Write it beside the key, or else into the public folder, where the database's file must not be."""
-        if copy is not None and copy.write(self):
+    @property
+    def is_ended(self) -> bool:
+        """Whether the programme has ended: the office signed that."""
+        return bool(self.lines) and isinstance(parse(self.lines[-1]), End)
+
+    def keep(self, places: "Places", database: Path | None) -> None:
+        """Write it beside the key, or else into the public folder, where the database's file must not be; into both
+        where it must be there, the folder first: what the copy has is then published.
+        """
+        if places.in_folder and self.folder is not None:
+            self._publish(self.folder, database)
+        if places.copy is not None and places.copy.write(self):
             return
         if self.folder is None:
             raise DeniableError(_NOWHERE)
-        check_apart(self.folder, database)
-        publish(self.parameters, self.lines, self.head_line, self.folder)
+        if not places.in_folder:
+            self._publish(self.folder, database)
 
-    def check_can_be_kept(self, copy: "KeyCopy | None") -> bool:
-        """Returns whether the copy beside the key can be written; refused where the public folder cannot either."""
-        if copy is not None and _can_write_into(copy.path.parent):
-            return True
-        if self.folder is None or not _can_write_into(self.folder):
+    def _publish(self, folder: Path, database: Path | None) -> None:
+        check_apart(folder, database)
+        publish(self.parameters, self.lines, self.head_line, folder)
+
+    def check_can_be_kept(self, places: "Places") -> bool:
+        """Returns whether the copy beside the key can be written; refused where the transcript could not be kept."""
+        is_beside = places.copy is not None and places.copy.is_writable()
+        if self.folder is None:
+            can_be = is_beside
+        else:
+            can_be = (is_beside and not places.in_folder) or _can_write_into(self.folder)
+        if not can_be:
             raise DeniableError(_NOWHERE)
-        return False
+        return is_beside
 
     def is_kept(self, copies: Iterable["KeyCopy"]) -> bool:
         """Whether one of these copies, or the public folder, has every entry."""
@@ -136,6 +165,11 @@ class KeyCopy:
     def exists(self) -> bool:
         return os.path.lexists(self.path)
 
+    @property
+    def key(self) -> Path:
+        """The key file."""
+        return self.path.with_suffix("")
+
     def head(self) -> Head | None:
         """The signed head, its signature unchecked; None where the copy is missing."""
         with self._sentences():
@@ -146,30 +180,37 @@ class KeyCopy:
         return _can_write_into(self.path.parent)
 
     def checked_lines(self, parameters: Parameters) -> Sequence[str]:
-        """All entries, if they are this programme's; none where the copy is missing."""
+        """All entries, if they are this programme's and by its rules; none where the copy is missing."""
+        lines = self._signed_lines(parameters)
+        replay(parameters, [parse(line, number) for number, line in enumerate(lines, start=1)])
+        return tuple(lines)
+
+    def _signed_lines(self, parameters: Parameters) -> Sequence[str]:
         with self._sentences():
             if not self.exists():
                 return ()
             lines, head_line = from_file(read_public(self.path))
-        head = parse_head(head_line)
-        check_head(bytes.fromhex(parameters.public_key), parameters.digest, head)
-        state = replay(parameters, [parse(line, number) for number, line in enumerate(lines, start=1)])
-        if (head.entries, head.head) != (state.entries, state.head):
-            raise self.error("is not whole")
-        return tuple(lines)
+        try:
+            check_lines(bytes.fromhex(parameters.public_key), parameters.digest, lines, head_line)
+        except DeniableError as found:
+            raise self.error(f"was altered: {found}; {IN_PUBLIC}") from None
+        return lines
 
     def write(self, transcript: StoredTranscript) -> bool:
         """Put this transcript in its place, even where it has all of it; returns whether that could be done.
 
-        It belongs to the owner of the key, whoever calls: the office's service must be able to read it.
+        Refused where the copy has anything that this transcript does not have.
         """
-        there, here = self.head(), parse_head(transcript.head_line)
-        if there is not None and there.entries >= here.entries and there.head != here.head:
-            raise self.error(f"and the database differ: {_TWO_DATABASES}")
+        there = self._signed_lines(transcript.parameters)
+        if [*there] != [*transcript.lines[: len(there)]]:
+            raise self.error(f"and the database differ: {TWO_DATABASES}")
+        return self._put(to_file(transcript.lines, transcript.head_line))
+
+    def _put(self, content: bytes) -> bool:
+        """It belongs to the owner of the key, whoever calls: the office's service must be able to read it."""
         try:
-            content = to_file(transcript.lines, transcript.head_line)
-            replace_file(self.path, content, mode=0o600, owned_like=self.path.with_suffix(""))
-            sync_folder(self.path.parent)
+            replace_file(self.path, content, mode=0o600, owned_like=self.key)
+            files.sync_folder(self.path.parent)
         except OSError:
             return False
         return True
@@ -180,17 +221,42 @@ class KeyCopy:
             raise self.error("belongs to another programme: move it away, or use another key file")
         return self.write(transcript)
 
-    def remove(self) -> None:
-        """Of a key that is used no more: a database that is put back with it finds no copy, and does not go on."""
-        with suppress(OSError):
-            self.path.unlink(missing_ok=True)
+    @contextmanager
+    def retired(self) -> Iterator[None]:
+        """Of a key that is used no more: a database that is put back with it finds a note in the copy's place, and does
+        not go on. Refused where that cannot be written; where what follows fails, the copy is put back.
+        """
+        if not self.exists():
+            yield
+            return
+        with self._sentences():
+            before = read_public(self.path)
+        if not self._put(_REPLACED):
+            raise self.error("cannot be replaced, and an old database would go on with it: make its folder writable")
+        try:
+            yield
+        except BaseException:
+            self._put(before)
+            raise
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:
         try:
             yield
         except (OSError, DeniableError):
-            raise self.error("cannot be read: put back the newest one") from None
+            raise self.error(self._why_unreadable()) from None
+
+    def _why_unreadable(self) -> str:
+        try:
+            is_replaced = read_public(self.path) == _REPLACED
+        except (OSError, DeniableError):
+            is_replaced = False
+        if is_replaced:
+            return (
+                "says that this key was replaced by another: use that one, with the newest database; if the database "
+                f"does not open with it, because the change was interrupted, {IN_PUBLIC}"
+            )
+        return f"cannot be read: {IN_PUBLIC}"
 
     def error(self, why: str) -> PlaceError:
         place = f", {self.path},"
@@ -202,19 +268,46 @@ def beside(keys: Iterable[Path]) -> list[KeyCopy]:
     return [KeyCopy(KeyFile(key).transcript) for key in keys]
 
 
+@dataclass(frozen=True)
+class Places:
+    """Where every entry is kept before it is shown: beside the key, in the public folder, or both."""
+
+    copy: KeyCopy | None
+    """To compare with and to write: where one is kept, and any that is there, whatever this database says of it."""
+    in_folder: bool
+    """Whether the public folder must have it in any case."""
+
+    @classmethod
+    def of(cls, transaction: Transaction, copy: KeyCopy | None) -> "Places":
+        is_used = copy is not None and (transaction.is_kept_beside_key or copy.exists())
+        return cls(copy if is_used else None, transaction.is_kept_in_folder)
+
+    @classmethod
+    def after_the_end(cls, transcript: StoredTranscript, state: PublicState, copy: KeyCopy | None) -> "Places":
+        """No manifest is left to say it. That the programme has ended, the signed transcript must."""
+        if not transcript.is_ended or digest(transcript.lines[-1]) != state.head:
+            raise DeniableError("the stored public state was changed: no entry ends the programme; restore the backup")
+        return cls(copy if copy is not None and copy.exists() else None, in_folder=False)
+
+
 @contextmanager
 def locked(copy: KeyCopy | None) -> Iterator[None]:
-    """One process at a time, from where the copy is compared until it is written."""
-    folder = None
-    with suppress(OSError):  # where the folder is away nothing can be written either
-        if copy is not None:
-            folder = os.open(copy.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            fcntl.flock(folder, fcntl.LOCK_EX)
-    try:
+    """One process at a time, from where the copy is compared until it is written; it locks the key file."""
+    with ExitStack() as held:
+        if copy is not None and copy.path.parent.is_dir():  # where it is away nothing can be written either
+            try:
+                held.enter_context(files.locked(copy.key, PATIENCE))
+            except TimeoutError:
+                raise _unlockable(copy, f"another process has locked it for {PATIENCE} seconds; try again") from None
+            except OSError as error:
+                why = f"{error.strerror}; it must be on a file system that has locks"
+                raise _unlockable(copy, why) from None
         yield
-    finally:
-        if folder is not None:
-            os.close(folder)
+
+
+def _unlockable(copy: KeyCopy, why: str) -> PlaceError:
+    place = f" {copy.key}"
+    return PlaceError(f"cannot lock the key file{place}, so nothing was done: {why}", place, "")
 
 
 def longest_copy(folder: Path | None, copy: KeyCopy | None, parameters: Parameters) -> Sequence[str] | None:
@@ -225,10 +318,15 @@ def longest_copy(folder: Path | None, copy: KeyCopy | None, parameters: Paramete
         return None
     public = () if folder is None else _public_lines(folder, parameters)
     beside = () if copy is None else copy.checked_lines(parameters)
-    for number, (one, other) in enumerate(zip(public, beside, strict=False), start=1):
-        if one != other:
-            raise DeniableError(f"entry {number} in {folder} differs from the copy beside the key: {_TWO_DATABASES}")
+    check_agree(public, beside, f"in {folder} differs from the copy beside the key")
     return max(public, beside, key=len)
+
+
+def check_agree(some: Sequence[str], others: Sequence[str], differs: str) -> None:
+    """Refuse where two transcripts have different entries of the same number."""
+    for number, (one, other) in enumerate(zip(some, others, strict=False), start=1):
+        if one != other:
+            raise DeniableError(f"entry {number} {differs}: {TWO_DATABASES}")
 
 
 def _public_lines(folder: Path, parameters: Parameters) -> Sequence[str]:
@@ -236,79 +334,3 @@ def _public_lines(folder: Path, parameters: Parameters) -> Sequence[str]:
     if checked.programme != parameters.digest:
         raise DeniableError(f"what was published in {folder} is another programme; name the folder of this one")
     return checked.lines
-
-
-def check_can_go_on(transaction: Transaction, copy: KeyCopy | None, *, folder_may_be_away: bool) -> None:
-    """Refuse where a copy of the transcript is newer, and after a restore, until the office has recovered."""
-    kept = copy if transaction.is_kept_beside_key else None
-    check_not_behind(transaction.connection, transaction.state, kept, folder_may_be_away=folder_may_be_away)
-    if not transaction.has_seed:
-        database = "this database"
-        raise PlaceError(
-            f"{database} was restored from a backup, which has no random numbers to go on with; go on in public: "
-            "deniable programme recover",
-            database,
-            database,
-        )
-
-
-def check_not_behind(
-    connection: sa.Connection, state: PublicState, copy: KeyCopy | None, *, folder_may_be_away: bool
-) -> None:
-    """Refuse to go on from a database that is older than a copy of its transcript, or that differs from it.
-
-    `state` is the database's, and with the key one that the sealed manifest vouches for: what else the database says of
-    its transcript, others may have written. `copy` is that beside the key, None where none is kept.
-    """
-    folder = connection.execute(sa.select(tables.programme.c.folder)).scalar()
-    if folder is not None:
-        _check_published(connection, state, folder, folder_may_be_away)
-    if copy is None:
-        return
-    head = copy.head()
-    if head is None:
-        raise copy.error(
-            "is missing, so that nothing shows whether this database is an old one: put the newest copy back, or go on "
-            "in public with deniable programme recover"
-        )
-    _check_head(connection, state, head, copy.error)
-
-
-def _check_published(connection: sa.Connection, state: PublicState, folder: str, folder_may_be_away: bool) -> None:
-    try:
-        head = read_head(Path(folder) / TRANSCRIPT)
-    except DeniableError:
-        if folder_may_be_away:
-            return
-        raise
-    _check_head(
-        connection, state, head, lambda why: folder_error(f"the transcript in the folder {folder} {why}", folder)
-    )
-
-
-def _check_head(
-    connection: sa.Connection, state: PublicState, there: Head, error: Callable[[str], DeniableError]
-) -> None:
-    parameters = state.parameters
-    try:
-        check_head(bytes.fromhex(parameters.public_key), parameters.digest, there)
-    except DeniableError as found:
-        raise error(f"was altered: {found}; put back a copy of it") from None
-    if there.entries > state.entries:
-        raise error(
-            f"has more entries ({there.entries}) than the database ({state.entries}): the database is an old one; "
-            "restore a newer backup, or see: deniable programme recover --help"
-        )
-    if there.head != _head_after(connection, state, there.entries):
-        raise error(f"and the database differ: {_TWO_DATABASES}")
-
-
-def _head_after(connection: sa.Connection, state: PublicState, entries: int) -> str | None:
-    """The hash of the last of so many entries, as the database has it."""
-    if entries == state.entries:
-        return state.head
-    if not entries:
-        return state.parameters.digest
-    found = sa.select(tables.entries.c.line).where(tables.entries.c.number == entries)
-    line = connection.execute(found).scalar()
-    return None if line is None else digest(line)

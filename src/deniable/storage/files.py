@@ -1,8 +1,11 @@
 """Files that are whole or not there, also after a power cut."""
 
+import fcntl
 import os
 import tempfile
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -30,6 +33,32 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def locked(file: Path, patience: float) -> Iterator[None]:
+    """One process at a time; raises TimeoutError after so many seconds, and OSError where there are no locks.
+
+    Only who can open the file can keep others waiting.
+    """
+    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        _take(descriptor, time.monotonic() + patience)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _take(descriptor: int, until: float) -> None:
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                raise TimeoutError from None
+            time.sleep(0.05)
+        else:
+            return
 
 
 def _link(partial: Path, path: Path) -> None:

@@ -6,13 +6,51 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from tests.console.offices import Office
 from tests.programme.public.published import lines_in
 
 from deniable.console.pages.common import read_record
 from deniable.console.pages.transcript import proposed_folder
 from deniable.programme.public.verify import verify
+from deniable.programme.transcript_copies import KeyCopy, NotKeptError
+from deniable.storage import tables
 from deniable.storage.store import Store
+
+
+def test_a_longer_copy_with_other_entries_does_not_let_a_draw_be_shown(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The draw was never copied; then an old database went on, and this one came back."""
+    programme = office.begin()
+    old = office.saved()
+    office.clock.tomorrow()
+    works = iter([True])
+    with monkeypatch.context() as patched:
+        patched.setattr(KeyCopy, "write", lambda *_: next(works, False))
+        with pytest.raises(NotKeptError):
+            programme.close_round(1)
+    uncopied = office.saved()
+    office.put_back(old)
+    for target in ("Ash Mill", "Birch Works"):
+        programme.override([target], "why", independent=True)
+    office.put_back(uncopied)
+    browser = office.browser("Otto")
+    assert browser.get("/transcript/transcript.jsonl").status_code == 503
+    assert "old one" in browser.get("/transcript").text
+
+
+@pytest.mark.parametrize("new", ["Another Mill", "Caf\xe9"])
+def test_a_record_that_the_office_did_not_sign_is_not_shown(office: Office, new: str) -> None:
+    programme = office.begin()
+    office.clock.tomorrow()
+    drawn = programme.close_round(1).audits[0]
+    with office.console.store.writing() as connection:
+        line = connection.execute(sa.select(tables.entries.c.line)).scalar_one()
+        connection.execute(sa.update(tables.entries), {"line": line.replace(drawn, new)})
+    browser = office.browser("Otto")
+    assert browser.get("/transcript/transcript.jsonl").status_code == 503
+    assert "was changed" in browser.get("/transcript").text
 
 
 def test_the_transcript_is_published_and_checked(office: Office) -> None:

@@ -112,7 +112,8 @@ def recover(
     Imports go on only if nothing can have been drawn or ordered since the backup: the copy beside the key (with a
     passphrase the public folder) is there and has no more than the backup, and no round was due since. Where that copy
     is missing, or is older than what is known, or a round was due that it does not have, a draw may have been shown
-    that no copy has. The entry says so to the public.
+    that no copy has. The entry says so to the public. Refused where a copy and the backup have different entries of the
+    same number: two databases were used.
 
     With race, only reports about targets that were not audited since they were filed may be entered again by hand; with
     tca none that was filed before the recovery. Their noise was published once already, and counting them again costs
@@ -185,8 +186,9 @@ def rekey(
     Every secret is encrypted anew. Old backups still open with the old key, and with it destroyed they open no more:
     that is how counts that were deleted since disappear from them. The key that signs the transcript and the seed of
     the open round stay the same: an attacker who had the old key and a copy of the database still has both, and can
-    sign in your name. The public sees nothing of it. The transcript beside the old key is removed, so that an old
-    database does not go on with it; a new one is beside the new key.
+    sign in your name. The public sees nothing of it. A new copy of the transcript is beside the new key. In the place
+    of the one beside the old key there is a note, so that an old database does not go on with it; where the note cannot
+    be written, the key is not changed. After a passphrase, every entry goes on being published before it is shown.
     """
     if (new_key is None) != new_passphrase:
         raise DeniableError(f"give either --new-key or --new-passphrase, got {'both' if new_passphrase else 'neither'}")

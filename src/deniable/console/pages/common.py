@@ -15,10 +15,9 @@ from deniable.console.security import console_of
 from deniable.errors import DeniableError, elsewhere
 from deniable.programme.programme import Programme
 from deniable.programme.secrets.lock import KeyChangedError
-from deniable.programme.transcript.chain import parse_head
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import parse
-from deniable.programme.transcript_copies import all_lines
+from deniable.programme.transcript_copies import StoredTranscript, all_lines
 from deniable.storage import tables
 from deniable.storage.store import Store, StoreError
 
@@ -35,14 +34,14 @@ CurrentProgramme = Annotated[Programme, Depends(current_programme)]
 """Named after the person in a route's signature, so that only who may see the page learns this."""
 
 
-def why_hidden(request: Request, programme: Programme, head_line: str) -> str | None:
-    """Why the transcript up to this head, which was read before, must not be shown yet: no copy outside the database
-    has it, and none can be made.
+def why_hidden(request: Request, programme: Programme, record: "Record") -> str | None:
+    """Why this record, which was read before, must not be shown yet: it is not what the office signed, or no copy
+    outside the database has all of it and none can be made.
     """
+    copy = console_of(request).copy
     try:
-        copy, here = console_of(request).copy, parse_head(head_line)
-        there = None if copy is None else copy.head()
-        if here.entries and (there is None or (there != here and there.entries <= here.entries)):
+        transcript = StoredTranscript(programme.parameters, record.lines, record.head, programme.status().folder)
+        if not transcript.is_kept([] if copy is None else [copy]):
             programme.keep_copy()
     except DeniableError as error:
         return refusal(error)
@@ -59,7 +58,7 @@ def copied_programme(request: Request) -> Programme:
 def copied_record(request: Request, programme: Programme) -> "Record":
     """The public transcript; refused where it must not be shown yet."""
     record = read_record(console_of(request).store)
-    hidden = why_hidden(request, programme, record.head)
+    hidden = why_hidden(request, programme, record)
     if hidden is not None:
         raise HTTPException(503, hidden)
     return record

@@ -148,7 +148,10 @@ def _second_place(console: Console, status: Status) -> Check:
     """Where the transcript is kept besides the database."""
     what, copy = "Second copy", console.copy
     if copy is not None and copy.is_writable():
-        head = copy.head()
+        try:
+            head = copy.head()
+        except DeniableError as error:
+            return Check(what, "wrong", "unreadable", sentence(refusal(error)))
         if head is not None and head.entries == status.entries:
             return Check(what, "good", "up to date", "The transcript is kept beside the key file, too.")
         return Check(what, "warn", "behind", "The copy of the transcript beside the key file lacks entries. The next "

@@ -162,7 +162,7 @@ def proposed_folder(store: Store) -> Path | None:
 def _page(request: Request, person: Person, programme: Programme, error: str | None = None) -> Response:
     store, status = console_of(request).store, programme.status()
     record = read_record(store)
-    hidden = why_hidden(request, programme, record.head)
+    hidden = why_hidden(request, programme, record)
     events = events_of(status.parameters.calendar, record.entries) if hidden is None else ()
     proposed = proposed_folder(store)
     page = TranscriptPage(

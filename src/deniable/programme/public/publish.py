@@ -21,7 +21,7 @@ from deniable.programme.public.folder import (
     replace_file,
 )
 from deniable.programme.public.page import render, verify_text
-from deniable.programme.transcript.chain import check_head, digest, from_file, parse_head, to_file
+from deniable.programme.transcript.chain import check_head, check_lines, from_file, parse_head, to_file
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.signatures import pem
@@ -61,11 +61,7 @@ def contents(parameters: Parameters, lines: Sequence[str], head_line: str) -> Ma
 
 def _checked(parameters: Parameters, lines: Sequence[str], head_line: str) -> list[Entry]:
     """The entries, where the head is theirs; that they fit one another the page finds out."""
-    head = parse_head(head_line)
-    check_head(bytes.fromhex(parameters.public_key), parameters.digest, head)
-    last = digest(lines[-1]) if lines else parameters.digest
-    if (head.entries, head.head) != (len(lines), last):
-        raise DeniableError(f"the signed head is not that of these {len(lines)} entries")
+    check_lines(bytes.fromhex(parameters.public_key), parameters.digest, lines, head_line)
     return [parse(line, number) for number, line in enumerate(lines, start=1)]
 
 

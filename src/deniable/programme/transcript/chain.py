@@ -58,6 +58,21 @@ def check_head(public_key: bytes, parameters_digest: str, head: Head) -> None:
         raise DeniableError("the signature of the transcript's head is not that of the programme's key")
 
 
+def check_lines(public_key: bytes, parameters_digest: str, lines: Sequence[str], head_line: str) -> Head:
+    """The head, if the holder of the programme's key signed it, and with it each of these lines in this order."""
+    head = parse_head(head_line)
+    check_head(public_key, parameters_digest, head)
+    if not all(map(str.isascii, lines)):
+        raise DeniableError("the entries must hold ASCII characters only: a line was changed")
+    digests = [parameters_digest, *map(digest, lines)]
+    if (head.entries, head.head) != (len(lines), digests[-1]):
+        raise DeniableError(f"the signed head is not that of these {len(lines)} entries")
+    for number, (line, before) in enumerate(zip(lines, digests, strict=False), start=1):
+        if f'"previous":"{before}"' not in line:  # all of it is parsed elsewhere, and this is asked with every page
+            raise DeniableError(f"entry {number} does not name the hash of the one before: a line was changed")
+    return head
+
+
 def to_file(lines: Sequence[str], head: str) -> bytes:
     """The bytes of transcript.jsonl: the entries' lines and the signed head."""
     return "".join(f"{text}\n" for text in [*lines, head]).encode("ascii")
