@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from tests.console.offices import PASSWORD, Office
 from tests.programme.insight import everything
 
-from deniable.console.accounts import activity, invitations, people, row_authentication, tokens, totp
+from deniable.console.accounts import activity, hotlines, invitations, people, row_authentication, tokens, totp
 from deniable.console.console import CONSOLE_KEY, Console
 from deniable.errors import DeniableError
 from deniable.programme import backup
@@ -36,8 +36,10 @@ def test_the_database_does_not_have_what_opens_doors(office: Office) -> None:
     assert office.salt("Ada") in stored
 
 
-def test_a_backup_has_the_people_but_no_sessions_and_no_links(office: Office, tmp_path: Path) -> None:
-    """Whoever was shut out since must not be signed in again, and a link that was used must stay used."""
+def test_a_backup_has_the_people_and_nothing_else_that_opens(office: Office, tmp_path: Path) -> None:
+    """A person who was shut out since must not be signed in again, a link that was used must stay used, a token
+    that was revoked must stay revoked, and a person who no longer brings a hotline must not bring it again.
+    """
     office.begin()
     office.browser("Ada")
     key = office.console.key
@@ -55,6 +57,8 @@ def test_a_backup_has_the_people_but_no_sessions_and_no_links(office: Office, tm
         "transient_sessions": 1,
         "transient_invitations": 1,
         "transient_used_codes": 1,
+        "transient_tokens": 1,
+        "transient_hotlines": 1,
     }
     secrets = [row for row in before["secrets"] if row["name"] != "seed"]
     assert after == before | {table: [] for table in gone} | {"secrets": secrets}
@@ -64,7 +68,8 @@ def test_a_backup_has_the_people_but_no_sessions_and_no_links(office: Office, tm
     with again.store.reading() as connection:  # and all of it is believed
         assert again.key == key
         assert not any(one.altered for one in people.listed(connection, key))
-        assert tokens.find(connection, key, secret) is not None
+        assert tokens.find(connection, key, secret) is None
+        assert hotlines.listed(connection, key) == []
     again.close()
 
 

@@ -1,12 +1,16 @@
 """Reports entered, withdrawn and pushed: none of them decides about another."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import product
 from pathlib import Path
 
 import pytest
 from tests.programme.offices import TARGETS, Office, new_office
 
 from deniable.errors import DeniableError
+from deniable.programme import backup
+from deniable.programme.imports.imported_reports import ENTERED
+from deniable.programme.programme import Programme
 
 ASH, BIRCH, *_ = TARGETS
 RECEIPT = "ABCD-EFGH-2345-WXYZ"
@@ -63,3 +67,80 @@ def test_all_that_was_entered_with_a_receipt_is_taken_back(office: Office, numbe
     office.programme.report({ASH: number, BIRCH: 1}, RECEIPT)
     assert office.programme.withdraw([ASH], RECEIPT) == ()
     assert (office.programme.active_counts()[ASH], office.programme.active_counts()[BIRCH]) == (0, 1)
+
+
+def draw(office: Office, _target: str) -> None:
+    office.close()
+
+
+def found(office: Office, held: Iterable[bytes], receipt: str = RECEIPT) -> list[tuple[int, int]]:
+    """What the database, its key, the receipt and these nonces tell: targets and numbers."""
+    with office.programme._writing() as transaction:
+        known = transaction.known(ENTERED)
+        ids = [["entered", receipt, target, nonce.hex()] for target, nonce in enumerate(held)]
+        return [(target, int(number)) for target, number in enumerate(known.numbers(transaction.hashes(ids))) if number]
+
+
+def nonces(office: Office) -> list[bytes]:
+    with office.programme._writing() as transaction:
+        return transaction.nonces()
+
+
+@pytest.mark.parametrize("end_the_run", [order, remove, draw])
+def test_a_receipt_tells_nothing_once_the_nonce_is_gone(
+    end_the_run: Callable[[Office, str], None], office: Office
+) -> None:
+    office.programme.report({ASH: 7}, RECEIPT)
+    before = nonces(office)
+    assert found(office, before) == [(0, 7)]  # so that this would be seen
+    end_the_run(office, ASH)
+    assert found(office, nonces(office)) == []
+    assert before[0] not in nonces(office)
+    assert (before[1] in nonces(office)) == (end_the_run is not draw)
+
+
+def test_no_public_fact_stands_in_for_the_nonce(office: Office) -> None:
+    """Neither the number of draws nor that of a target's audits."""
+    office.programme.report({BIRCH: 7}, RECEIPT)
+    order(office, BIRCH)
+    office.close()
+    with office.programme._writing() as transaction:
+        ids = [["entered", RECEIPT, *fact] for fact in product(range(4), repeat=3)]
+        assert not transaction.known(ENTERED).numbers(transaction.hashes(ids)).any()
+
+
+def test_a_receipt_counts_once_also_after_the_draw(office: Office) -> None:
+    office.programme.report({ASH: 7}, RECEIPT)
+    office.close()
+    before = office.programme.active_counts()
+    office.programme.report({ASH: 7}, RECEIPT)
+    assert office.programme.active_counts() == before
+
+
+def test_what_was_entered_can_be_taken_back_after_a_skip_and_after_others_joined(office: Office) -> None:
+    office.programme.report({ASH: 7}, RECEIPT)
+    office.clock.now = office.programme.parameters.calendar.due(1)
+    office.programme.skip("a holiday", independent=True)
+    office.programme.change_targets("new ones", independent=True, add=["Gorse Farm"])
+    office.programme.report({"Gorse Farm": 2}, "BCDE-FGHJ-2345-WXYZ")
+    assert office.programme.withdraw([ASH], RECEIPT) == ()
+    assert office.programme.withdraw(["Gorse Farm"], "BCDE-FGHJ-2345-WXYZ") == ()
+    assert not any(office.programme.active_counts().values())
+
+
+def test_what_was_entered_before_a_backup_can_be_taken_back_unless_it_was_drawn_since(
+    office: Office, tmp_path: Path
+) -> None:
+    office.programme.report({ASH: 7}, RECEIPT)
+    before = nonces(office)
+    office.programme.backup(tmp_path / "backup")
+    office.close()
+    office.programme.close()
+    restored = str(tmp_path / "restored.db")
+    backup.restore(tmp_path / "backup", restored, never_published=True)
+    office.programme = Programme.open(restored, office.key, clock=office.clock)
+    assert nonces(office) == before
+    office.programme.recover(None, "the disk broke")
+    assert not {*before} & {*nonces(office)}
+    with pytest.raises(DeniableError, match="taken back"):
+        office.programme.withdraw([ASH], RECEIPT)

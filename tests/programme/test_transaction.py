@@ -26,7 +26,7 @@ from deniable.run import AuditRun
 from deniable.storage import tables
 
 ELSEWHERE = "cannot be read: it was changed, or belongs to another row or programme"
-SECRETS = ("tally", "run", "seed")
+SECRETS = ("tally", "run", "seed", "nonces")
 KNOWN = "known/1/0"
 """The only block of reports of the first hotline."""
 

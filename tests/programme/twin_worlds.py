@@ -33,6 +33,7 @@ from deniable.programme import transaction as transactions
 from deniable.programme.imports import imported_reports
 from deniable.programme.imports.imported_reports import Hashes
 from deniable.programme.programme import Programme
+from deniable.programme.secrets import nonces
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.secrets.lock import CHECK
 from deniable.programme.secrets.sealed_inputs import Inputs
@@ -141,6 +142,10 @@ def coupled(monkeypatch: pytest.MonkeyPatch) -> Stage:
         assert stage.acting is not None
         return stage.acting.entropy(size)
 
+    def entropy_or_chance(size: int) -> bytes:
+        """Programmes that no world has yet are copied into both."""
+        return secrets.token_bytes(size) if stage.acting is None else stage.acting.entropy(size)
+
     def now() -> Any:
         assert stage.acting is not None
         return stage.acting.clock()
@@ -152,6 +157,7 @@ def coupled(monkeypatch: pytest.MonkeyPatch) -> Stage:
     fixed = SimpleNamespace(randbelow=lambda _: DUMMIES, token_bytes=secrets.token_bytes)
     monkeypatch.setattr(imported_reports, "secrets", fixed)
     monkeypatch.setattr(receipt, "secrets", SimpleNamespace(token_bytes=entropy))
+    monkeypatch.setattr(nonces, "secrets", SimpleNamespace(token_bytes=entropy_or_chance))
     monkeypatch.setattr(transactions, "MAX_REPORTS", MOST_COUNTED)
     monkeypatch.setattr(transactions, "noise_of_round", lambda *_: ReplayNoise(stage.fate))
     monkeypatch.setattr(options, "now", now)
@@ -225,6 +231,7 @@ class Secrets:
     """None in a database that was restored and not recovered."""
     audits: list[int]
     """By target: how many of its runs have ended with an audit. Public."""
+    nonces: list[bytes]
     tally: list[int]
     active: list[int]
     """By target: the reports of its run, the open round included."""
@@ -297,6 +304,7 @@ def _opened(transaction: Transaction, has_seed: bool, hashed: Mapping[str, bytes
     return Secrets(
         seed=transaction._read(SEED) if has_seed else None,
         audits=transaction.state.history.audits[0].tolist(),
+        nonces=transaction.nonces(),
         tally=tally,
         active=[before + now for before, now in zip(run.active_counts(), tally, strict=True)],
         runs=[[array[..., number].tolist() for array in private] for number in range(len(tally))],
@@ -322,7 +330,7 @@ def differing_targets(
         assert one.blocks == other.blocks == []
         return {}
     first, second = one.secrets, other.secrets
-    assert (first.seed, first.audits) == (second.seed, second.audits)
+    assert (first.seed, first.audits, first.nonces) == (second.seed, second.audits, second.nonces)
     assert first.known.keys() == second.known.keys()
     assert len({size for _, size in one.blocks + other.blocks}) == 1
     for place, (source, known) in enumerate(first.known.items()):

@@ -70,7 +70,7 @@ sessions = Table(
 )
 
 tokens = Table(
-    "tokens",
+    f"{TRANSIENT}tokens",
     metadata,
     Column("id", Text, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
@@ -81,7 +81,7 @@ tokens = Table(
 )
 
 hotlines = Table(
-    "hotlines",
+    f"{TRANSIENT}hotlines",
     metadata,
     Column("name", Text, primary_key=True),
     Column("person", Text, nullable=False, comment="the id of who brings its exports"),

@@ -110,9 +110,11 @@ def active(transaction: Transaction) -> dict[str, int]:
 
 
 def _entries(transaction: Transaction, what: str, receipt: str, targets: Iterable[int]) -> list[list[object]]:
-    """The ids of what was entered or withdrawn, one a target. After a draw, or the target's audit, others hold."""
-    history = transaction.state.history
-    return [[what, receipt, target, history.rounds, int(history.audits[0, target])] for target in targets]
+    """The ids of what was entered or withdrawn, one a target. After a draw, or the target's audit, others hold, and
+    these cannot be made again.
+    """
+    nonces = transaction.nonces()
+    return [[what, receipt, target, nonces[target].hex()] for target in targets]
 
 
 def _by_number(state: PublicState, reports: Mapping[str, int]) -> dict[int, int]:

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from deniable.programme.imports.imported_reports import ENTERED
 from deniable.programme.parameters import Parameters
+from deniable.programme.secrets.nonces import new_nonces
 from deniable.programme.secrets.sealed_inputs import check_recipient
 from deniable.programme.secrets.vault import Vault
 from deniable.programme.transaction import Transaction
@@ -48,6 +49,7 @@ class Beginning:
         transaction = Transaction(connection, parameters, mechanism, state, vault, is_new=True)
         transaction.write_keys(self._signing_key, self._hashing_key)
         transaction.write_round(AuditRun(mechanism), [0] * len(parameters.targets), self._seed)
+        transaction.write_nonces(new_nonces(len(parameters.targets)))
         transaction.add_source(ENTERED)
         # Before the programme is there: where this copy is missing later, it was lost.
         transaction.note_kept_beside_key(self._copy is not None and self._copy.begin(StoredTranscript.of(transaction)))

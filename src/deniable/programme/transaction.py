@@ -20,6 +20,7 @@ from deniable.mechanisms.base import Mechanism
 from deniable.noise import ReplayNoise
 from deniable.programme.imports.imported_reports import LONGEST_NAME, MOST_SOURCES, Hashes, KnownReports, keyed_hashes
 from deniable.programme.parameters import Parameters
+from deniable.programme.secrets import nonces
 from deniable.programme.secrets.lock import CHECK, check_key
 from deniable.programme.secrets.sealed_inputs import Inputs, noise_of_round
 from deniable.programme.secrets.vault import Vault
@@ -35,7 +36,8 @@ NewSeed = Callable[[int], tuple[bytes, str]]
 """A round's seed, drawn afresh, and the commitment to it."""
 
 SIGNING_KEY, HASHING_KEY, MANIFEST, SEED = "signing key", "hashing key", "manifest", "seed"
-_OF_THE_ROUND = ("tally", "run", SEED)
+_NONCES = "nonces"
+_OF_THE_ROUND = ("tally", "run", SEED, _NONCES)
 _SOURCES = "sources"
 _PUBLIC = "public"
 _BESIDE_KEY = "copy beside the key"
@@ -97,6 +99,16 @@ class Transaction:
 
     def write_tally(self, counts: Sequence[int]) -> None:
         self._write("tally", struct.pack(f">{len(counts)}Q", *counts))
+
+    def nonces(self) -> list[bytes]:
+        """What goes into the hashes of what is entered, by target; `append` destroys those of runs that end."""
+        stored = nonces.cut(self._read(_NONCES))
+        if len(stored) != self.state.n_targets:
+            raise DeniableError(_MISFIT.format(_NONCES))
+        return stored
+
+    def write_nonces(self, values: Sequence[bytes]) -> None:
+        self._write(_NONCES, b"".join(values))
 
     def sources(self) -> list[str]:
         """The names of all hotlines that were ever imported, after the source of what is entered."""
@@ -212,9 +224,10 @@ class Transaction:
 
     def append(self, entry: Entry, seal: bytes | None = None) -> None:
         """Add an entry and sign the new head. Where it closes a round, the secrets of the new one must follow."""
-        signing_key = self._read(SIGNING_KEY)
+        signing_key, held, before = self._read(SIGNING_KEY), self.nonces(), self.state.history
         text = entry.line()
         self.state = entry.after(self.state)
+        self.write_nonces(nonces.renewed(held, before, self.state.history))
         self._has_changed = True
         added = {"number": entry.number, "round": entry.round, "line": text, "digest": digest(text)}
         self.connection.execute(sa.insert(tables.entries), added)

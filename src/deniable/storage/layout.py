@@ -14,7 +14,11 @@ LAYOUTS = ("0005", "0006")
 LAYOUT = LAYOUTS[-1]
 
 TRANSIENT = "transient_"
-"""A table whose name begins so is not backed up: what it holds must not come to life again with an old backup."""
+"""A table whose name begins so is not backed up: what it holds must not come to life again with an old backup.
+
+Sessions, links, used codes, tokens and who brings a hotline. People are backed up, or no person could sign in after a
+restore: those who were disabled or removed since the backup, and their old passwords, do come to life again.
+"""
 
 _one_at_a_time = Lock()  # Alembic keeps the migration that runs in a global variable
 

@@ -128,7 +128,7 @@ def test_a_backup_older_than_what_was_published_goes_on_in_public(office: Desk) 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DENIABLE_DATABASE", "new.db")
         patch.setenv("DENIABLE_KEY", "programme.key")
-        office.done("restore", "monday")
+        assert "as they were at the backup" in " ".join(office.done("restore", "monday").split())
         assert "has more, so see deniable programme recover" in " ".join(office.done("status").split())
         assert_refused(office("close-round"), "is an old one")
         out = office.done("recover", "--public", "public", "--reason", "the disk broke")

@@ -139,7 +139,7 @@ def a_link_for_new_codes_that_lets_one_join(office: Office) -> bool:
 def a_token_for_more(office: Office) -> bool:
     """To push reports, with a token that is for the status."""
     headers = token(office, "status")
-    write(office, "UPDATE tokens SET scopes = 'reports status'")
+    write(office, "UPDATE transient_tokens SET scopes = 'reports status'")
     answer = office.browser().client.post(PUSH, json={"id": "7", "reports": {"Ash Mill": 1}}, headers=headers)
     return bool(answer.status_code == 200)
 
@@ -147,8 +147,11 @@ def a_token_for_more(office: Office) -> bool:
 def a_token_with_anothers_scopes(office: Office) -> bool:
     """Which were copied together with its mark."""
     mine, _ = token(office, "status"), token(office, "reports")
-    other = "FROM tokens AS other WHERE other.scopes = 'reports' AND tokens.scopes = 'status'"
-    write(office, f"UPDATE tokens SET scopes = other.scopes, authentication_code = other.authentication_code {other}")
+    other = "FROM transient_tokens AS other WHERE other.scopes = 'reports' AND transient_tokens.scopes = 'status'"
+    write(
+        office,
+        f"UPDATE transient_tokens SET scopes = other.scopes, authentication_code = other.authentication_code {other}",
+    )
     answer = office.browser().client.post(PUSH, json={"id": "7", "reports": {"Ash Mill": 1}}, headers=mine)
     return bool(answer.status_code == 200)
 
@@ -192,7 +195,7 @@ def test_nobody_without_the_key_makes_a_digest(office: Office, monkeypatch: pyte
     chosen = hashlib.sha256(b"chosen").hexdigest()
     minute = int(office.clock.now.timestamp()) // 60
     write(office, f"INSERT INTO transient_sessions VALUES ('{chosen}', 'id-Anna', {minute}, {minute}, '')")
-    write(office, f"INSERT INTO tokens VALUES ('id', 'mine', '{chosen}', 'status', '')")
+    write(office, f"INSERT INTO transient_tokens VALUES ('id', 'mine', '{chosen}', 'status', '')")
     write(office, f"INSERT INTO transient_invitations VALUES ('{chosen}', 'id', 'Eve', 'auditor', 1, {minute + 9}, '')")
     browser = office.browser()
     assert (browser.get("/invitation/chosen").status_code == 200) != keyed
@@ -268,7 +271,7 @@ def test_an_altered_link_or_token_is_shown_and_can_be_taken_away(office: Office)
     ada.post("/people/invite", {"name": "Berta", "role": "importer"})
     ada.post("/tokens/new", {"name": "hotline", "scope": "status"})
     write(office, "UPDATE transient_invitations SET role = 'auditor'")
-    write(office, "UPDATE tokens SET scopes = 'reports'")
+    write(office, "UPDATE transient_tokens SET scopes = 'reports'")
     for path, action in (("/people", "withdraw"), ("/tokens", "revoke")):
         page = ada.get(path).text
         assert "altered outside the console" in page

@@ -117,7 +117,7 @@ def test_a_row_that_was_altered_lets_nobody_bring_it(office: Office, monkeypatch
     office.begin()
     office.add("Eve", "importer")
     with office.console.store.writing() as connection:
-        connection.exec_driver_sql("UPDATE hotlines SET person = 'id-Eve'")
+        connection.exec_driver_sql("UPDATE transient_hotlines SET person = 'id-Eve'")
     eve = office.browser("Eve")
     assert bring(eve, "1,Ash Mill\n").status_code == 422
     assert "altered outside the console" in office.browser("Ada").get("/hotlines").text

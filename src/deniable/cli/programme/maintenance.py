@@ -86,6 +86,8 @@ def restore(
         "Make sure that the old database is not used any more. Then go on, in public:",
         "  deniable programme recover --public FOLDER --reason TEXT",
         "It opens with the same key as before; where that is not beside the new database, name it with --key.",
+        "People of the console, if there are any, are as they were at the backup: disable again those who were "
+        "disabled or removed since. Tokens and who brings which hotline are not in a backup: make and name them anew.",
     )
 
 

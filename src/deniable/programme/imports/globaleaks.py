@@ -9,7 +9,9 @@ channel, a UUID) are kept.
 
 Older clients join the cells with commas and quote nothing, newer ones quote a cell that needs it. No field can hold a
 comma, a quote or a line end (identifiers, numbers, dates, true or false), so both read alike, and a row whose number of
-cells is not the header's is set aside, never repaired. Where there is no report, `generateCSV` writes an empty file.
+cells is not the header's is set aside, never repaired. Where there is no report, the newest `generateCSV` downloads no
+file at all and older ones a file without a header, so a file of nothing but line ends and a byte order mark is one
+without reports. The JSON is an empty list then.
 
 Of the JSON it is assumed that GlobaLeaks's serializer (Python's json) writes each report as one JSON value: its quotes
 and brackets are in pairs. Reports are cut apart by these and by commas alone, and read afterwards one by one, so a
@@ -55,8 +57,8 @@ def records(file: File) -> Iterator[Row]:
                 yield in_place(f"report {number}", _record(element))
         elif begins.startswith(b"{"):
             raise DeniableError(f"{WHAT} must be a JSON list of reports, or CSV")
-        elif first:
-            yield from Table(chain((first,), source), WHAT).records(*_FIELDS)
+        else:
+            yield from Table(chain((first,), source), WHAT, may_be_blank=True).records(*_FIELDS)
 
 
 def _record(element: bytes) -> Record | str:

@@ -111,7 +111,7 @@ def keyed_hashes(key: bytes, ids: Iterable[Sequence[object]]) -> Hashes:
 def with_numbers(hashes: Hashes, numbers: Iterable[int]) -> Hashes:
     """Hashes of what was entered, with how many reports it was in each: of its 128 bits, 98 still tell them apart.
 
-    Who knows the key and the id reads the number again, and to all others it is as random as the hash.
+    The key and the id read the number again, and without either it is as random as the hash.
     """
     hidden = hashes.copy()
     hidden[:, 1] ^= np.fromiter(numbers, np.uint64, len(hashes))

@@ -105,15 +105,17 @@ def lines(source: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class Table:
-    """The rows of a CSV file below its header, one line each. names: the header's cells."""
+    """The rows of a CSV file below its header, one line each. names: the header's cells; none where all lines are
+    blank, which only `may_be_blank` allows.
+    """
 
-    def __init__(self, source: Iterable[bytes], what: str) -> None:
+    def __init__(self, source: Iterable[bytes], what: str, *, may_be_blank: bool = False) -> None:
         self._what = what
         self._lines = enumerate(lines(source), start=1)
         number, header = next(self._rows(), (0, []))
         if isinstance(header, str):
             raise self.refusal(number, header)
-        if not header:
+        if not header and not may_be_blank:
             raise DeniableError(f"{what} must name its columns in the first line, but is empty")
         self.names = header
 
@@ -131,6 +133,8 @@ class Table:
         """The line number and the wanted cells of every row, in this order, or why it cannot be read; what else is in
         the row is dropped here.
         """
+        if not self.names:
+            return
         if any(self.names.count(name) != 1 for name in wanted):
             names = ", ".join(wanted)
             raise DeniableError(

@@ -50,7 +50,7 @@ def upgrade() -> None:
         sqlite_strict=True,
     )
     op.create_table(
-        "tokens",
+        "transient_tokens",
         sa.Column("id", sa.Text, primary_key=True),
         sa.Column("name", sa.Text, nullable=False, unique=True),
         sa.Column("digest", sa.Text, nullable=False, unique=True, comment="HMAC of the token"),
@@ -59,7 +59,7 @@ def upgrade() -> None:
         sqlite_strict=True,
     )
     op.create_table(
-        "hotlines",
+        "transient_hotlines",
         sa.Column("name", sa.Text, primary_key=True),
         sa.Column("person", sa.Text, nullable=False, comment="the id of who brings its exports"),
         sa.Column("authentication_code", sa.Text, nullable=False, comment="HMAC of the row under the console's key"),
@@ -77,6 +77,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    tables = ("activity", "hotlines", "tokens", "transient_used_codes", "transient_sessions", "transient_invitations")
-    for table in (*tables, "people"):
+    transient = ("hotlines", "tokens", "used_codes", "sessions", "invitations")
+    for table in ("activity", *(f"transient_{name}" for name in transient), "people"):
         op.drop_table(table)
