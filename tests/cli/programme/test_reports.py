@@ -178,7 +178,7 @@ def test_a_source_that_is_mistyped_is_told_before_it_counts_everything_again(
 
 
 def test_an_import_that_does_not_fit_is_refused(office: Desk, export: tuple[str, ...]) -> None:
-    assert_refused(office(*export, "--from", "email"), "globaleaks, hushline or csv")
+    assert_refused(office(*export, "--from", "email"), "csv, globaleaks, hushline")
     assert_refused(office(*export, "--source", ""), "a hotline's name must have")
     assert_refused(office(*export, "--mapping", "nowhere.csv"), "mapping")
     Path("other.csv").write_text("channel,target\nnorth,Ash Mil\n", encoding="utf-8")

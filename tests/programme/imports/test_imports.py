@@ -281,8 +281,8 @@ def test_a_file_that_breaks(kind: str, tmp_path: Path) -> None:
 
 
 def test_an_unknown_kind() -> None:
-    with pytest.raises(DeniableError, match="must be globaleaks, hushline or plain, got csv"):
-        read("csv", io.BytesIO(), mapping())
+    with pytest.raises(DeniableError, match="must be one of csv, globaleaks, hushline, got email"):
+        read("email", io.BytesIO(), mapping())
 
 
 @exports
