@@ -23,7 +23,7 @@ test: lint
 	$(BIN)/pytest -n 2
 
 test-all: lint $(VENV)/.oracle $(VENV)/.nginx
-	$(BIN)/pytest -n 2 -m "long or not long"
+	HYPOTHESIS_PROFILE=random $(BIN)/pytest -n 2 -m "long or not long"
 
 # Line coverage of src; CONTRIBUTING.md says what counts.
 coverage: $(READY)

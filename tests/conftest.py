@@ -15,9 +15,11 @@ from tests.programme.offices import make_tables_at_once
 from deniable.storage import store
 from deniable.storage.store import Store
 
-# No test looks at the clock, and coverage and a busy machine make some examples slow.
-settings.register_profile("deniable", deadline=None)
-settings.load_profile("deniable")
+# No test looks at the clock, and coverage and a busy machine make some examples slow. Every day the examples are the
+# same, so that a change is blamed only for what it broke; the long tests look further.
+settings.register_profile("everyday", deadline=None, derandomize=True)
+settings.register_profile("random", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "everyday"))
 
 
 @pytest.fixture(scope="session")
