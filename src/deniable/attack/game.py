@@ -236,7 +236,7 @@ def _scores(score: Score, seen: IntArray) -> FloatArray:
 
 
 def _refereed(mechanism: Mechanism[Any], pair: Pair, **how: Any) -> Estimate | None:
-    """TPR - FPR of the guess by somebody who sees the noisy counts, where there are any: as true, and more precise.
+    """TPR - FPR of an adversary's guess who sees the noisy counts, where there are any: as true, and more precise.
 
     `how` is as in `leak`.
     """

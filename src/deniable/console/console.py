@@ -33,7 +33,7 @@ A_YEAR = 365 * 24 * 3600
 
 @dataclass(frozen=True)
 class DemoPerson:
-    """Somebody invented, whose password everybody may know."""
+    """An invented person, whose password is no secret."""
 
     person: Person
     password: str

@@ -62,7 +62,7 @@ def _key(account: str, device: str | None) -> bytes:
 class PasswordQueues:
     """Argon2 is slow and takes much memory, so only a few passwords are checked at once, the others wait.
 
-    Devices that signed in before have a queue of their own: a crowd of strangers holds up nobody else.
+    Devices that signed in before have a queue of their own: a crowd of strangers does not hold them up.
     """
 
     AT_ONCE, MOST_WAITING = 2, 50

@@ -65,7 +65,7 @@ class PendingImports:
                 self._start_timer()
 
     def _start_timer(self) -> None:
-        """Also where nobody comes back. One timer serves all."""
+        """Also where the person does not come back. One timer serves all."""
         if self._timer is None:
             self._timer = Timer(60, self.delete_expired)
             self._timer.daemon = True

@@ -42,7 +42,7 @@ used_codes = Table(
     sqlite_strict=True,
 )
 """Not authenticated: an attacker who turns back a step can use a code again, if they have it and the password, while it
-lasts. When a person last signed in is nobody's business, so a backup does not have it.
+lasts. A backup does not tell when a person last signed in.
 """
 
 invitations = Table(

@@ -51,12 +51,8 @@ def recover(transaction: Transaction, found: Found, now: datetime, new_seed: New
     everything that was drawn only if the one that every entry is written into has all that is known, and no round was
     due since.
     """
-    known, lost, newest, kept = (
-        transaction.state.entries,
-        transaction.state.open_round,
-        found.newest or (),
-        found.entries_kept(transaction),
-    )
+    known, lost = transaction.state.entries, transaction.state.open_round
+    newest, kept = found.newest or (), found.entries_kept(transaction)
     transcript = StoredTranscript.of(transaction)
     check_agree(newest, transcript.lines, "of a copy of the transcript differs from the database's")
     if transaction.has_seed and kept >= 0 and len(newest) <= known:

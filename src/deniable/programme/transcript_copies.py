@@ -207,7 +207,7 @@ class KeyCopy:
         return self._put(to_file(transcript.lines, transcript.head_line))
 
     def _put(self, content: bytes) -> bool:
-        """It belongs to the owner of the key, whoever calls: the office's service must be able to read it."""
+        """It belongs to the owner of the key, not to the caller: the office's service must be able to read it."""
         try:
             replace_file(self.path, content, mode=0o600, owned_like=self.key)
             files.sync_folder(self.path.parent)

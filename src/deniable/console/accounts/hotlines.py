@@ -29,8 +29,8 @@ ASSIGNABLE_ROLES: tuple[Role, ...] = ("importer", "auditor")
 
 def assignable_people(connection: sa.Connection, key: bytes) -> list[Person]:
     """Who may be named to bring a hotline."""
-    everybody = [one for one in people.listed(connection, key) if one.has_joined and not one.altered]
-    return [one.person for one in everybody if not one.disabled and one.person.role in ASSIGNABLE_ROLES]
+    joined = [one for one in people.listed(connection, key) if one.has_joined and not one.altered]
+    return [one.person for one in joined if not one.disabled and one.person.role in ASSIGNABLE_ROLES]
 
 
 def assign(connection: sa.Connection, key: bytes, name: str, person: str) -> tuple[str, str]:

@@ -209,7 +209,7 @@ def free_name(connection: sa.Connection, key: bytes, name: str, but: str | None 
 
 
 def _accounts(connection: sa.Connection, key: bytes) -> list[Account]:
-    """Of everybody whose row was not altered."""
+    """Of all people whose rows were not altered."""
     rows = connection.execute(sa.select(tables.people)).mappings().all()
     return [_account(row) for row in rows if row_authentication.is_authentic(key, tables.people, row)]
 

@@ -132,7 +132,7 @@ def sentence(words: str) -> str:
 
 
 def signed_out(console: Console) -> Response:
-    """Where somebody goes whose session has ended."""
+    """Where a person goes whose session has ended."""
     response = RedirectResponse("/login", 303)
     response.delete_cookie(
         console.cookie_name("session"), path="/", secure=console.secure, httponly=True, samesite="strict"

@@ -132,7 +132,7 @@ def _page(
 ) -> Response:
     console = console_of(request)
     with console.store.reading() as connection:
-        everybody = tuple(people.listed(connection, console.key))
-    lacks_auditor = console.programme() is None and not any(one.person.role == "auditor" for one in everybody)
-    page = PeoplePage(everybody, person.id, lacks_auditor, ROLES, link, *typed, error)
+        rows = tuple(people.listed(connection, console.key))
+    lacks_auditor = console.programme() is None and not any(one.person.role == "auditor" for one in rows)
+    page = PeoplePage(rows, person.id, lacks_auditor, ROLES, link, *typed, error)
     return render(request, "people.html", page, status)

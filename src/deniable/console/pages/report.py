@@ -28,7 +28,7 @@ from deniable.programme.receipt import receipt_from
 router = APIRouter()
 
 MOST = 10_000
-"""At once: far above what anybody counts by hand."""
+"""At once: far above what a person counts by hand."""
 
 DONE = {"withdrawn": "Taken back."}
 

@@ -23,7 +23,7 @@ _HEAD_ROOM = 1024
 
 
 def folder_error(sentence: str, folder: Path | str) -> PlaceError:
-    """A refusal that names a public folder, of which the path is nobody's business but the office's."""
+    """A refusal that names a public folder, whose path only the office may see."""
     return PlaceError(sentence, str(folder), "the public folder")
 
 
@@ -103,8 +103,8 @@ def replace_file(
 def check_apart(folder: Path, database: Path | None, keys: Iterable[Path] = ()) -> None:
     """Refuse a folder that holds, or is above, the database or one of these keys, or that holds any key file.
 
-    A key file that nobody named is known by how it begins, but only looked for in the folder itself: what lies below a
-    web server's folder may be very much.
+    A key file that is not among them is known by how it begins, but only looked for in the folder itself: what lies
+    below a web server's folder may be very much.
     """
     if database is not None and _holds(folder, database):
         what = "the database is"
