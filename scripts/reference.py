@@ -44,7 +44,10 @@ RESEARCH: dict[str, list[str]] = {
         "add_report", "is_adjacent", "active_counts", "leaders", "misselected", "deficit", "normalized_deficit",
         "resolved",
     ],
-    "deniable.promptness": ["quiet_waits", "QuietWait", "passed_over", "lead_needed", "is_bound", "decided_by_gap"],
+    "deniable.promptness": [
+        "quiet_waits", "QuietWait", "passed_over", "lead_needed", "least_lead", "most_chance", "is_bound",
+        "decided_by_gap",
+    ],
     "deniable.calibration": [],
     "deniable.utility": [],
     "deniable.simulation.evaluation": ["Study", "Replay", "score", "Score", "Estimate"],

@@ -50,6 +50,17 @@ def as_written(value: float) -> float:
     return -float_above(-Fraction(repr(float(value))))
 
 
+def written_above(value: float | Fraction) -> Fraction:
+    """The larger of a float and the decimal that it was written as, exactly; a fraction as it is.
+
+    A limit that is computed for the result holds for the float and for the decimal, if it grows with the number.
+
+    >>> written_above(0.1) == Fraction(0.1) > Fraction(1, 10), written_above(0.3)
+    (True, Fraction(3, 10))
+    """
+    return value if isinstance(value, Fraction) else max(Fraction(value), Fraction(repr(float(value))))
+
+
 def float_above(exact: Fraction) -> float:
     """The least float that is not below the exact value; inf beyond the largest one.
 

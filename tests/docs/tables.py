@@ -10,8 +10,10 @@ from scipy.special import ndtr
 
 import deniable as dn
 from deniable.calibration import race_delta
+from deniable.promptness import lead_needed, least_lead
 from deniable.rounding import rounded_up
 from deniable.simulation.experiments.dynamic import Dynamic, score
+from deniable.utility import static_error
 
 Rows = list[Sequence[str | None]]
 
@@ -39,6 +41,25 @@ def race_sharpness() -> Rows:
         waits = np.arange(1, rounds + 1)
         leak = ((1 + 2.0**-K) ** -waits - (1 + 2 * 2.0**-K) ** -waits).max()
         rows.append((str(K), str(rounds), f"{leak / race_delta(2.0):.3f}"))
+    return rows
+
+
+def least_leads() -> Rows:
+    """At three errors; counter auditing's with runs of 1,000 rounds."""
+    rows: Rows = []
+    for C, delta in ((5, 0.1), (50, 0.05), (50, 0.1), (50, 0.2), (1000, 0.1)):
+        race, tca = dn.Race.calibrate(C, delta), dn.CounterAuditing.calibrate(C, delta, horizon=1000)
+        std = dn.counters.toeplitz(delta, 1000).max_error
+        leads = (
+            (
+                least_lead(C, delta, error),
+                lead_needed(race, error=error),
+                lead_needed(tca, error=error),
+                next(gap for gap in range(1000) if static_error(gap, C, std) <= error),
+            )
+            for error in (0.5, 0.1, 0.01)
+        )
+        rows.append((f"{C:,}", f"{delta:g}", *(" / ".join(map(str, column)) for column in zip(*leads, strict=True))))
     return rows
 
 

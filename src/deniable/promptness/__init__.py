@@ -5,6 +5,7 @@ its rules. docs/explanation/promptness.md has the proofs.
 """
 
 from deniable.promptness.lead import decided_by_gap, is_bound, keeps_rest, lead_needed, passed_over
+from deniable.promptness.least_lead import least_lead, most_chance
 from deniable.promptness.waits import OFF, OFF_AT_WORST, REPORTS, QuietWait, quiet_waits
 
 __all__ = [
@@ -16,6 +17,8 @@ __all__ = [
     "is_bound",
     "keeps_rest",
     "lead_needed",
+    "least_lead",
+    "most_chance",
     "passed_over",
     "quiet_waits",
 ]
