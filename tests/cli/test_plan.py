@@ -156,6 +156,36 @@ def test_json_is_one_document_with_the_same_figures(run: Run) -> None:
     assert document["advice"] in " ".join(text.split())
 
 
+def test_the_least_lead_is_told_beside_those_of_race_and_counter_auditing(run: Run) -> None:
+    asked = ["plan", "--targets", "50", "--delta", "0.1", "--runs", "2"]
+    words = " ".join(run(*asked).out.split())
+    assert "a lead of at least 24 at this promise (proven). Race needs 26." in words
+    assert "is not covered, needs at most 71." in words
+    document = json.loads(run(*asked, "--json").out)
+    assert document["least_lead"] == 24
+    leads = {entry["id"]: entry["lead_needed"] for entry in document["mechanisms"]}
+    assert (leads["race"], leads["tca"]) == (26, 71)
+
+
+@pytest.mark.parametrize("more", [["--max-gap", "300"], ["--cooldown", "2"], ["--audits", "50"]])
+def test_no_least_lead_is_told_where_none_is_proven_or_needed(run: Run, more: list[str]) -> None:
+    asked = ["plan", "--targets", "50", "--delta", "0.1", "--runs", "2", *more]
+    assert "at this promise (proven)" not in " ".join(run(*asked).out.split())
+    assert not json.loads(run(*asked, "--json").out)["least_lead"]
+
+
+def test_the_least_lead_of_a_promise_about_a_person(run: Run) -> None:
+    asked = ["plan", "--targets", "50", "--advantage", "0.05", "--reports-per-person", "3", "--runs", "2", "--json"]
+    document = json.loads(run(*asked).out)
+    race = next(entry["lead_needed"] for entry in document["mechanisms"] if entry["id"] == "race")
+    assert 3 * 23 + 1 == document["least_lead"] <= race
+
+
+@pytest.mark.parametrize("delta", ["1e-16", "0.0001", "0.999999"])
+def test_the_least_lead_of_any_delta(run: Run, delta: str) -> None:
+    assert run("plan", "--targets", "6", "--delta", delta, "--runs", "2").code == 0
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [

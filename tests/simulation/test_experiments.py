@@ -1,5 +1,6 @@
 """The two experiments: Monte Carlo against exact errors, known mean deficits, and that every number can be repeated."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -119,6 +120,7 @@ def test_gaps_needed() -> None:
     for row in gaps_needed((2, 5, 50), 0.1, 1000):
         assert static_error(row.tca, row.n_targets, static_sweep.noise_std(0.1, 1000)) == pytest.approx(0.05)
         assert row.race < row.tca <= row.tca_bound * (1 + 1e-9)
+        assert row.least <= math.ceil(row.race) <= row.least + 2
 
 
 # Experiment 2

@@ -109,6 +109,10 @@ def test_the_report_holds_every_claim_with_its_figure(quick: Reproduction) -> No
     assert "12 of its 12 numbers agree in every printed digit" in " ".join(text.split())
 
 
+def test_the_report_has_the_least_lead_beside_those_of_race_and_counter_auditing(quick: Reproduction) -> None:
+    assert "\n| 50 | 24 | 26 | 53 |\n" in (quick.folder / "REPORT.md").read_text(encoding="utf-8")
+
+
 def test_the_verdicts(quick: Reproduction) -> None:
     verdicts = {claim.source: claim.verdict for claim in quick.claims}
     assert DIFFERS not in verdicts.values()

@@ -40,6 +40,7 @@ def to_json(office: Office, options: Sequence[Option | NotCovered], runs: int) -
         "runs": runs,
         "warm_up": office.warm_up,
         "longest_wait": office.longest_wait,
+        "least_lead": office.least_lead,
         "decided_by_gap": decided_by_gap(office.n_targets, office.audits, office.rules),
         "mechanisms": [_entry(office, option) for option in options],
         "advice": advice(office, options),
@@ -79,6 +80,8 @@ def show(office: Office, options: Sequence[Option | NotCovered], runs: int) -> N
     console.print(_promises(office, covered))
     console.print("\nHow soon a target with reports is audited while no other has any (calculated)", style="bold")
     console.print(_calculated(office, covered))
+    if least := office.least_lead:
+        console.print(f"\n{_least_lead(least, covered)}")
     console.print("\nHow soon a target with more reports than usual is audited (simulated)", style="bold")
     console.print(_simulated(covered))
     for option in options:
@@ -160,6 +163,21 @@ def _lead(office: Office, option: Option) -> str:
     if option.lead_needed is None:
         return "never"
     return f"{'≤ ' if is_bound(option.mechanism, office.audits) else ''}{option.lead_needed:,}"
+
+
+def _least_lead(least: int, options: Sequence[Option]) -> str:
+    leads = {option.mechanism_id: option.lead_needed for option in options}
+    race, tca = leads.get("race"), leads.get("tca")
+    return (
+        "Any mechanism that goes by the reports since the last audits alone, and treats all targets alike, needs a "
+        f"lead of at least {least:,} at this promise (proven)."
+        + (f" Race needs {race:,}." if race is not None else "")
+        + (
+            f" Counter auditing (tca), which also goes by its noise so far and is not covered, needs at most {tca:,}."
+            if tca is not None
+            else ""
+        )
+    )
 
 
 def _simulated(options: Sequence[Option]) -> Table:

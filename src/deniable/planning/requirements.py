@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from deniable.errors import DeniableError, check_delta, check_whole
+from deniable.promptness import least_lead
+from deniable.rounding import written_above
 from deniable.rules import NO_RULES, Rules
 
 LONGEST_WAIT = 10_000
@@ -46,6 +48,17 @@ class Office:
             raise DeniableError(
                 f"reports_per_round must be between 0 and {MOST_REPORTS:,}, got {self.reports_per_round}"
             )
+
+    @property
+    def least_lead(self) -> int | None:
+        """`deniable.promptness.least_lead` at the promise asked for; None with rules, for which it is not proven."""
+        if self.rules != NO_RULES:
+            return None
+        if self.delta is not None:
+            return least_lead(self.n_targets, self.delta, audits=self.audits, horizon=self.horizon)
+        assert self.advantage is not None
+        of_person, k = 2 * written_above(self.advantage), self.reports_per_person
+        return least_lead(self.n_targets, of_person, audits=self.audits, reports=k, horizon=self.horizon)
 
     @property
     def warm_up(self) -> int:

@@ -154,6 +154,12 @@ def test_the_longest_gap_may_do_without_a_horizon() -> None:
         settings_of(dataclasses.replace(FORM, mechanism="tca"))
 
 
+def test_no_least_lead_is_told_where_some_targets_are_likelier(office: Office) -> None:
+    browser = office.browser("Anna")
+    assert "needs a lead of at least" in show(browser).text
+    assert "needs a lead of at least" not in show(browser, weights="forecast").text
+
+
 TWENTY = "\n".join(f"Target {number}" for number in range(20))
 
 
@@ -187,6 +193,9 @@ def test_the_page_and_the_command_have_the_same_figures(
     at_once = re.search(r"a lead of (at most )?([\d,]+) report", page)
     assert at_once is not None
     assert lead == f"{'≤ ' if at_once[1] else ''}{at_once[2]}"
+    least = "needs a lead of at least ([0-9,]+)"
+    assert re.findall(least, page) == re.findall(least, " ".join(out.split()))
+    assert bool(re.findall(least, page)) == (rules == ("", "0"))
     if mechanism == "tca" and not gap:
         assert waits == ["-"] * 5
         assert "How long a target waits</h3>" not in page

@@ -27,8 +27,8 @@ from deniable.programme.parameters import Parameters, delta_for
 from deniable.programme.programme import Programme
 from deniable.programme.public.guarantee_wording import level
 from deniable.programme.public.page import Day, Promise, due_in_words, every_period, facts_of, promise_in
-from deniable.promptness import decided_by_gap, is_bound, keeps_rest, lead_needed, quiet_waits
-from deniable.rules import MAX_GAP
+from deniable.promptness import decided_by_gap, is_bound, keeps_rest, lead_needed, least_lead, quiet_waits
+from deniable.rules import MAX_GAP, NO_RULES
 from deniable.wording import count
 
 router = APIRouter()
@@ -78,6 +78,8 @@ class Preview:
     overdue: int
     """Rounds that would be due, and not closed, when it begins now."""
     lead: str | None
+    least: str | None
+    """The lead that any mechanism would need that goes by the counts alone; not known with rules or weights."""
     latest: str | None
     """After so many rounds every target is audited, whatever was reported."""
     decided: str
@@ -222,11 +224,26 @@ def _preview(settings: Mapping[str, Any], now: datetime) -> Preview:
         second=due_in_words(calendar, 2),
         overdue=calendar.rounds_due(now),
         lead=None if lead is None else f"{at_most}{count(lead, 'report')}",
+        least=_least(parameters),
         latest=None if rules.max_gap is None else count(rules.max_gap, "round"),
         decided=f"{math.ceil(100 * decided_by_gap(len(parameters.targets), parameters.audits, rules))}",
         charts=plan_charts(built, guarantee, parameters.audits, _other(parameters)),
         notes=_notes(parameters),
     )
+
+
+def _least(parameters: Parameters) -> str | None:
+    if parameters.rules != NO_RULES or parameters.weights is not None:
+        return None
+    promised = parameters.guarantee()
+    lead = least_lead(
+        len(parameters.targets),
+        promised.delta,
+        audits=parameters.audits,
+        reports=promised.reports,
+        horizon=promised.horizon,
+    )
+    return f"{lead:,}" if lead else None
 
 
 def _notes(parameters: Parameters) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from scipy.optimize import brentq
 
 from deniable.calibration import gaussian_sigma, race_rho, rr_p_rand, rr_p_rand_horizon, sensitivity
 from deniable.counters import COUNTERS, GaussianCounter
+from deniable.promptness import least_lead
 from deniable.simulation.experiments.static_sweep import noise_std
 from deniable.utility import operational_gap_needed, race_gap_needed, static_error
 
@@ -45,6 +46,8 @@ class GapNeeded:
     tca_rule: float
     """sigma sqrt(2 ln C), the paper's rule of thumb, with the standard deviation of the whole noise for sigma."""
     race: float
+    least: int
+    """For any memoryless mechanism with this delta at every horizon (`least_lead`)."""
 
 
 def calibrations(run_lengths: Sequence[int], deltas: Sequence[float], n_targets: int) -> list[Calibration]:
@@ -78,5 +81,5 @@ def gaps_needed(n_targets: Sequence[int], delta: float, run_length: int, error: 
         bound = operational_gap_needed(error, C, std)
         exact = float(brentq(lambda gap, C=C: static_error(gap, C, std) - error, 0, 2 * bound, xtol=1e-9))
         rule = std * math.sqrt(2 * math.log(C))
-        rows.append(GapNeeded(C, exact, bound, rule, race_gap_needed(error, C, rho)))
+        rows.append(GapNeeded(C, exact, bound, rule, race_gap_needed(error, C, rho), least_lead(C, delta, error)))
     return rows

@@ -220,6 +220,8 @@ def _growth(tables: Tables) -> "Figure":
     ):
         gaps.plot(sizes, values, color=MECHANISM_COLOURS["tca"], linewidth=1, linestyle=":")
         gaps.text(*place, words, transform=gaps.transAxes, fontsize=8, color=MECHANISM_COLOURS["tca"])
+    gaps.plot(sizes, [row.least for row in tables.gaps], color="#444444", linewidth=1, linestyle="--")
+    gaps.text(0.03, 0.03, "dashed: at least, without memory", transform=gaps.transAxes, fontsize=8, color="#444444")
     gaps.set(xscale="log", xlim=(sizes[0], sizes[-1]))
     gaps.set_ylim(bottom=0)
     gaps.xaxis.set_major_formatter("{x:g}")
