@@ -12,7 +12,7 @@ from deniable.simulation import kernels
 
 
 def is_compiled() -> bool:
-    loops = (kernels.toeplitz_audits, kernels.best_and_audited)
+    loops = (kernels.toeplitz_audits, kernels.blt_audits, kernels.best_and_audited)
     clouds = (particle_kernels.whole_clouds, particle_kernels.separate_clouds)
     return all(hasattr(loop, "py_func") for loop in (*loops, *clouds))
 
@@ -23,8 +23,10 @@ def results(seed: int = 0) -> dict[str, list[float]]:
     streams = rng.poisson(0.8, (3, 20, 4))
     simulated = dn.simulate(dn.CounterAuditing.calibrate(4, 0.3, 20), streams, seed=seed)
     several = kernels.best_and_audited(streams, rng.permuted(np.tile(np.arange(4), (3, 20, 1)), axis=2)[:, :, :2])
+    with_blt = dn.CounterAuditing.calibrate(4, 0.3, 20, counter="blt")
     found = {
         "audits": simulated.audits.ravel().tolist(),
+        "audits, BLT": dn.simulate(with_blt, streams, seed=seed).audits.ravel().tolist(),
         "deficit": simulated.deficit.ravel().tolist(),
         "two audits a round": np.concatenate([part.ravel() for part in several]).tolist(),
     }

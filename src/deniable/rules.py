@@ -35,13 +35,14 @@ class History:
 
     def after(self, audited: BoolArray) -> "History":
         """With one more round, in which these targets, (B, C), were audited."""
-        return replace(self, rounds=self.rounds + 1).after_order(audited)
+        return self._audited(self.rounds + 1, audited)
 
     def after_order(self, ordered: BoolArray) -> "History":
         """These targets, (B, C), were audited just now, outside a draw: no round is closed."""
-        history = self.copied()
-        record_audits(history, ordered)
-        return history
+        return self._audited(self.rounds, ordered)
+
+    def _audited(self, rounds: int, audited: BoolArray) -> "History":
+        return History(rounds, np.where(audited, rounds, self.last), self.audits + audited, self.present)
 
     def after_join(self, n: int) -> "History":
         """With n more targets behind the others, which count as audited just now."""

@@ -93,14 +93,22 @@ class BltCounter(GaussianCounter):
     def _step_simulated(self, state: BltState, reports: IntArray, fresh: ExactArray) -> tuple[FloatArray, BltState]:
         """B (C x + z) = A x + B z, with B z from the buffers."""
         age, count = next_age(state.history.age, self.horizon), state.count + reports
-        decoded = fresh + np.tensordot(self.omega, state.buffers, axes=1)
-        buffers = np.asarray(self.theta)[:, None, None] * state.buffers + fresh
+        theta, omega = _as_arrays(self.theta, self.omega)
+        decoded = (omega @ state.buffers.reshape(len(omega), -1)).reshape(fresh.shape)
+        decoded += fresh
+        buffers = theta[:, None, None] * state.buffers
+        buffers += fresh
         history = ToeplitzState(age, state.history.reports, state.history.encoded)
         return shown(count + in_reports(decoded)), BltState(history, count, buffers)
 
     def restart(self, state: BltState, audited: BoolArray) -> BltState:
-        history = trimmed(forget(state.history, audited))
-        return BltState(history, np.where(audited, 0, state.count), np.where(audited, 0.0, state.buffers))
+        history, buffers = state.history, state.buffers.copy()
+        buffers.reshape(len(buffers), -1)[:, np.flatnonzero(audited)] = 0.0
+        if len(history.encoded):
+            history = trimmed(forget(history, audited))
+        else:
+            history = ToeplitzState(np.where(audited, 0, history.age), history.reports, history.encoded)
+        return BltState(history, np.where(audited, 0, state.count), buffers)
 
 
 def blt(delta: float, horizon: int, buffers: int = BUFFERS) -> BltCounter:
@@ -138,6 +146,14 @@ def parameters(horizon: int, buffers: int) -> tuple[tuple[float, ...], tuple[flo
     best = int(np.argmax(errors <= errors.min() * (1 + 1e-9)))
     q_digits, omega_digits = ([float(f"{value:.5e}") for value in found[best]] for found in (q, omega))
     return tuple(1 - value for value in q_digits), tuple(omega_digits)
+
+
+@lru_cache(maxsize=8)
+def _as_arrays(theta: tuple[float, ...], omega: tuple[float, ...]) -> tuple[FloatArray, FloatArray]:
+    arrays = np.array(theta), np.array(omega)
+    for array in arrays:
+        array.flags.writeable = False
+    return arrays
 
 
 @lru_cache(maxsize=8)

@@ -12,6 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -83,7 +84,7 @@ class GaussianCounter(ABC):
     @property
     def draw_variance(self) -> Fraction:
         """The parameter of the discrete Gaussian that is drawn, on the grid."""
-        return Fraction(12 * self.variance + 1, 12)
+        return _draw_variance(self.variance)
 
     @property
     def max_error(self) -> float:
@@ -94,12 +95,25 @@ class GaussianCounter(ABC):
         """mu-GDP with mu = M_T / sigma for every run of at most `horizon` rounds, given every past output of the run
         (`prop:base-counter-privacy`).
         """
-        mu = math.sqrt(self.squared_sensitivity / self.variance)
-        return Guarantee(Gaussian(mu * (1 + SAFETY / 4)), horizon=self.horizon)
+        return _guarantee(self.squared_sensitivity, self.variance, self.horizon)
 
     def fresh(self, noise: Noise, shape: tuple[int, ...]) -> ExactArray:
         """Integer noise on the grid; floats from a simulated source."""
         return noise.gaussian(self.draw_variance, shape)
+
+
+# Every round asks for both, so they are kept.
+
+
+@lru_cache(maxsize=64)
+def _draw_variance(variance: int) -> Fraction:
+    return Fraction(12 * variance + 1, 12)
+
+
+@lru_cache(maxsize=64)
+def _guarantee(squared_sensitivity: int, variance: int, horizon: int) -> Guarantee:
+    mu = math.sqrt(squared_sensitivity / variance)
+    return Guarantee(Gaussian(mu * (1 + SAFETY / 4)), horizon=horizon)
 
 
 def calibrated_variance(delta: float, squared_sensitivity: int) -> int:
@@ -135,12 +149,15 @@ def same_kind(values: ExactArray, fresh: ExactArray, under_way: bool) -> ExactAr
 
 def shown(noisy: FloatArray) -> FloatArray:
     """What the counter shows: its estimate in reports, on the coarser grid of outputs."""
-    return np.asarray(np.rint(noisy * 2**OUTPUT_BITS) / 2**OUTPUT_BITS)
+    scaled = np.asarray(noisy * 2.0**OUTPUT_BITS)
+    np.rint(scaled, out=scaled)
+    scaled *= 2.0**-OUTPUT_BITS
+    return scaled
 
 
 def in_reports(released: ExactArray) -> FloatArray:
     """Grid units to reports."""
-    return np.asarray(released.astype(np.float64) / ONE)
+    return np.asarray(released.astype(np.float64, copy=False) * 2.0**-GRID_BITS)
 
 
 def forget(state: S, audited: BoolArray) -> S:

@@ -85,12 +85,12 @@ class Mechanism(ABC, Generic[P]):
         chosen = np.zeros_like(history.present)
         eligible = self.rules.eligible(history, chosen, audits)  # refuses before anything is drawn
         tallied, private = self.tally(state.private, reports, noise)
-        drawn = np.empty((len(reports), audits), dtype=np.int64)
+        runs, drawn = np.arange(len(reports)), np.empty((len(reports), audits), dtype=np.int64)
         for j in range(audits):
             if j:
                 eligible = self.rules.eligible(history, chosen, audits)
             drawn[:, j] = self.draw(tallied, eligible, history, noise)
-            chosen |= one_hot(drawn[:, j], chosen.shape[1])
+            chosen[runs, drawn[:, j]] = True
         # Removed targets are forgotten every round, so that no run of theirs goes on without an end.
         return drawn, State(history.after(chosen), self.forget(private, chosen | ~history.present))
 

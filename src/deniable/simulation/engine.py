@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from deniable.arrays import FloatArray, IntArray
 from deniable.calibration import toeplitz_coefficients
+from deniable.counters.blt import BltCounter, BltState
 from deniable.counters.gaussian import in_reports
 from deniable.counters.toeplitz import ToeplitzCounter, ToeplitzState
 from deniable.errors import DeniableError
@@ -23,6 +24,8 @@ from deniable.streams import check_counts
 RUNS_AT_ONCE = 64
 # Bytes of noise that a compiled loop is given at once; changes no number.
 MEMORY = 2**28
+# Cells of noise that the BLT counter's loop is given at once, few enough for a processor's cache; changes no number.
+NOISE_CELLS = 2**14
 # Threads that run a compiled loop; worker processes, which share the machine, set it to 1. Changes no number.
 THREADS = os.cpu_count() or 1
 
@@ -71,6 +74,8 @@ def _draw(mechanism: Mechanism[Any], streams: IntArray, noise: SimulationNoise, 
     """(B, T, audits): the transcripts, round by round, or by a compiled loop with the same law."""
     if audits == 1 and is_plain_toeplitz(mechanism):
         return _draw_toeplitz(mechanism.counter, streams, noise)[..., None]
+    if audits == 1 and is_plain_blt(mechanism):
+        return _draw_blt(mechanism.counter, streams, noise)[..., None]
     runs, rounds, _ = streams.shape
     drawn = np.empty((runs, rounds, audits), dtype=np.int64)
     state = mechanism.init(runs)
@@ -80,11 +85,17 @@ def _draw(mechanism: Mechanism[Any], streams: IntArray, noise: SimulationNoise, 
 
 
 def is_plain_toeplitz(mechanism: Mechanism[Any]) -> TypeGuard[CounterAuditing[ToeplitzState]]:
-    return (
-        type(mechanism) is CounterAuditing  # a subclass may draw otherwise
-        and type(mechanism.counter) is ToeplitzCounter
-        and mechanism.rules == NO_RULES
-    )
+    return _is_plain(mechanism, ToeplitzCounter)
+
+
+def is_plain_blt(mechanism: Mechanism[Any]) -> TypeGuard[CounterAuditing[BltState]]:
+    return _is_plain(mechanism, BltCounter)
+
+
+def _is_plain(mechanism: Mechanism[Any], counter: type) -> bool:
+    # Not a subclass of either, which may draw otherwise.
+    plain = type(mechanism) is CounterAuditing and type(mechanism.counter) is counter
+    return plain and mechanism.rules == NO_RULES
 
 
 def _draw_toeplitz(counter: Any, streams: IntArray, noise: SimulationNoise) -> IntArray:
@@ -105,6 +116,26 @@ def _draw_toeplitz(counter: Any, streams: IntArray, noise: SimulationNoise) -> I
                 drawn.append(under_way.popleft().result())
         drawn.extend(future.result() for future in under_way)
     return np.concatenate(drawn)
+
+
+def _draw_blt(counter: Any, streams: IntArray, noise: SimulationNoise) -> IntArray:
+    """The same draws from the noise as in `step`, and so the same transcripts up to the rounding of sums."""
+    from deniable.simulation.kernels import blt_audits  # noqa: PLC0415  (Numba takes long to import)
+
+    runs, rounds, n_targets = streams.shape
+    theta, omega = np.array(counter.theta), np.array(counter.omega)
+    active = np.zeros((runs, n_targets), dtype=np.int64)
+    buffers = np.zeros((runs, len(theta), n_targets))
+    at_once = max(1, NOISE_CELLS // (runs * n_targets))
+    fresh, lots = np.empty((2, min(at_once, rounds), runs, n_targets))
+    drawn = []
+    for start in range(0, rounds, at_once):
+        part = streams[:, start : start + at_once]
+        for t in range(part.shape[1]):
+            fresh[t] = in_reports(counter.fresh(noise, (runs, n_targets)))
+            lots[t] = noise.lots((runs, n_targets))
+        drawn.append(blt_audits(part, fresh, lots, theta, omega, active, buffers))
+    return np.concatenate(drawn, axis=1)
 
 
 def _measure(streams: IntArray, audits: IntArray) -> tuple[IntArray, IntArray, FloatArray, IntArray]:

@@ -4,9 +4,12 @@ import numpy as np
 
 from deniable.arrays import FloatArray, IntArray
 from deniable.compiling import compiled
+from deniable.counters.gaussian import OUTPUT_BITS
 
 # Rounds whose outputs are prepared together.
 BLOCK = 16
+# What a counter shows is a multiple of one part in so many.
+OUTPUT_STEPS = 2.0**OUTPUT_BITS
 
 
 # nogil, so that the caller's threads share the runs: parallel=True would take five times as long to compile.
@@ -47,6 +50,48 @@ def toeplitz_audits(streams: IntArray, fresh: FloatArray, decoder: FloatArray) -
             active[audited] = 0
             decoded[audited] = 0.0
             start[audited] = t + 1
+    return audits
+
+
+@compiled(nogil=True, fastmath={"contract"})
+def blt_audits(  # noqa: PLR0917  (Numba calls by position)
+    streams: IntArray,
+    fresh: FloatArray,
+    lots: FloatArray,
+    theta: FloatArray,
+    omega: FloatArray,
+    active: IntArray,
+    buffers: FloatArray,
+) -> IntArray:
+    """Counter auditing with a BLT decoder for some rounds: streams (B, T, C) in, audits (B, T) out.
+
+    `fresh`, (T, B, C), is the noise of every round, in reports, and `lots`, of the same shape, settles ties.
+    `active`, (B, C), and `buffers`, (B, d, C), are where the rounds before left off, and are changed in place.
+    """
+    runs, rounds, n_targets = streams.shape
+    audits = np.empty((runs, rounds), dtype=np.int64)
+    decoded = np.empty(n_targets)
+    for b in range(runs):
+        for t in range(rounds):
+            decoded[:] = 0.0
+            for i in range(len(theta)):
+                weight, decay = omega[i], theta[i]
+                for c in range(n_targets):
+                    decoded[c] += weight * buffers[b, i, c]
+                    buffers[b, i, c] = decay * buffers[b, i, c] + fresh[t, b, c]
+            for c in range(n_targets):
+                active[b, c] += streams[b, t, c]
+                decoded[c] = np.rint((active[b, c] + (decoded[c] + fresh[t, b, c])) * OUTPUT_STEPS)
+            audited = 0
+            for c in range(1, n_targets):
+                if decoded[c] > decoded[audited] or (
+                    decoded[c] == decoded[audited] and lots[t, b, c] > lots[t, b, audited]
+                ):
+                    audited = c
+            audits[b, t] = audited
+            active[b, audited] = 0
+            for i in range(len(theta)):
+                buffers[b, i, audited] = 0.0
     return audits
 
 

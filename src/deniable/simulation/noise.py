@@ -23,8 +23,13 @@ class SimulationNoise:
 
     def choose(self, eligible: BoolArray) -> IntArray:
         require_eligible(eligible)
-        lots: FloatArray = np.where(eligible, self._rng.random(eligible.shape), -1.0)
+        lots = self.lots(eligible.shape)
+        np.copyto(lots, -1.0, where=~eligible)
         return _largest(lots)
+
+    def lots(self, shape: tuple[int, ...]) -> FloatArray:
+        """What `choose` draws: a lot for every target, of which the eligible target with the largest is chosen."""
+        return self._rng.random(shape)
 
     def race(self, growth: Growth, counts: IntArray, weights: IntArray) -> IntArray:
         require_eligible(weights > 0)
@@ -34,7 +39,9 @@ class SimulationNoise:
         return _largest(log_weights + self._rng.gumbel(size=counts.shape))
 
     def gaussian(self, variance: Fraction, shape: tuple[int, ...]) -> ExactArray:
-        return self._rng.normal(scale=float(variance) ** 0.5, size=shape)
+        draws = self._rng.standard_normal(shape)
+        draws *= float(variance) ** 0.5
+        return draws
 
 
 def _largest(scores: FloatArray) -> IntArray:
