@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 WIDTH = {"COLUMNS": "100", "TERMINAL_WIDTH": "100", "NO_COLOR": "1"}
 GROUPS = {
     "Mechanisms": ["Race", "CounterAuditing", "RandomizedResponse", "UniformRandom", "Greedy"],
-    "Public rules and weights": ["Rules", "History", "forecast"],
+    "Public rules and weights": ["Rules", "History", "forecast", "steady_forecast"],
     "The promise": ["Guarantee"],
     "Audits, one round after another": ["AuditRun", "SystemNoise", "ReplayNoise", "DeniableError"],
     "Studies": ["simulate", "Transcripts", "SimulationNoise", "ReportStream", "transcript_distribution"],

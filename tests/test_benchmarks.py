@@ -2,9 +2,10 @@
 
 import re
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
-from benchmarks import console, counters, engine, programme, race, start_up
+from benchmarks import console, counters, engine, forecast, programme, race, start_up
 
 
 def test_counters(capsys: pytest.CaptureFixture[str]) -> None:
@@ -25,6 +26,16 @@ def test_race(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [line for line in capsys.readouterr().out.splitlines() if re.match(r"\| (20|40) \|", line)]
     assert len(rows) == 2
     assert all(row.count("x |") == 2 for row in rows)
+
+
+def test_forecast(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    figures = r"(?: \d+\.\d\d / \d+\.\d\d / \d+\.\d\d \|){3} \d+\.\d{3} \|$"
+    name, source = next(reversed(forecast.shipped().items()))
+    assert re.search(rf"^\| the console's demonstration \|{figures}", forecast.row(name, source, rounds=200))
+    reports = tmp_path / "reports.csv"
+    reports.write_text("date,target,reports\n2024-01-01,A,1\n2024-01-02,B,2\n2024-01-20,C,3\n", encoding="utf-8")
+    forecast.main(["--stream", str(reports), "--period", "7D", "--rounds", "60"])
+    assert re.search(rf"^\| reports.csv, 7D \|{figures}", capsys.readouterr().out, re.MULTILINE)
 
 
 def test_engine(capsys: pytest.CaptureFixture[str]) -> None:

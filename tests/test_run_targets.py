@@ -13,6 +13,7 @@ SEVERAL: list[Mechanism[Any]] = [
     dn.UniformRandom(5),
     dn.Race(5, 1.5),
     dn.Race(5, 1.5, dn.forecast),
+    dn.Race(5, 1.5, dn.steady_forecast),
     dn.CounterAuditing.calibrate(5, 0.5, horizon=50),
 ]
 

@@ -16,7 +16,12 @@ FILES = {path.relative_to(SOURCE).as_posix(): path.read_text(encoding="utf-8") f
 
 PUBLIC = {
     *("Greedy", "UniformRandom", "RandomizedResponse", "CounterAuditing", "Race"),
-    *("Rules", "History", "forecast"),  # a function of one's own for the weights of race is given a History
+    *(
+        "Rules",
+        "History",
+        "forecast",
+        "steady_forecast",
+    ),  # a function of one's own for the weights of race is given a History
     *("Guarantee", "AuditRun", "ReportStream", "DeniableError"),
     *("SystemNoise", "ReplayNoise", "SimulationNoise"),
     *("simulate", "Transcripts", "transcript_distribution"),

@@ -17,7 +17,15 @@ if _typing.TYPE_CHECKING:
     from deniable.attack import transcript_distribution
     from deniable.errors import DeniableError
     from deniable.guarantee import Guarantee
-    from deniable.mechanisms import CounterAuditing, Greedy, Race, RandomizedResponse, UniformRandom, forecast
+    from deniable.mechanisms import (
+        CounterAuditing,
+        Greedy,
+        Race,
+        RandomizedResponse,
+        UniformRandom,
+        forecast,
+        steady_forecast,
+    )
     from deniable.noise import ReplayNoise, SystemNoise
     from deniable.rules import History, Rules
     from deniable.run import AuditRun
@@ -44,6 +52,7 @@ __all__ = [
     "counters",
     "forecast",
     "simulate",
+    "steady_forecast",
     "testing",
     "transcript_distribution",
 ]
@@ -52,7 +61,15 @@ _MODULES = {
     "attack": ["transcript_distribution"],
     "errors": ["DeniableError"],
     "guarantee": ["Guarantee"],
-    "mechanisms": ["CounterAuditing", "Greedy", "Race", "RandomizedResponse", "UniformRandom", "forecast"],
+    "mechanisms": [
+        "CounterAuditing",
+        "Greedy",
+        "Race",
+        "RandomizedResponse",
+        "UniformRandom",
+        "forecast",
+        "steady_forecast",
+    ],
     "noise": ["ReplayNoise", "SystemNoise"],
     "rules": ["History", "Rules"],
     "run": ["AuditRun"],

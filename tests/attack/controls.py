@@ -1,7 +1,7 @@
 """Mechanisms that look private and are not: the exact checker and the adversaries must catch each of them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -132,6 +132,14 @@ class RaceForecastingFromCounts(Race):
 
     def draw(self, tallied: IntArray, eligible: BoolArray, history: History, noise: Noise) -> IntArray:
         return noise.race(self.growth, tallied, np.where(eligible, 1 + 3 * tallied, 0))
+
+
+@dataclass(frozen=True)
+class RaceTakingReportsForAudits(Race):
+    """Race whose forecast takes active counts, which are private, for numbers of past audits."""
+
+    def draw(self, tallied: IntArray, eligible: BoolArray, history: History, noise: Noise) -> IntArray:
+        return super().draw(tallied, eligible, replace(history, audits=tallied), noise)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ MECHANISMS = [
     pytest.param(dn.Race(3, 2.0), True, id="race"),
     pytest.param(dn.Race(3, 2.0, (1.0, 3.0, 0.2)), False, id="race-weights"),
     pytest.param(dn.Race(3, 2.0, dn.forecast), True, id="race-forecast"),
+    pytest.param(dn.Race(3, 2.0, dn.steady_forecast), True, id="race-steady-forecast"),
     pytest.param(dn.Race(3, 2.0, rules=dn.Rules(max_gap=8, cooldown=1)), True, id="race-rules"),
     pytest.param(dn.RandomizedResponse.calibrate(3, 0.3, rules=dn.Rules(cooldown=1)), False, id="rr-cooldown"),
     pytest.param(dn.RandomizedResponse.calibrate(3, 0.3), False, id="rr"),
@@ -236,6 +237,7 @@ PROGRAMMES = [
     pytest.param(RACE | {"audits": 2}, id="race-two-audits"),
     pytest.param(RACE | {"weights": (1.0, 2.5, 0.5)}, id="race-weights"),
     pytest.param(RACE | {"weights": "forecast"}, id="race-forecast"),
+    pytest.param(RACE | {"weights": "steady-forecast"}, id="race-steady-forecast"),
     pytest.param(RACE | {"max_gap": 4, "cooldown": 1}, id="race-rules"),
     pytest.param(RICH, id="race-all"),
 ]
@@ -262,7 +264,7 @@ def test_what_a_programme_runs_is_what_is_enumerated(fields: dict[str, Any]) -> 
     for noise in (dn.ReplayNoise(bytes(32)), dn.SystemNoise()):
         produced = code_of(partial(produce, noise))
         assert produced - enumerated == {one.__code__ for one in (ExactNoise.pick, ExactNoise.below, ExactNoise._take)}
-        plain = fields.get("weights") != "forecast" and "max_gap" not in fields
+        plain = not isinstance(fields.get("weights"), str) and "max_gap" not in fields
         assert (SparseRace.select.__code__ in produced) == plain
         assert (dn.Race.draw.__code__ in produced) != plain
 

@@ -10,6 +10,7 @@ from tests.attack.controls import (
     RaceForecastingFromCounts,
     RaceForgettingOneAudit,
     RaceIgnoringEligibility,
+    RaceTakingReportsForAudits,
     WithReplacement,
     quiet_counter_auditing,
 )
@@ -41,6 +42,7 @@ SOUND: dict[str, tuple[Mechanism[Any], int]] = {
     "two audits": (dn.Race(5, RHO), 2),
     "two audits, max_gap": (dn.Race(5, RHO, rules=dn.Rules(max_gap=3)), 2),
     "two audits, max_gap, cooldown, forecast": (dn.Race(5, RHO, dn.forecast, rules=dn.Rules(4, 1)), 2),
+    "two audits, cooldown, steady forecast": (dn.Race(5, RHO, dn.steady_forecast, rules=dn.Rules(cooldown=1)), 2),
     "three audits, weights": (dn.Race(5, RHO, (1.0, 5.0, 0.2, 2.0, 1.0)), 3),
     "cooldown, weights": (dn.Race(5, RHO, (0.2, 1.0, 1.0, 1.0, 5.0), rules=dn.Rules(cooldown=2)), 1),
     "rr, max_gap, cooldown": (dn.RandomizedResponse.calibrate(5, 0.1, 12, rules=dn.Rules(8, 1)), 1),
@@ -68,6 +70,7 @@ def test_sound_configurations_are_not_flagged(name: str) -> None:
 PLANTED: dict[str, tuple[Mechanism[Any], int]] = {
     "weights from private counts": (RaceForecastingFromCounts(5, RHO), 2),
     "weights from private counts, max_gap": (RaceForecastingFromCounts(5, RHO, rules=dn.Rules(max_gap=4)), 2),
+    "a forecast that takes reports for audits": (RaceTakingReportsForAudits(5, RHO, dn.forecast), 2),
     "the second audit is not reset": (RaceForgettingOneAudit(5, RHO), 2),
     "drawn with replacement": (dn.Race(5, RHO, rules=WithReplacement()), 2),
     "calibrated for twice the claim": (LooseRace(5, dn.Race.calibrate(2, 0.2).rho), 2),

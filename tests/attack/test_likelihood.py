@@ -40,6 +40,7 @@ MECHANISMS = [
     dn.Race(3, 2.0),
     dn.Race(3, 2.0, (1.0, 3.0, 0.2)),
     dn.Race(3, 2.0, dn.forecast, rules=dn.Rules(max_gap=4, cooldown=1)),
+    dn.Race(3, 2.0, dn.steady_forecast, rules=dn.Rules(max_gap=4, cooldown=2)),
     RaceWithoutReset(3, 2.0),
     RaceForecastingFromCounts(3, 2.0),
     EagerRandomizedResponse(3, 0.97),

@@ -15,16 +15,23 @@ SMALL = ["attack", "--stream", "quiet", "--games", "200"]
 THREE = [*SMALL, *RACE, "--targets", "3", "--rounds", "3"]
 
 
-def test_the_verdict_names_audits_rules_and_weights(run: Run) -> None:
-    options = ["--audits", "2", "--max-gap", "3", "--cooldown", "1", "--forecast"]
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ("forecast", "weights learnt from past audits."),
+        ("steady-forecast", "weights learnt from past audits, for steady rates."),
+    ],
+)
+def test_the_verdict_names_audits_rules_and_weights(run: Run, weights: str, words: str) -> None:
+    options = ["--audits", "2", "--max-gap", "3", "--cooldown", "1", f"--{weights}"]
     code, out, err = run(*THREE, *options)
     assert (code, err) == (0, "")
     told = " ".join(out.split())
     assert "not refuted: race, 3 targets, 2 audits a round, every target at least once in 3 rounds" in told
-    assert "none twice within 1 round, weights learnt from past audits." in told
+    assert f"none twice within 1 round, {words}" in told
     document = json.loads(run(*THREE, *options, "--json").out)
     assert (document["audits"], document["rules"]) == (2, {"max_gap": 3, "cooldown": 1})
-    assert (document["weights"], document["programme"]) == ("forecast", None)
+    assert (document["weights"], document["programme"]) == (weights, None)
     assert document["attacks"][0]["verdict"] == "not refuted"
 
 
@@ -177,6 +184,7 @@ def test_a_folder_that_is_no_programme_is_refused(run: Run, tmp_path: Path) -> N
         ["--cooldown", "0"],
         ["--weights", "weights.csv"],
         ["--forecast"],
+        ["--steady-forecast"],
         ["--targets", "4"],
     ],
     ids=lambda options: options[0],
@@ -194,7 +202,8 @@ def test_options_beside_a_folder_are_refused(run: Run, options: list[str]) -> No
         (["--max-gap", "2"], "--max-gap must be at least 3 rounds for 3 targets with 1 audit a round, got 2"),
         (["--cooldown", "-1"], "cooldown must be a whole number of at least 0, got -1"),
         (["--weights", "nowhere.csv"], "cannot read nowhere.csv"),
-        (["--weights", "nowhere.csv", "--forecast"], "either --weights or --forecast"),
+        (["--weights", "nowhere.csv", "--forecast"], "got --weights and --forecast"),
+        (["--forecast", "--steady-forecast"], "got --forecast and --steady-forecast"),
         (["--mechanism", "rr", "--audits", "2"], "covers one audit a round, got 2"),
         (["--mechanism", "tca", "--forecast"], "weights are for race; tca has none"),
     ],

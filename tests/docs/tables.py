@@ -98,13 +98,3 @@ def experiment_2() -> Rows:
             )
         )
     return rows
-
-
-def forecast_deficits() -> Rows:
-    rows: Rows = []
-    for n_targets, delta in ((50, "0.10"), (50, "0.05"), (5, "0.10")):
-        rates = np.where(np.arange(n_targets) == 0, 1.0, 0.2)
-        streams = np.random.default_rng(0).poisson(rates, (200, 1000, n_targets))
-        races = (dn.Race.calibrate(n_targets, float(delta), weights=weights) for weights in (None, dn.forecast))
-        rows.append((str(n_targets), delta, *(f"{dn.simulate(race, streams).deficit.mean():.2f}" for race in races)))
-    return rows

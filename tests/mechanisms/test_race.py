@@ -97,9 +97,3 @@ def test_bad_weights(weights: tuple[float, ...], says: str) -> None:
 def test_weights_decide_where_nothing_was_reported() -> None:
     law = dn.transcript_distribution(dn.Race(3, 1.5, (1, 2, 5)), [[0, 0, 0]])
     assert [float(law[(c,)]) for c in range(3)] == pytest.approx([1 / 8, 2 / 8, 5 / 8], rel=1e-9)
-
-
-def test_forecast_prefers_who_was_audited_often_and_long_ago() -> None:
-    history = dn.History(9, np.array([[9, 0, 0]]), np.array([[4, 4, 0]]), np.ones((1, 3), dtype=np.bool_))
-    just, busy, quiet = dn.forecast(history)[0]
-    assert busy > quiet > just

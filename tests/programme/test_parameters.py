@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from deniable.errors import DeniableError
 from deniable.guarantee import Guarantee
-from deniable.mechanisms import CounterAuditing, Race, forecast
+from deniable.mechanisms import CounterAuditing, Race, forecast, steady_forecast
 from deniable.programme.calendar import Calendar
 from deniable.programme.names import check_name
 from deniable.programme.parameters import Parameters, delta_for
@@ -42,7 +42,10 @@ RICH = RACE | {
     "weights": (1.0, 2.5, 0.5),
     "oversight": RECIPIENT,
 }
-VARIANTS = [RACE, TCA, RICH, RACE | {"weights": "forecast"}, RACE | {"mechanism": "tca", "max_gap": 10}]
+VARIANTS = [
+    *(RACE, TCA, RICH, RACE | {"mechanism": "tca", "max_gap": 10}),
+    *(RACE | {"weights": "forecast"}, RACE | {"weights": "steady-forecast"}),
+]
 
 
 def stored(parameters: Parameters) -> dict[str, Any]:
@@ -62,7 +65,8 @@ def test_race_is_built_with_rules_and_weights() -> None:
     rules = Rules(max_gap=4, cooldown=1)
     assert Parameters(**RICH).built() == Race.calibrate(3, 0.1, weights=(1.0, 2.5, 0.5), rules=rules)
     assert Parameters(**RICH).rules == rules
-    assert Parameters(**RACE | {"weights": "forecast"}).built() == Race.calibrate(3, 0.1, weights=forecast)
+    for name, weights in (("forecast", forecast), ("steady-forecast", steady_forecast)):
+        assert Parameters(**RACE | {"weights": name}).built() == Race.calibrate(3, 0.1, weights=weights)
 
 
 def test_tca_is_built_with_a_horizon_or_a_max_gap() -> None:
@@ -333,7 +337,7 @@ def test_no_changed_byte_goes_unnoticed(position: int, byte: int) -> None:
         (RACE | {"weights": (1.0, 2.0)}, "weights must have shape (3,), one for each target, got (2,)"),
         (RACE | {"weights": (1.0, 2.0, 0.0)}, "weights must be positive numbers"),
         (RACE | {"weights": (1.0, 2.0, True)}, "weights must be numbers"),
-        (RACE | {"weights": "guess"}, "weights must be numbers or forecast, got guess"),
+        (RACE | {"weights": "guess"}, "weights must be numbers, forecast or steady-forecast, got guess"),
         (TCA | {"weights": "forecast"}, "weights are for race"),
         (RACE | {"calendar": CALENDAR.to_dict()}, "calendar must be a Calendar, got dict"),
         (RACE | {"public_key": "ab" * 31}, "public_key must be 64 lower-case hex characters"),

@@ -26,6 +26,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "race": {},
     "race with weights": {"weights": (1.0, 2.0, 0.5, 1.0)},
     "race with a forecast": {"weights": "forecast"},
+    "race with a steady forecast": {"weights": "steady-forecast"},
     "race with two audits": {"audits": 2},
     "race with rules": {"max_gap": 9, "cooldown": 1},
     "race with everything": {"audits": 2, "max_gap": 7, "cooldown": 2, "weights": "forecast"},
@@ -118,7 +119,7 @@ def test_every_draw_follows_again(database: str, tmp_path: Path, settings: dict[
     identity = pyrage.x25519.Identity.generate()
     office = new_office(database, tmp_path, oversight=str(identity.to_public()), **settings)
     office.programme.close()
-    diary = eventful(office, rounds=14, seed=1, joining="weights" not in settings or settings["weights"] == "forecast")
+    diary = eventful(office, rounds=14, seed=1, joining=not isinstance(settings.get("weights"), tuple))
     parameters, sealed = office.programme.parameters, unsealed(database, identity)
     mechanism, names = parameters.built(), list(TARGETS)
     run, rounds = AuditRun(mechanism), iter(diary.rounds)

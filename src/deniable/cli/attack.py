@@ -43,9 +43,10 @@ from deniable.cli.options import (
     Forecast,
     MaxGap,
     Seed,
+    SteadyForecast,
     WeightsFile,
-    check_one_weighting,
     checked_rules,
+    chosen_forecast,
     one_delta,
     several,
     shared,
@@ -53,7 +54,7 @@ from deniable.cli.options import (
 from deniable.cli.scores import CONFIDENTIAL
 from deniable.errors import DeniableError, check_whole
 from deniable.mechanisms import MECHANISM_IDS
-from deniable.mechanisms import forecast as learnt_weights
+from deniable.mechanisms.forecasts import FORECASTS
 from deniable.report_files import read_csv, read_weights
 from deniable.simulation.figures import check_chart
 from deniable.simulation.synthetic_streams import check_size
@@ -78,6 +79,7 @@ def attack(
     cooldown: Cooldown = 0,
     weights: WeightsFile = None,
     forecast: Forecast = False,
+    steady_forecast: SteadyForecast = False,
     public: Annotated[
         Path | None,
         shared(
@@ -139,7 +141,7 @@ def attack(
     check_games(games)
     check_whole("seed", seed, least=0)
     check_failure_probability(failure_probability)
-    check_one_weighting(weights, forecast=forecast)
+    learnt = chosen_forecast(weights, forecast=forecast, steady_forecast=steady_forecast)
     if public is not None:
         _refuse_beside_public(context)
         configuration = published(public)
@@ -157,7 +159,7 @@ def attack(
             delta=level,
             audits=audits,
             rules=checked_rules(max_gap, cooldown, n_targets, audits),
-            weights=learnt_weights if forecast else _fixed_weights(weights, reports, n_targets),
+            weights=FORECASTS[learnt] if learnt else _fixed_weights(weights, reports, n_targets),
         )
     if reports is not None and chart is not None:
         check_new_file("--chart", chart)
@@ -187,7 +189,7 @@ def attack(
 
 
 # What --public stands for.
-SETTINGS = ("mechanism", "delta", "audits", "max_gap", "cooldown", "weights", "forecast", "targets")
+SETTINGS = ("mechanism", "delta", "audits", "max_gap", "cooldown", "weights", "forecast", "steady_forecast", "targets")
 
 
 def _refuse_beside_public(context: typer.Context) -> None:

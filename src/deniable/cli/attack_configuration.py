@@ -10,6 +10,7 @@ import numpy as np
 from deniable.cli.groups import imported
 from deniable.cli.options import in_words
 from deniable.mechanisms import NEEDS, Mechanism, Race, calibrate
+from deniable.mechanisms.forecasts import FORECASTS
 from deniable.mechanisms.race import Weights
 from deniable.rules import Rules
 from deniable.wording import count
@@ -17,7 +18,12 @@ from deniable.wording import count
 if TYPE_CHECKING:
     from deniable.programme.public.verify import VerificationResult
 
-FORECAST = "forecast"
+NAMES = {rule: name for name, rule in FORECASTS.items()}
+LEARNT = {
+    None: "equal weights",
+    "forecast": "weights learnt from past audits",
+    "steady-forecast": "weights learnt from past audits, for steady rates",
+}
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ class Configuration:
     @property
     def weights(self) -> tuple[float, ...] | str | None:
         weights = self._any.weights if isinstance(self._any, Race) else None
-        return FORECAST if callable(weights) else weights
+        return NAMES[weights] if callable(weights) else weights
 
     @property
     def extremes(self) -> dict[str, int]:
@@ -68,9 +74,7 @@ class Configuration:
         >>> Configuration({"race": race}, audits=2, delta=0.1).described("race")
         'race, 5 targets, 2 audits a round, every target at least once in 9 rounds, equal weights'
         """
-        weighted = "equal weights" if self.weights is None else "fixed weights"
-        if self.weights == FORECAST:
-            weighted = "weights learnt from past audits"
+        weighted = "fixed weights" if isinstance(self.weights, tuple) else LEARNT[self.weights]
         return ", ".join([
             mechanism_id,
             f"{self.n_targets:,} targets",

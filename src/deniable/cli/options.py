@@ -77,6 +77,7 @@ OPTIONS = {
     "--seed": Words("N", "The same seed gives the same figures."),
     "--show-counts": Words(None, "Show numbers of reports, which are confidential:"),
     "--start": Words("YYYY-MM-DD", "First day of the first round."),
+    "--steady-forecast": Words(None, "Like --forecast, but for reports that come in at rates which never change."),
     "--stream": Words("FILE", "Reports from this CSV file."),
     "--target-list": Words(
         "FILE", "The public list of targets: one name a line, no header; lines starting with # are skipped."
@@ -108,6 +109,7 @@ Cluster = Annotated[str | None, shared("--cluster")]
 Cooldown = Annotated[int, shared("--cooldown")]
 Database = Annotated[str, shared("--database", envvar=DATABASE)]
 Forecast = Annotated[bool, shared("--forecast")]
+SteadyForecast = Annotated[bool, shared("--steady-forecast")]
 KeyPath = Annotated[Path | None, shared("--key", show_default=False)]
 MaxGap = Annotated[int | None, shared("--max-gap")]
 Seed = Annotated[int, shared("--seed")]
@@ -168,9 +170,13 @@ def checked_rules(max_gap: int | None, cooldown: int, n_targets: int, audits: in
     return rules
 
 
-def check_one_weighting(weights: Path | None, *, forecast: bool) -> None:
-    if weights is not None and forecast:
-        raise DeniableError("give either --weights or --forecast, got both")
+def chosen_forecast(weights: Path | None, *, forecast: bool, steady_forecast: bool) -> str | None:
+    """The name of the forecast that the options ask for, of which at most one may be given."""
+    options = {"--weights": weights is not None, "--forecast": forecast, "--steady-forecast": steady_forecast}
+    given = [name for name, is_given in options.items() if is_given]
+    if len(given) > 1:
+        raise DeniableError(f"give one of {', '.join(options)}, got {' and '.join(given)}")
+    return None if weights is not None or not given else given[0].removeprefix("--")
 
 
 def in_words(rules: "Rules") -> list[str]:

@@ -6,8 +6,9 @@ from deniable.counters import COUNTERS
 from deniable.errors import DeniableError, check_delta
 from deniable.mechanisms.base import Mechanism, State
 from deniable.mechanisms.counter_auditing import CounterAuditing
+from deniable.mechanisms.forecasts import forecast, steady_forecast
 from deniable.mechanisms.greedy import Greedy
-from deniable.mechanisms.race import Race, Weights, forecast
+from deniable.mechanisms.race import Race, Weights
 from deniable.mechanisms.randomized_response import RandomizedResponse
 from deniable.mechanisms.uniform import UniformRandom
 from deniable.rules import NO_RULES, Rules
@@ -72,4 +73,5 @@ __all__ = [
     "UniformRandom",
     "calibrate",
     "forecast",
+    "steady_forecast",
 ]

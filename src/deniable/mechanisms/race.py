@@ -53,16 +53,6 @@ Weights = Sequence[float] | FloatArray | WeightRule
 """Public weights as they are given: one number a target, or a rule."""
 
 
-def forecast(history: History) -> FloatArray:
-    """A guess of the reports waiting at each target, from past audits alone: a target audited often is busy.
-
-    (rounds since the last audit) * (2 + audits) / (2 C + rounds). It helps where report rates differ and last, and
-    can hurt where they do not; docs/explanation/weights.md has the figures.
-    """
-    waiting: FloatArray = (history.since + 1) * (2 + history.audits) / (2 * history.last.shape[1] + history.rounds)
-    return waiting
-
-
 @dataclass(frozen=True)
 class Race(CountMechanism):
     """In every round audit target c with probability proportional to weight(c) * phi(active count of c).

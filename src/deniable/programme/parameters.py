@@ -16,7 +16,8 @@ from deniable.errors import MAX_REPORTS, DeniableError, check_delta, check_whole
 from deniable.guarantee import Guarantee
 from deniable.mechanisms.base import Mechanism
 from deniable.mechanisms.counter_auditing import CounterAuditing
-from deniable.mechanisms.race import Race, forecast
+from deniable.mechanisms.forecasts import FORECASTS
+from deniable.mechanisms.race import Race
 from deniable.programme.calendar import Calendar
 from deniable.programme.names import caseless, check_name
 from deniable.rounding import as_written
@@ -75,7 +76,7 @@ class Parameters:
     max_gap: int | None = None
     cooldown: int = 0
     weights: tuple[float, ...] | str | None = None
-    """For `race` only: one positive number a target, or `forecast`."""
+    """For `race` only: one positive number a target, or the name of one of FORECASTS."""
     oversight: str | None = None
     """The age recipient of the oversight body."""
     calibrated: float | int | None = None
@@ -174,7 +175,7 @@ class Parameters:
             assert horizon is not None
             counter = ToeplitzCounter(horizon, self.calibrated)  # type: ignore[arg-type]
             return CounterAuditing(len(self.targets), counter, rules=self.rules)
-        weights = forecast if isinstance(self.weights, str) else self.weights
+        weights = FORECASTS[self.weights] if isinstance(self.weights, str) else self.weights
         return Race(len(self.targets), self.calibrated, weights, rules=self.rules)  # type: ignore[arg-type]
 
     def _worked_out(self) -> float | int:
@@ -182,7 +183,7 @@ class Parameters:
             built = CounterAuditing.calibrate(len(self.targets), self.delta, self.horizon, rules=self.rules)
             assert isinstance(built.counter, ToeplitzCounter)
             return built.counter.variance
-        weights = forecast if isinstance(self.weights, str) else self.weights
+        weights = FORECASTS[self.weights] if isinstance(self.weights, str) else self.weights
         return Race.calibrate(len(self.targets), self.delta, weights=weights, rules=self.rules).rho
 
     def _checked_weights(self) -> tuple[float, ...] | str | None:
@@ -191,11 +192,11 @@ class Parameters:
         if self.mechanism != "race":
             raise DeniableError("weights are for race; tca has none")
         if isinstance(self.weights, str):
-            if self.weights != "forecast":
-                raise DeniableError(f"weights must be numbers or forecast, got {self.weights}")
+            if self.weights not in FORECASTS:
+                raise DeniableError(f"weights must be numbers, {' or '.join(FORECASTS)}, got {self.weights}")
             return self.weights
         if not all(isinstance(weight, Real) and not isinstance(weight, bool) for weight in self.weights):
-            raise DeniableError("weights must be numbers, one for each target, or forecast")
+            raise DeniableError(f"weights must be numbers, one for each target, or {' or '.join(FORECASTS)}")
         try:
             return tuple(float(weight) for weight in self.weights)
         except OverflowError:

@@ -123,6 +123,7 @@ def test_init_finds_delta_for_what_a_person_may_be_promised(desk: Desk) -> None:
         "--mechanism tca --horizon 50",
         "--mechanism tca --max-gap 9",
         "--forecast",
+        "--steady-forecast",
         "--audits 2 --cooldown 1",
         "--period 1m",
     ],
@@ -178,7 +179,8 @@ def test_weights_that_cannot_be_read(desk: Desk) -> None:
     ("args", "words"),
     [
         (["--advantage", "0.1"], "either --delta"),
-        (["--weights", "w.csv", "--forecast"], "either --weights or --forecast"),
+        (["--weights", "w.csv", "--forecast"], "got --weights and --forecast"),
+        (["--forecast", "--steady-forecast"], "got --forecast and --steady-forecast"),
         (["--max-gap", "1"], "--max-gap must be at least"),
         (["--zone", "Berlin"], "zone must be"),
         (["--period", "1Y"], "period must be"),

@@ -226,6 +226,7 @@ def test_rules_change_what_the_page_shows(office: Office) -> None:
 def test_what_the_charts_leave_out_is_said(office: Office) -> None:
     browser = office.browser("Anna")
     assert "too long for 3 targets" in show(browser, cooldown="9").text
-    assert "equally likely" in show(browser, weights="forecast").text
+    for weights in ("forecast", "steady-forecast"):
+        assert "equally likely" in show(browser, weights=weights).text
     assert "<dt>Longest wait</dt><dd>9 rounds" in show(browser, max_gap="9").text
     assert "Longest wait" not in show(browser).text

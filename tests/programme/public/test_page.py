@@ -371,6 +371,7 @@ def test_older_entries_are_folded_away() -> None:
         ),
         ({"cooldown": 1}, "1 round, where that is possible"),
         ({"weights": "forecast"}, "a forecast from past audits, which are public"),
+        ({"weights": "steady-forecast"}, "for rates of reports that never change"),
         ({"weights": (1, 2, 3, 0.5)}, "Ashford 1; Brühl 2; Calais 3; Delft 0.5"),
         ({"mechanism": "tca", "horizon": 2000}, "2,000 rounds"),
         ({"audits": 2}, "audits 2 targets every week"),

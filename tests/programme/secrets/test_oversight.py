@@ -41,9 +41,10 @@ def replayed(programme: Programme, folder: Path, seals: dict[int, bytes] | None 
         {},
         {"audits": 2, "cooldown": 1, "max_gap": 6},
         {"weights": "forecast"},
+        {"weights": "steady-forecast"},
         {"mechanism": "tca", "horizon": 60},
     ],
-    ids=["race", "race with rules", "race with weights", "tca"],
+    ids=["race", "race with rules", "race with a forecast", "race with a steady forecast", "tca"],
 )
 def test_an_honest_programme_is_confirmed(database: str, tmp_path: Path, settings: dict[str, Any]) -> None:
     honest = office(database, tmp_path, **settings)

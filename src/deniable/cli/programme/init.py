@@ -21,9 +21,10 @@ from deniable.cli.options import (
     Forecast,
     KeyPath,
     MaxGap,
+    SteadyForecast,
     WeightsFile,
     as_options,
-    check_one_weighting,
+    chosen_forecast,
     one_delta,
     shared,
 )
@@ -65,6 +66,7 @@ def init(
     cooldown: Cooldown = 0,
     weights: WeightsFile = None,
     forecast: Forecast = False,
+    steady_forecast: SteadyForecast = False,
     oversight: Annotated[
         str | None,
         typer.Option(
@@ -100,9 +102,9 @@ def init(
             "give either --delta, the promise about one report, or --advantage, the promise about a person, "
             f"got {'neither' if level is None else 'both'}; for example --delta 0.1"
         )
-    check_one_weighting(weights, forecast=forecast)
+    learnt = chosen_forecast(weights, forecast=forecast, steady_forecast=steady_forecast)
     targets = read_targets(target_list)
-    chosen_weights = "forecast" if forecast else None if weights is None else read_weights(weights, targets)
+    chosen_weights = learnt if weights is None else read_weights(weights, targets)
     chosen_key = options.key_of(database, key, passphrase, new=True)
     try:
         if level is None:

@@ -22,6 +22,7 @@ from deniable.console.rendering import render
 from deniable.console.security import Fields, console_of, require, text
 from deniable.errors import MAX_REPORTS, DeniableError
 from deniable.mechanisms import CounterAuditing, Mechanism, Race
+from deniable.mechanisms.forecasts import FORECASTS
 from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters, delta_for
 from deniable.programme.programme import Programme
@@ -179,7 +180,7 @@ def settings_of(form: PlanForm) -> dict[str, Any]:
         "audits": audits,
         "max_gap": max_gap,
         "cooldown": _whole("rest after an audit", form.cooldown, least=0),
-        "weights": "forecast" if form.weights == "forecast" else None,
+        "weights": form.weights if form.weights in FORECASTS else None,
         "calendar": _calendar(form),
         "oversight": form.oversight or None,
     }

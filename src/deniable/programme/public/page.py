@@ -209,9 +209,9 @@ def _all_facts(parameters: Parameters) -> list[tuple[str, str]]:
                            if parameters.max_gap else "none: a target may go without an audit for long"),
         ("Rest after an audit", f"{count(parameters.cooldown, 'round')}, where that is possible"
                                 if parameters.cooldown else "none: a target may be audited twice in a row"),
-        ("Weights", "" if weights is None else "a forecast from past audits, which are public" if weights == "forecast"
-                    else "fixed by the office at the start: " + "; ".join(
-                        f"{name} {weight:g}" for name, weight in zip(parameters.targets, weights, strict=True))),
+        ("Weights", "fixed by the office at the start: " + "; ".join(
+                        f"{name} {weight:g}" for name, weight in zip(parameters.targets, weights, strict=True))
+                    if isinstance(weights, tuple) else _FORECASTS[weights]),
         ("Oversight", f"an oversight body can replay every draw; its key is {parameters.oversight}"
                       if parameters.oversight else "no oversight body can replay the draws"),
         ("Programme", parameters.programme),
@@ -219,6 +219,11 @@ def _all_facts(parameters: Parameters) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
+_FORECASTS = {
+    None: "",
+    "forecast": "a forecast from past audits, which are public",
+    "steady-forecast": "a forecast from past audits, which are public, for rates of reports that never change",
+}
 _MECHANISMS = {
     "race": "race: chance decides, and every report that waits makes its target somewhat more likely to be audited",
     "tca": "counter auditing (tca): chance is added to every target’s number of waiting reports, and the largest "
