@@ -55,6 +55,8 @@ class Office:
     visitors: tuple[Visitor, ...]
     before: int
     """Reports about the target that everybody enters reports about."""
+    active: int
+    """Reports about all targets."""
 
 
 def office(database: str, folder: Path, size: tuple[int, int], reports: int, people: Sequence[Role]) -> Office:
@@ -82,9 +84,9 @@ def office(database: str, folder: Path, size: tuple[int, int], reports: int, peo
         if reports:
             batch = [(f"report {number}", names[number % targets]) for number in range(1, reports + 1)]
             programme.import_reports(f"hotline {people.index('importer')}", batch)
-        before = programme.active_counts()[ENTERED]
+        active = programme.active_counts()
         visitors = tuple(_visitor(console, role, number) for number, role in enumerate(people))
-    return Office(database, key, visitors, before)
+    return Office(database, key, visitors, active[ENTERED], sum(active.values()))
 
 
 def _visitor(console: Console, role: Role, number: int) -> Visitor:
@@ -98,9 +100,16 @@ def _visitor(console: Console, role: Role, number: int) -> Visitor:
 
 
 @contextmanager
-def served(made: Office) -> Iterator[str]:
+def served(made: Office, program: Sequence[str] = ("-m", "deniable")) -> Iterator[str]:
     """The address of `deniable serve` in a process of its own."""
-    command = [sys.executable, "-m", "deniable", "serve", "--port", "0", "--database", made.database]
+    with started(made, program) as (address, _):
+        yield address
+
+
+@contextmanager
+def started(made: Office, program: Sequence[str] = ("-m", "deniable")) -> Iterator[tuple[str, int]]:
+    """The same, and the number of the process."""
+    command = [sys.executable, *program, "serve", "--port", "0", "--database", made.database]
     process = subprocess.Popen([*command, "--key", str(made.key.path)], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -110,7 +119,7 @@ def served(made: Office) -> Iterator[str]:
             if not line:
                 raise SystemExit("the console did not start")
             printed += line
-        yield printed.split()[4]
+        yield printed.split()[4], process.pid
     finally:
         process.terminate()
         process.communicate()

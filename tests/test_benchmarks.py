@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from benchmarks import console, counters, engine, forecast, programme, race, start_up
+from benchmarks import console, counters, engine, forecast, programme, race, start_up, watcher
 
 
 def test_counters(capsys: pytest.CaptureFixture[str]) -> None:
@@ -45,11 +45,36 @@ def test_engine(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_programme(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programme, "postgres", lambda _: nullcontext())
-    programme.main(["--targets", "5", "--rounds", "4", "--reports", "2", "--batch", "9", "--ends", "2"])
+    short = ["--targets", "5", "--rounds", "4", "--reports", "2", "--batch", "9", "--ends", "2"]
+    programme.main(["--only", "long", *short])
     out = capsys.readouterr().out
     numbers = r"[\d,.]+ \| \d+\.\d \| \d+\.\d \| \d+\.\d\d x (\| \d+\.\d\d ){3}\| \d+\.\d"
     assert re.search(rf"^\| SQLite \| {numbers} \|$", out, re.MULTILINE)
     assert "PostgreSQL is not installed here" in out
+
+
+def test_programme_with_many_targets(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programme, "postgres", lambda _: nullcontext())
+    programme.main(["--only", "large", "--sizes", "5", "10", "--one-by-one", "3"])
+    rows = re.findall(
+        r"^\| SQLite \| (?:5|10) \| \d+\.\d \| \d+\.\d\d x (?:\| \d+\.\d\d ){2}\|$", capsys.readouterr().out, re.M
+    )
+    assert len(rows) == 2
+
+
+@pytest.mark.long
+def test_pushes(capsys: pytest.CaptureFixture[str]) -> None:
+    programme.main(["--only", "pushes", "--sizes", "10", "--pushes", "40", "--connections", "20"])
+    assert "; 40 counted; " in capsys.readouterr().out
+
+
+@pytest.mark.long
+def test_watcher(capsys: pytest.CaptureFixture[str]) -> None:
+    """With the control: every report is seen where it is written at once."""
+    watcher.main(["--targets", "20", "--seconds", "12", "--database", "sqlite"])
+    rows = capsys.readouterr().out.splitlines()
+    (content,) = [row.split("|") for row in rows if "database: content" in row]
+    assert float(content[5]) > 0.8 > float(content[4])
 
 
 @pytest.mark.long

@@ -1,5 +1,6 @@
 """What deniable says when it cannot go on: one sentence, never a count, a noise value or a report."""
 
+import errno
 import math
 from numbers import Integral
 
@@ -34,6 +35,17 @@ class PlaceError(DeniableError):
 def elsewhere(error: DeniableError) -> str:
     """The sentence as it may be shown to people and machines far from this one: without any place on it."""
     return error.elsewhere if isinstance(error, PlaceError) else str(error)
+
+
+def why(error: OSError) -> str:
+    """Why the operating system did not do something.
+
+    >>> why(OSError(errno.ENOSPC, "No space left on device"))
+    'the disk is full; make room and try again'
+    """
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return "the disk is full; make room and try again"
+    return error.strerror or str(error)
 
 
 def check_delta(delta: float) -> float:

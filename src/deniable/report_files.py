@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TextIO
 import numpy as np
 
 from deniable.csv_files import FilePath, bad_line, read_columns, reading, rows
-from deniable.errors import MAX_REPORTS, DeniableError, check_whole
+from deniable.errors import MAX_REPORTS, DeniableError, check_whole, why
 from deniable.streams import ReportStream, check_targets, day_number, shown_name
 
 MAX_ROUNDS = 1_000_000
@@ -262,7 +262,7 @@ def write_csv(stream: ReportStream, path: FilePath, form: Literal["long", "wide"
             writer.writerow(header)
             writer.writerows(rows)
     except OSError as error:
-        raise DeniableError(f"cannot write {path}: {error.strerror}") from None
+        raise DeniableError(f"cannot write {path}: {why(error)}") from None
 
 
 def read_targets(path: FilePath) -> tuple[str, ...]:

@@ -33,6 +33,11 @@ class History:
         """Completed rounds since the target's last audit, or since it joined; 0 right after."""
         return self.rounds - self.last
 
+    def equals(self, other: "History") -> bool:
+        """Whether the transcript said the same."""
+        mine, others = (self.last, self.audits, self.present), (other.last, other.audits, other.present)
+        return self.rounds == other.rounds and all(map(np.array_equal, mine, others))
+
     def after(self, audited: BoolArray) -> "History":
         """With one more round, in which these targets, (B, C), were audited."""
         return self._audited(self.rounds + 1, audited)

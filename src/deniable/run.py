@@ -16,10 +16,10 @@ from deniable.mechanisms.base import Mechanism, State
 from deniable.mechanisms.sparse_race import SparseRace, sparse
 from deniable.noise import ExactNoise, Noise, SystemNoise
 from deniable.rules import History
-from deniable.state import DAMAGED, most_bytes, pack, unpack, with_more_targets
+from deniable.state import DAMAGED, dump, load, with_more_targets
 from deniable.streams import check_round, sparse_round
 
-FORMAT = "deniable-run/1"
+FORMAT = "deniable-run/2"
 
 
 class AuditRun:
@@ -36,10 +36,10 @@ class AuditRun:
     2
     """
 
-    def __init__(self, mechanism: Mechanism[Any], noise: Noise | None = None) -> None:
+    def __init__(self, mechanism: Mechanism[Any], noise: Noise | None = None, state: State[Any] | None = None) -> None:
         self.mechanism = mechanism
         self._noise = SystemNoise() if noise is None else noise
-        self._state = mechanism.init()
+        self._state = mechanism.init() if state is None else state
 
     def __repr__(self) -> str:
         return f"AuditRun({self.mechanism!r}, rounds={self.rounds})"
@@ -163,10 +163,8 @@ class AuditRun:
         Save before a round's audits are published, and never go back to an older copy: reports that were audited
         would count again, and the guarantee would not cover them. The length is a function of public facts.
         """
-        state = self._state
-        saved = {"format": FORMAT, "mechanism": identity(self.mechanism), "state": pack(state)}
-        body = json.dumps(saved, separators=(",", ":")).encode()
-        body = body.ljust(most_bytes(state, self.rounds) + len(identity(self.mechanism)))
+        about = {"format": FORMAT, "mechanism": identity(self.mechanism)}
+        body = json.dumps(about, separators=(",", ":")).encode() + b"\n" + dump(self._state)
         return hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
     @classmethod
@@ -184,10 +182,11 @@ class AuditRun:
         digest, _, body = blob.partition(b"\n")
         if digest != hashlib.sha256(body).hexdigest().encode():
             raise DeniableError(DAMAGED)
+        header, _, dumped = body.partition(b"\n")
         try:
-            saved = json.loads(body)
+            saved = json.loads(header)
         except (ValueError, RecursionError):
-            raise DeniableError(DAMAGED) from None  # the cause holds the whole body
+            raise DeniableError(DAMAGED) from None  # the cause holds the whole header
         if not isinstance(saved, dict) or saved.get("format") != FORMAT:
             raise DeniableError(f"the saved run must have format {FORMAT}; it was written by another version")
         if saved.get("mechanism") != identity(mechanism):
@@ -195,8 +194,7 @@ class AuditRun:
                 f"the saved run belongs to {saved.get('mechanism')}, not to {mechanism!r}; "
                 "restore it with its own mechanism"
             )
-        run = cls(mechanism, noise)
-        state = unpack(mechanism.init(), saved.get("state"))
+        state = load(mechanism.init(), dumped)
         if (state.history.last > state.history.rounds).any():
             raise DeniableError(DAMAGED)
         if rounds is not None and state.history.rounds != rounds:
@@ -204,8 +202,7 @@ class AuditRun:
                 f"the saved run has closed {state.history.rounds} rounds, but {rounds} are published; "
                 "restore the copy saved after the last of them"
             )
-        run._state = state
-        return run
+        return cls(mechanism, noise, state)
 
 
 def identity(mechanism: Mechanism[Any]) -> str:

@@ -1,10 +1,12 @@
-"""Secret states as JSON values and back, for saving, comparing and merging them; for more targets, or fewer runs.
+"""Secret states as bytes or JSON values and back, for saving, comparing and merging; for more targets or fewer runs.
 
 A state is a frozen dataclass of whole numbers, arrays and further such dataclasses. The last two axes of every array
 are runs and targets.
 """
 
 import dataclasses
+import json
+import math
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
@@ -12,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.arrays import BoolArray
-from deniable.errors import MAX_REPORTS, DeniableError
+from deniable.errors import DeniableError
 
 S = TypeVar("S")
 
@@ -22,7 +24,9 @@ DAMAGED = (
 )
 
 DTYPES = {"exact": object, "int64": np.int64, "float64": np.float64, "bool": np.bool_}
-VALUES = {"exact": int, "int64": int, "float64": float, "bool": bool}
+_WIDTHS = {"exact": 24, "int64": 8, "float64": 8, "bool": 1}
+"""In bytes, whatever the value."""
+_DIGITS = 20
 
 
 class Secret:
@@ -35,26 +39,36 @@ class Secret:
 def pack(value: Any) -> Any:
     """The state as JSON values; exact integers stay exact, floats round-trip."""
     if isinstance(value, np.ndarray):
-        name = "exact" if value.dtype == object else value.dtype.name
-        return {"dtype": name, "shape": list(value.shape), "values": value.ravel().tolist()}
+        return {"dtype": _name(value), "shape": list(value.shape), "values": value.ravel().tolist()}
     if dataclasses.is_dataclass(value):
         return {name: pack(inner) for name, inner in _fields(value).items()}
     return value
 
 
-def most_bytes(state: Any, rounds: int) -> int:
-    """The most bytes that `pack`ing such a state into JSON can take after this many rounds, whatever its values."""
-    count = len(str(MAX_REPORTS * (rounds + 1))) + 1
-    widths = {np.dtype(object): 40, np.dtype(np.float64): 26, np.dtype(np.bool_): 6, np.dtype(np.int64): count}
-    return 4096 + sum(array.size * widths[array.dtype] for array in _arrays(state))
+def dump(state: Any) -> bytes:
+    """The state as bytes, whose length depends on its shapes alone: a line of JSON that says them, and every array."""
+    arrays = [*_arrays(state)]
+    shapes = [{"dtype": _name(array), "shape": list(array.shape)} for array in arrays]
+    numbers = [str(number).zfill(_DIGITS) for number in _numbers(state)]
+    header = json.dumps({"arrays": shapes, "numbers": numbers}).encode() + b"\n"
+    return header + b"".join(map(_to_bytes, arrays))
 
 
-def unpack(template: S, packed: Any) -> S:
-    """The state that `pack` took apart; `template` is any state of the same mechanism, for any number of targets."""
+def load(template: S, dumped: bytes) -> S:
+    """The state that `dump` wrote; `template` is any state of the same mechanism, for any number of targets."""
     try:
-        state: S = _unpack(template, packed)
-        _require(len({array.shape[-2:] for array in _arrays(state)}) == 1)
-    except (KeyError, TypeError, ValueError, OverflowError):
+        header, _, body = dumped.partition(b"\n")
+        stored = json.loads(header)
+        arrays, at = list[NDArray[Any]](), 0
+        for of_template, described in zip(_arrays(template), stored["arrays"], strict=True):
+            arrays.append(_from_bytes(of_template, described["dtype"], described["shape"], body, at))
+            at += arrays[-1].size * _WIDTHS[described["dtype"]]
+        _require(at == len(body))
+        _require(len({array.shape[-2:] for array in arrays}) == 1)
+        numbers = [int(number) for number in stored["numbers"]]
+        _require(len(numbers) == len([*_numbers(template)]) and min(numbers, default=0) >= 0)
+        state: S = _filled(template, iter(arrays), iter(numbers))
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError, StopIteration):
         raise DeniableError(DAMAGED) from None  # the cause may quote a value of the state
     return state
 
@@ -80,27 +94,36 @@ def of_runs(state: S, runs: BoolArray) -> S:
     return state
 
 
-def _unpack(template: Any, packed: Any) -> Any:
+def _filled(template: Any, arrays: Iterator[NDArray[Any]], numbers: Iterator[int]) -> Any:
     if isinstance(template, np.ndarray):
-        return _unpack_array(template, **packed)
+        return next(arrays)
     if dataclasses.is_dataclass(template) and not isinstance(template, type):
-        fields = _fields(template)
-        _require(isinstance(packed, dict) and packed.keys() == fields.keys())
-        return dataclasses.replace(template, **{name: _unpack(fields[name], packed[name]) for name in fields})
-    _require(type(packed) is int and packed >= 0)
-    return packed
+        filled = {name: _filled(inner, arrays, numbers) for name, inner in _fields(template).items()}
+        return dataclasses.replace(template, **filled)
+    return next(numbers)
 
 
-def _unpack_array(template: NDArray[Any], dtype: str, shape: list[int], values: list[Any]) -> NDArray[Any]:
+def _to_bytes(array: NDArray[Any]) -> bytes:
+    if array.dtype == object:
+        return b"".join(int(value).to_bytes(_WIDTHS["exact"], "little", signed=True) for value in array.ravel())
+    return bytes(array.astype(array.dtype.newbyteorder("<")).tobytes())
+
+
+def _from_bytes(template: NDArray[Any], dtype: str, shape: list[int], body: bytes, at: int) -> NDArray[Any]:
     # A history before the last two axes may have any length.
     _require(len(shape) == template.ndim and shape[-2] == template.shape[-2])
     # A history is exact or simulated; counts are always integers.
     _require(DTYPES[dtype] == template.dtype or (dtype == "float64" and template.dtype == object))
-    _require(all(type(value) is VALUES[dtype] for value in values))
-    _require(dtype != "int64" or all(0 <= value < 2**62 for value in values))  # counts, ages and rounds
-    flat: NDArray[Any] = np.empty(len(values), dtype=DTYPES[dtype])
-    flat[:] = values
-    return flat.reshape(shape)
+    size, width = math.prod(shape), _WIDTHS[dtype]
+    _require(size >= 0 and len(body) >= at + size * width)
+    if dtype == "exact":
+        places = range(at, at + size * width, width)
+        read: NDArray[Any] = np.empty(size, dtype=object)
+        read[:] = [int.from_bytes(body[place : place + width], "little", signed=True) for place in places]
+    else:
+        read = np.frombuffer(body, np.dtype(DTYPES[dtype]).newbyteorder("<"), size, at).astype(DTYPES[dtype])
+    _require(dtype != "int64" or bool(((read >= 0) & (read < 2**62)).all()))  # counts, ages and rounds
+    return read.reshape(shape)
 
 
 def _fields(state: Any) -> dict[str, Any]:
@@ -113,6 +136,18 @@ def _arrays(state: Any) -> Iterator[NDArray[Any]]:
     elif dataclasses.is_dataclass(state):
         for inner in _fields(state).values():
             yield from _arrays(inner)
+
+
+def _numbers(state: Any) -> Iterator[int]:
+    if isinstance(state, int):
+        yield state
+    elif dataclasses.is_dataclass(state):
+        for inner in _fields(state).values():
+            yield from _numbers(inner)
+
+
+def _name(array: NDArray[Any]) -> str:
+    return "exact" if array.dtype == object else str(array.dtype.name)
 
 
 def _require(holds: bool) -> None:

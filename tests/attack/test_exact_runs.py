@@ -140,7 +140,12 @@ SPARSE_BUGS = {
 }
 RUN_BUGS = {
     "a restored run has lost a report": (
-        [("run._state = state\n", "state.private[0, 0] -= bool(state.private[0, 0]); run._state = state\n")],
+        [
+            (
+                "return cls(mechanism, noise, state)\n",
+                "state.private[0, 0] -= bool(state.private[0, 0]); return cls(mechanism, noise, state)\n",
+            )
+        ],
         dn.Race(2, 3.0),
         [Doings(reports={0: 1}), Doings(reopened=True)],
     ),

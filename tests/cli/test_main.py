@@ -87,7 +87,7 @@ def test_a_reader_that_goes_away_is_no_traceback(long_reports: Path, as_json: li
 def test_a_full_disk_is_one_line(reports: Path, as_json: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         result = in_a_process("audit", reports, *RACE, "--assume-public", *as_json, stdout=full)
-    assert_refused(result, "cannot write the output: No space left on device")
+    assert_refused(result, "cannot write the output: the disk is full")
 
 
 def test_a_terminal_without_unicode_still_gets_its_transcript(tmp_path: Path) -> None:

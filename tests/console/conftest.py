@@ -7,6 +7,12 @@ import pytest
 from tests.console.offices import Office, new_office
 
 
+@pytest.fixture(autouse=True)
+def _strangers_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which takes time, and is tested where it matters."""
+    monkeypatch.setattr("deniable.console.app.STRANGERS_WAIT", 0)
+
+
 @pytest.fixture
 def office(tmp_path: Path) -> Iterator[Office]:
     office = new_office(tmp_path)

@@ -259,6 +259,6 @@ def check_headers(answer: Any) -> None:
     assert answer.headers["cross-origin-resource-policy"] == "same-origin"
     assert "permissions-policy" in answer.headers
     assert "server" not in answer.headers
-    is_file = answer.url.path.startswith("/static/") and answer.status_code in {200, 304}
-    cached = "public, max-age=3600" if is_file else "no-store"
+    is_file = answer.url.path.startswith("/static/") and answer.status_code == 200
+    cached = "public, max-age=31536000, immutable" if is_file else "no-store"
     assert answer.headers["cache-control"] == cached

@@ -5,6 +5,7 @@ from tests.console.offices import Office
 
 from deniable.console.allowed_hosts import checked, is_loopback, is_ours
 from deniable.console.app import create_app
+from deniable.console.static_files import static_address
 from deniable.errors import DeniableError
 
 
@@ -83,7 +84,7 @@ def test_what_always_means_this_computer(host: str, expected: bool) -> None:
     assert is_loopback(host) is expected
 
 
-@pytest.mark.parametrize("path", ["/login", "/static/style.css", "/api/v1/status", "/nowhere", "/first-run/x"])
+@pytest.mark.parametrize("path", ["/login", static_address("style.css"), "/api/v1/status", "/nowhere", "/first-run/x"])
 def test_a_request_under_another_name_is_refused_whatever_it_asks_for(office: Office, path: str) -> None:
     """A name that somebody made to point here: the page of that name would read what it gets."""
     ada = office.browser("Ada")

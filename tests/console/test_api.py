@@ -248,7 +248,7 @@ def test_what_comes_twice_is_added_and_held_at_the_limit(office: Office, reports
 def test_a_restored_database_is_not_the_senders_fault(office: Office) -> None:
     programme = office.begin()
     headers, machine = token(office, "reports"), office.browser()
-    with programme._store.writing() as connection:
+    with programme._access.store.writing() as connection:
         connection.execute(sa.delete(tables.secrets).where(tables.secrets.c.name == SEED))
     answer = push(machine, headers, {"reports": {"Ash Mill": 1}})
     assert answer.status_code == 503

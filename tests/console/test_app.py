@@ -14,11 +14,12 @@ import anyio
 import httpx
 import pytest
 import segno
+import sqlalchemy as sa
 from pyotp import TOTP, parse_uri
 from tests.console.offices import CSP, PASSWORD, Browser, Office, check_headers, form_token, new_office, routes
 from tests.console.test_api import token
 
-from deniable.console import sessions
+from deniable.console import app, sessions
 from deniable.console.accounts import activity, invitations, people, tokens, totp
 from deniable.console.app import HEADERS, THREADS
 from deniable.console.console import DemoPerson
@@ -26,6 +27,8 @@ from deniable.console.limits import TRIES, PasswordQueues
 from deniable.console.pages import imports
 from deniable.console.pages.login import TOO_OFTEN, WRONG
 from deniable.console.security import ALLOWED, SMALL
+from deniable.console.static_files import static_address
+from deniable.storage import tables
 from deniable.storage.store import StoreError
 
 
@@ -47,23 +50,74 @@ def test_every_response_carries_the_headers(office: Office) -> None:
     stranger, ada = office.browser(), office.browser("Ada")
     answers = [browser.get(path) for browser in (stranger, ada) for path in paths(office.app, "GET")]
     answers += [stranger.client.post(path) for path in paths(office.app, "POST")]
-    answers += [stranger.get("/nowhere"), stranger.get("/static/style.css"), stranger.get("/static/none.css")]
+    answers += [stranger.get("/nowhere"), stranger.get(static_address("style.css")), stranger.get("/static/none.css")]
     answers += [stranger.client.request("TRACE", "/login"), stranger.client.put("/login", content=b"x" * (SMALL + 1))]
     assert {answer.status_code for answer in answers} >= {200, 303, 401, 403, 404, 405, 413}
     for answer in answers:
         check_headers(answer)
 
 
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long answers were kept back, without the waiting."""
+    taken = list[float]()
+
+    async def noted(seconds: float) -> None:
+        taken.append(seconds)
+
+    monkeypatch.setattr(app, "sleep", noted)
+    monkeypatch.setattr(app, "STRANGERS_WAIT", 100)
+    return taken
+
+
+def test_strangers_are_answered_after_a_random_pause(office: Office, pauses: list[float]) -> None:
+    """Whatever they ask for, also with a cookie or a token that they made up."""
+    made_up = office.browser()
+    made_up.client.cookies.set("session", "made-up.1.1.1")
+    asked = 0
+    for browser in (office.browser(), made_up):
+        for path in ("/login", static_address("style.css"), "/report", "/nowhere", "/api/v1/status"):
+            browser.client.get(path, headers={"Authorization": "Bearer made up"}, follow_redirects=False)
+            asked += 1
+    assert len(pauses) == asked
+    assert len(set(pauses)) > 1
+    assert all(0 <= pause <= 0.1 for pause in pauses)
+
+
+def test_people_and_machines_that_are_known_are_answered_at_once(office: Office, pauses: list[float]) -> None:
+    office.begin()
+    ida, machine = office.browser("Ida"), token(office, "status")
+    pauses.clear()
+    assert ida.get("/report").status_code == 200
+    assert ida.client.get("/api/v1/status", headers=machine).status_code == 200
+    assert pauses == []
+
+
+def test_while_the_console_runs_reports_wait_for_its_tick(office: Office) -> None:
+    """A page is written at once when it stops, and what was acknowledged is counted."""
+    programme = office.begin()
+    office.console.start()
+    assert office.console.programme() is not None
+    ida = office.browser("Ida")
+    ida.get("/report")
+    assert ida.enter("Ash Mill", 3).status_code == 200
+    with office.console.store.reading() as connection:
+        assert connection.execute(sa.select(sa.func.count()).select_from(tables.pages)).scalar_one() > 0
+    assert programme.active_counts()["Ash Mill"] == 3
+
+
 def test_errors_are_not_cached(office: Office) -> None:
     """Also where a file of that name is there after an upgrade."""
     browser = office.browser()
-    assert browser.get("/static/style.css").headers["cache-control"] == "public, max-age=3600"
+    style = static_address("style.css")
+    assert browser.get(style).headers["cache-control"] == "public, max-age=31536000, immutable"
     for answer in (
         browser.get("/static/none.css"),
         browser.get("/static/../app.py"),
-        browser.client.post("/static/style.css"),
-        browser.get("/static/style.css", headers={"Host": "elsewhere.example"}),
-        browser.client.put("/static/style.css", content=b"x" * (SMALL + 1)),
+        browser.get("/static/style.css"),
+        browser.client.post(style),
+        browser.get(style, headers={"Host": "elsewhere.example"}),
+        browser.client.put(style, content=b"x" * (SMALL + 1)),
     ):
         assert answer.status_code >= 400
         assert answer.headers["cache-control"] == "no-store"
@@ -475,7 +529,7 @@ def test_a_try_that_is_sent_away_is_not_used_up(office: Office, monkeypatch: pyt
     """Where too many wait to sign in. Asked after the try was counted, it would be."""
     lanes, browser = office.console.password_queues, office.browser()
     with monkeypatch.context() as full:
-        full.setattr(PasswordQueues, "MOST_WAITING", 0)
+        full.setattr(lanes, "_most_waiting", 0)
         if is_late:
             check, at_last = lanes.check, cycle([False, True])
             full.setattr(lanes, "check", lambda *, stranger: next(at_last) and check(stranger=stranger))

@@ -58,6 +58,7 @@ def test_a_backup_has_the_people_and_nothing_else_that_opens(office: Office, tmp
         "transient_invitations": 1,
         "transient_used_codes": 1,
         "transient_tokens": 1,
+        "transient_remains": 0,
         "transient_hotlines": 1,
     }
     secrets = [row for row in before["secrets"] if row["name"] != "seed"]

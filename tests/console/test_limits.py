@@ -80,6 +80,15 @@ def test_tries_run_out_and_come_back() -> None:
     assert throttle.take("Ada", None)
 
 
+def test_a_clock_that_was_set_back_locks_no_person_out() -> None:
+    clock = Clock()
+    throttle = Throttle(clock)
+    while throttle.take("Ada", None):
+        pass
+    clock.now -= timedelta(days=1)
+    assert throttle.take("Ada", None)
+
+
 def test_strangers_lock_nobody_out() -> None:
     throttle = Throttle(Clock())
     while throttle.take("Ada", None):

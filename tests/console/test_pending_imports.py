@@ -36,3 +36,13 @@ def test_a_held_file_does_not_show_itself(office: Office) -> None:
     pending = PendingImports(office.clock)
     name = pending.add("Ida", "session", "hotline", batch())
     assert "hotline" not in repr(pending.take("session", name))
+
+
+def test_a_clock_that_was_set_back_keeps_no_file(office: Office) -> None:
+    pending = PendingImports(office.clock)
+    pending.add("Ida", "session", "hotline", batch())
+    office.clock.now -= timedelta(days=1)
+    pending.delete_expired()
+    assert not pending._imports
+    name = pending.add("Ida", "session", "hotline", batch())
+    assert pending.take("session", name) is not None

@@ -50,8 +50,8 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     "closed.html": (open_round.ClosedPage, {"round", "audits", "already", "next_round", "next_due", "overdue"}),
     "decision.html": (
         decisions.DecisionPage,
-        {"kind", "title", "lead", "button", "round", "targets", "audits", "chosen", "added", "reason", "independent",
-         "error"},
+        {"kind", "title", "lead", "button", "round", "targets", "audits", "is_long", "found", "chosen", "added",
+         "reason", "independent", "error"},
     ),
     "error.html": (ErrorPage, {"status", "heading", "sentence"}),
     "guarantee.html": (guarantee.GuaranteePage, {"name", "promise", "coverage", "lapsed"}),
@@ -83,14 +83,15 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     ),
     "report.html": (
         report.ReportPage,
-        {"round", "due", "ended", "targets", "most", "may_withdraw", "form_id", "receipt", "done", "error", "error_at"},
+        {"round", "due", "ended", "targets", "found", "is_long", "most", "may_withdraw", "form_id", "receipt", "done",
+         "error", "error_at"},
     ),
     "round.html": (open_round.RoundPage, ROUND),
-    "round_counts.html": (open_round.CountedRoundPage, ROUND | {"counts"}),
+    "round_counts.html": (open_round.CountedRoundPage, ROUND | {"counts", "found"}),
     "tokens.html": (tokens.TokensPage, {"tokens", "new", "typed_name", "error"}),
     "transcript.html": (
         transcript.TranscriptPage,
-        {"entries", "published", "folder", "proposed", "holds_from", "verified", "hidden", "events", "left_out", "head",
+        {"entries", "published", "folder", "proposed", "holds_from", "verified", "hidden", "events", "found", "head",
          "may_publish", "done", "error"},
     ),
 }  # fmt: skip
@@ -122,7 +123,13 @@ def test_the_frame_has_exactly_these_fields() -> None:
 @pytest.mark.parametrize("name", [*SHOWN, *SHARED])
 def test_a_template_uses_its_page_and_the_frame_alone(name: str) -> None:
     tree = rendering._templates().parse((TEMPLATES / name).read_text())
-    assert meta.find_undeclared_variables(tree) <= {"page", "frame", "parts", "target"}  # the latter two are macros
+    assert meta.find_undeclared_variables(tree) <= {
+        "page",
+        "frame",
+        "parts",
+        "target",
+        "targets",
+    }  # of which three are macros
     assert _used(tree, "frame") <= FRAME
     if name in SHOWN:
         assert _used(tree, "page") <= SHOWN[name][1]

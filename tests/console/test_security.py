@@ -44,8 +44,10 @@ NEEDS: dict[tuple[str, str], Permission] = {
     ("POST", "/plan"): "plan",
     ("GET", "/report"): "report",
     ("POST", "/report"): "report",
+    ("POST", "/report/find"): "report",
     ("POST", "/report/withdraw"): "withdraw",
     ("GET", "/round"): "round",
+    ("POST", "/round/find"): "counts",
     ("GET", "/round/close"): "close",
     ("POST", "/round/close"): "close",
     ("GET", "/round/decisions/{kind}"): "decide",
@@ -54,6 +56,7 @@ NEEDS: dict[tuple[str, str], Permission] = {
     ("POST", "/tokens/new"): "people",
     ("POST", "/tokens/{id_}/revoke"): "people",
     ("GET", "/transcript"): "transcript",
+    ("POST", "/transcript/find"): "transcript",
     ("POST", "/transcript/publish"): "publish",
     ("GET", "/transcript/{name}"): "transcript",
 }

@@ -1,7 +1,7 @@
 """Sessions, what forms carry, and known devices."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -19,27 +19,54 @@ def connection(office: Office) -> Iterator[sa.Connection]:
         yield connection
 
 
+def renewed(connection: sa.Connection, key: bytes, cookie: str, now: datetime) -> str:
+    """The cookie that the browser has after a page was opened."""
+    found = sessions.find(connection, key, cookie, now)
+    assert found is not None
+    return cookie if found.renewed is None else found.renewed
+
+
 def test_a_session_ends_after_half_an_hour_without_use(office: Office, connection: sa.Connection) -> None:
-    now = office.clock.now
-    token = sessions.begin(connection, office.console.key, "id-Ada", now)
+    now, key = office.clock.now, office.console.key
+    cookie = sessions.begin(connection, key, "id-Ada", now)
+    found = sessions.find(connection, key, cookie, now)
+    assert found is not None
+    assert (found.person.name, found.renewed) == ("Ada", None)
     almost = now + sessions.IDLE - timedelta(minutes=1)
-    found = sessions.find(connection, office.console.key, token, almost)
-    assert found is not None
-    assert (found.person.name, found.is_fresh) == ("Ada", False)
-    assert sessions.find(connection, office.console.key, token, now + sessions.IDLE) is None
-    sessions.touch(connection, office.console.key, token, almost)
-    found = sessions.find(connection, office.console.key, token, now + sessions.IDLE)
-    assert found is not None
+    newer = renewed(connection, key, cookie, almost)
+    assert newer != cookie
+    assert sessions.name_in(newer) == sessions.name_in(cookie)
+    assert sessions.find(connection, key, cookie, now + sessions.IDLE) is None
+    assert sessions.find(connection, key, newer, now + sessions.IDLE) is not None
 
 
 def test_no_session_lasts_longer_than_a_working_day(office: Office, connection: sa.Connection) -> None:
-    now = office.clock.now
-    token = sessions.begin(connection, office.console.key, "id-Ada", now)
+    now, key = office.clock.now, office.console.key
+    cookie = sessions.begin(connection, key, "id-Ada", now)
     for minutes in range(0, 12 * 60, 20):
-        moment = now + timedelta(minutes=minutes)
-        assert sessions.find(connection, office.console.key, token, moment) is not None
-        sessions.touch(connection, office.console.key, token, moment)
-    assert sessions.find(connection, office.console.key, token, now + sessions.LONGEST) is None
+        cookie = renewed(connection, key, cookie, now + timedelta(minutes=minutes))
+    assert sessions.find(connection, key, cookie, now + sessions.LONGEST) is None
+
+
+@pytest.mark.parametrize("back", [timedelta(minutes=3), timedelta(days=1), timedelta(days=400)])
+def test_a_clock_that_was_set_back_keeps_no_session(office: Office, connection: sa.Connection, back: timedelta) -> None:
+    now, key = office.clock.now, office.console.key
+    cookie = sessions.begin(connection, key, "id-Ada", now)
+    assert sessions.find(connection, key, cookie, now - back) is None
+    again = sessions.begin(connection, key, "id-Ada", now - back)  # and locks no person out
+    assert sessions.find(connection, key, again, now - back) is not None
+
+
+def test_a_clock_that_is_corrected_a_little_ends_no_session(office: Office, connection: sa.Connection) -> None:
+    midnight, key = office.clock.now.replace(hour=0, minute=0), office.console.key
+    cookie = sessions.begin(connection, key, "id-Ada", midnight)
+    sessions.begin(connection, key, "id-Otto", midnight - timedelta(seconds=1))
+    assert sessions.find(connection, key, cookie, midnight - timedelta(seconds=1)) is not None
+
+
+@pytest.mark.parametrize("cookie", ["", ".", "...", "a.b.c.d", "a.1.1.", "é.1.1.é"])
+def test_what_is_no_cookie_of_a_session(office: Office, connection: sa.Connection, cookie: str) -> None:
+    assert sessions.find(connection, office.console.key, cookie, office.clock.now) is None
 
 
 def test_a_new_session_ends_the_one_before(office: Office, connection: sa.Connection) -> None:
@@ -55,7 +82,8 @@ def test_a_new_session_ends_the_one_before(office: Office, connection: sa.Connec
 def test_old_sessions_are_swept_away(office: Office, connection: sa.Connection) -> None:
     now = office.clock.now
     sessions.begin(connection, office.console.key, "id-Ada", now)
-    sessions.begin(connection, office.console.key, "id-Otto", now + sessions.IDLE)
+    sessions.begin(connection, office.console.key, "id-Anna", now + timedelta(days=3))
+    sessions.begin(connection, office.console.key, "id-Otto", now + timedelta(days=1))
     kept = connection.execute(sa.text("SELECT person FROM transient_sessions")).scalars().all()
     assert kept == ["id-Otto"]
 

@@ -15,6 +15,8 @@ import pytest
 from tests.console.serving import link, port_of, reserved, served
 from tests.deploy.proxies import Proxy, proxied
 
+from deniable.console.static_files import static_address
+
 pytestmark = pytest.mark.long
 
 SOON = 3.0
@@ -100,7 +102,7 @@ def test_one_address_has_so_many_connections(
 )
 def test_one_address_has_so_many_requests(console: int, tmp_path: Path, changes: dict[str, str], refused: bool) -> None:
     with proxied(tmp_path, console, changes) as proxy, proxy.browser() as browser:
-        statuses = {browser.get("/static/style.css").status_code for _ in range(100)}
+        statuses = {browser.get(static_address("style.css")).status_code for _ in range(100)}
     assert statuses == ({200, 429} if refused else {200})
 
 

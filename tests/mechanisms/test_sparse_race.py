@@ -40,8 +40,7 @@ def test_the_points_of_a_position_lie_together_in_every_tree() -> None:
     """Even in one whose sums do not fit its weights, so that enumeration by intervals shows it as it is."""
     for left, right, inner in itertools.product(range(4), repeat=3):
         tree = WeightTree([1, 1, 1, 1])
-        tree._sums[1:4] = [9, left, right]
-        tree._sums[6] = inner
+        tree._levels[2][:], tree._levels[1][:], tree._levels[0][2] = [9], [left, right], inner
         found = [tree.find(point) for point in range(9)]
         assert found == sorted(found)
 

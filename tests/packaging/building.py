@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-NOT_SOURCE = [
-    *(".ci", ".coverage*", ".git*", ".hypothesis", ".venv*", ".*_cache", "*.egg-info", "*.pyc", "__pycache__"),
-    *("artifacts", "build", "dist", "public", "secrets", "site"),
-]
+NOT_SOURCE = (".ci", ".coverage*", ".git*", ".hypothesis", ".venv*", ".*_cache", "*.egg-info", "*.pyc", "__pycache__")
+MADE = {"artifacts", "build", "dist", "public", "secrets", "site"}
+"""In the project's own folder; packages below it may have such names."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +35,17 @@ class Built:
 def build(folder: Path) -> Built:
     """With the setuptools that is installed, so without a network."""
     source, out = folder / "source", folder / "dist"
-    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*NOT_SOURCE))
+    shutil.copytree(ROOT, source, ignore=_not_source)
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     (wheel,), (sdist,) = out.glob("*.whl"), out.glob("*.tar.gz")
     return Built(source, wheel, sdist)
+
+
+def _not_source(folder: str, names: list[str]) -> set[str]:
+    ignored = shutil.ignore_patterns(*NOT_SOURCE)(folder, names)
+    return ignored | (MADE.intersection(names) if Path(folder) == ROOT else set())
 
 
 def files(folder: Path) -> set[str]:

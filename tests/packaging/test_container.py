@@ -33,8 +33,11 @@ CONTAINERFILE = instructions((ROOT / "Containerfile").read_text())
 
 
 def is_pinned(image: str) -> bool:
-    """A version, and for other people's images a release of Debian; no name of a host."""
-    return re.fullmatch(r"(python|postgres):\d+(\.\d+)*(-slim)?-bookworm|deniable:\d+\.\d+\.\d+", image) is not None
+    """A version; for other people's images also a release of Debian, and the digest of the very image, since the image
+    behind a tag changes. No name of a host.
+    """
+    others = r"(python|postgres):\d+(\.\d+)*(-slim)?-bookworm@sha256:[0-9a-f]{64}"
+    return re.fullmatch(rf"{others}|deniable:\d+\.\d+\.\d+", image) is not None
 
 
 def image_faults(parts: list[tuple[str, str]]) -> Iterator[str]:
@@ -99,6 +102,7 @@ def test_nothing_is_wrong_with_them() -> None:
         (lambda text: text.replace("USER 10001:10001", "USER 0:10001"), "root"),
         (lambda text: text.replace("USER 10001:10001\n", ""), "root"),
         (lambda text: text.replace("3.11-slim-bookworm", "latest"), "pinned"),
+        (lambda text: re.sub("@sha256:[0-9a-f]+", "", text, count=1), "pinned"),
         (lambda text: text.replace("ENV PATH", "ENV DENIABLE_PASSPHRASE=hush PATH"), "secret"),
         (lambda text: text.replace("COPY src src", "COPY . ."), "more"),
     ],
@@ -121,6 +125,7 @@ def test_a_spoilt_containerfile_is_noticed(spoil: Callable[[str], str], fault: s
         ("console", {"environment": {"DENIABLE_PASSPHRASE": "hush"}}, "in the clear"),
         ("console", {"environment": {"DENIABLE_DATABASE": "postgresql://deniable:hush@database/deniable"}}, "password"),
         ("database", {"ports": ["127.0.0.1:5432:5432"]}, "published"),
+        ("database", {"image": "postgres:17-bookworm"}, "pinned"),
         ("database", {"networks": ["front", "back"]}, "world"),
     ],
 )
@@ -128,6 +133,11 @@ def test_a_spoilt_composition_is_noticed(service: str, change: dict[str, Any], f
     spoilt = copy.deepcopy(COMPOSE)
     spoilt["services"][service] |= change
     assert any(fault in found for found in compose_faults(spoilt))
+
+
+def test_both_stages_are_built_on_the_same_image() -> None:
+    """What is compiled for one Python must run on it."""
+    assert len({rest.split()[0] for word, rest in CONTAINERFILE if word == "FROM"}) == 1
 
 
 @pytest.mark.parametrize("service", ["console", "rounds"])

@@ -8,10 +8,14 @@ import tomllib
 import zipfile
 from email.parser import Parser
 
+import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from tests.packaging.building import ROOT, Built, files
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT, BUILD = PYPROJECT["project"], PYPROJECT["build-system"]
 VERSION = PROJECT["version"]
 
 
@@ -65,3 +69,40 @@ def test_every_dependency_has_its_version() -> None:
     assert all("==" in line for line in lines if line and not line.startswith("#"))
     wanted = [*PROJECT["dependencies"], *(one for extra in PROJECT["optional-dependencies"].values() for one in extra)]
     assert {plain(one) for one in wanted} - {"deniable"} <= set(pinned)
+
+
+HOLES = {
+    "anyio": ("4.14.1", "CVE-2026-63374, CVE-2026-64847"),
+    "cryptography": ("49.0.0", "CVE-2026-69247; and GHSA-537c-gmf6-5ccf, the OpenSSL in its wheels"),
+    "h11": ("0.15.0", "CVE-2025-43859: chunked bodies"),
+    "jinja2": ("3.1.5", "CVE-2025-27516: out of the sandbox"),
+    "mako": ("1.3.11", "CVE-2026-44307, CVE-2026-41205: paths"),
+    "python-multipart": ("0.0.30", "CVE-2026-53538 to 53540, CVE-2026-42561: forms that take long"),
+    "scikit-learn": ("1.4.2", "CVE-2024-5206"),
+    "setuptools": ("82.0.1", "PYSEC-2026-3447"),
+    "starlette": ("1.3.0", "CVE-2026-54283, CVE-2026-54282, CVE-2026-48710, CVE-2025-62727"),
+}
+"""The last version of each dependency with a hole that is known to us, and what that is."""
+
+
+def requirements() -> list[Requirement]:
+    extras = (one for extra in PROJECT["optional-dependencies"].values() for one in extra)
+    return [Requirement(one) for one in (*PROJECT["dependencies"], *extras, *BUILD["requires"])]
+
+
+@pytest.mark.parametrize("name", HOLES)
+def test_no_version_with_a_known_hole_is_accepted(name: str) -> None:
+    """Also not of what only a dependency of ours needs: its own floor may be lower."""
+    wanted = [one for one in requirements() if canonicalize_name(one.name) == name]
+    assert wanted
+    for one in wanted:
+        assert not one.specifier.contains(HOLES[name][0]), HOLES[name][1]
+
+
+def test_the_versions_that_are_installed_are_among_those_accepted() -> None:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pinned = dict(line.split("==") for line in lines if line and not line.startswith("#"))
+    versions = {canonicalize_name(name): version for name, version in pinned.items()}
+    for one in requirements():
+        if one.name != "deniable":
+            assert one.specifier.contains(versions[canonicalize_name(one.name)]), one

@@ -1,34 +1,43 @@
 """An office whose computer is switched off again and again, and a check of what is left each time.
 
-A worker process reports, imports, closes rounds, publishes and makes backups as fast as it can, and writes down
-what it is about to do and what was acknowledged. The parent kills it at a random instant and compares.
+A worker process reports, imports, closes rounds, publishes and makes backups as fast as it can, while its ticker writes
+pages and counts them, and writes down what it is about to do and what was acknowledged. The parent kills it at a random
+instant, compares, and brings again what was not acknowledged.
 """
 
+import itertools
 import json
 import random
-import signal
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pyrage
+import sqlalchemy as sa
 from tests.programme.insight import lines_of, unsealed
 from tests.programme.offices import TARGETS, new_office
 from tests.programme.processes import CONTEXT, Log
 from tests.programme.public.published import lines_in
 
 from deniable.noise import SystemNoise
-from deniable.programme import backup
+from deniable.programme import backup, counting, intake
+from deniable.programme.access import Access
+from deniable.programme.buffer import Slots
+from deniable.programme.intake import Intake
 from deniable.programme.programme import Programme
 from deniable.programme.public.folder import TRANSCRIPT
 from deniable.programme.public.verify import verify
+from deniable.programme.receipt import new_receipt
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.secrets.oversight import replay
+from deniable.programme.ticker import Ticker
 from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import parse
@@ -67,73 +76,119 @@ class Task:
 class HalfWritten(Programme):
     """A planted bug: a report about two targets is two transactions."""
 
-    def report(self, reports: Any, receipt: str | None = None) -> str:
-        for target, count in reports.items():
-            receipt = super().report({target: count})
-        return str(receipt)
+    def bring_reports(self, reports: Mapping[str, int], receipt: str) -> "Future[None]":
+        *others, last = reports.items()
+        for target, count in others:
+            super().bring_reports({target: count}, new_receipt()).result()
+        return super().bring_reports(dict([last]), receipt)
 
 
-class Redrawing(Programme):
+class Redrawing(Transaction):
     """A planted bug: audits are announced before they are committed, and drawn with fresh noise every time."""
 
     announce: Callable[[Entry], None]
 
-    @contextmanager
-    def _writing(self) -> Iterator[Transaction]:
-        with super()._writing() as transaction:
-            redrawing = _RedrawingTransaction(
-                transaction.connection,
-                transaction._parameters,
-                transaction._mechanism,
-                transaction.state,
-                transaction._vault,
-            )
-            redrawing.announce = self.announce
-            yield redrawing
-            redrawing.finish()
-
-
-class _RedrawingTransaction(Transaction):
-    announce: Callable[[Entry], None]
-
-    def run(self) -> AuditRun:
-        return AuditRun.restore(self._mechanism, self._read("run"), SystemNoise())
+    def _run(self, blob: bytes, noise: Any) -> AuditRun:
+        return super()._run(blob, None if noise is None else SystemNoise())  # type: ignore[arg-type]
 
     def append(self, entry: Entry, seal: bytes | None = None) -> None:
         super().append(entry, seal)
         self.announce(entry)
-        signal.pause()  # until we are killed: the commit is slow today
+        until_we_are_killed()
+
+
+class Hasty(Ticker):
+    """A planted bug: who waits is told before the page is written."""
+
+    def _tick(self) -> None:
+        self._next_page()
+        told = self._drop_written()
+        for waiting in told:
+            waiting.is_written.set_result(None)
+        if told:
+            until_we_are_killed()
+
+
+def emptied_first(self: Intake, brought: Slots, is_time_to_count: bool) -> None:
+    """A planted bug: the pages are emptied in one transaction, and what they held is counted in the next."""
+    if is_time_to_count:
+        with self._access.counting() as transaction:
+            settled = counting.settle(transaction)
+            transaction.empty_buffer()
+            has_changed = (settled.tally != transaction.tally()).any()
+        if has_changed:
+            until_we_are_killed()
+    with self._access.counting() as transaction:
+        transaction.take_in(brought)
+
+
+def emptied_last(self: Intake, brought: Slots, is_time_to_count: bool) -> None:
+    """A planted bug: what the pages held is counted in one transaction, and they are emptied in the next."""
+    if is_time_to_count:
+        with self._access.counting() as transaction:
+            settled = counting.settle(transaction)
+            has_changed = (settled.tally != transaction.tally()).any()
+            transaction.write_tally(settled.tally)
+        if has_changed:
+            until_we_are_killed()
+    with self._access.counting() as transaction:
+        transaction.take_in(brought)
+
+
+def until_we_are_killed() -> None:
+    """The disk is slow today."""
+    Event().wait()
+
+
+def opened(task: Task, log: Log) -> tuple[Programme, Programme]:
+    """One whose ticker runs, in two of three workers, and one that hands over what it brings, or writes it at once."""
+    planted = task.planted or ""
+    fast: dict[str, Any] = {"every": 0.01, "counted_every": 0.05}
+    vars(intake)["Ticker"] = partial(Hasty if planted == "hasty" else Ticker, **fast)
+    if planted.startswith("emptied"):
+        Intake._write_page = emptied_first if planted == "emptied first" else emptied_last  # type: ignore[method-assign]
+    if planted == "redrawing":
+        _plant_redrawing(lambda entry: _say(log, "drawn", audits=entry.own()["audits"], round=entry.round))
+    kind = HalfWritten if planted == "half-written" else Programme
+    ticking, other = (kind.open(task.database, task.key, clock=in_ten_years) for _ in range(2))
+    if task.number % 3:
+        ticking.start_ticking()
+    return ticking, other
+
+
+def _plant_redrawing(announce: Callable[[Entry], None]) -> None:
+    honest = Access.transaction
+
+    def planted(self: Access, connection: sa.Connection) -> Transaction:
+        transaction = honest(self, connection)
+        transaction.__class__ = Redrawing
+        vars(transaction)["announce"] = announce
+        return transaction
+
+    Access.transaction = planted  # type: ignore[method-assign]
 
 
 def work(task: Task, started: Connection) -> None:
     """Until somebody kills us."""
-    planted = {"half-written": HalfWritten, "redrawing": Redrawing}
     log, dice, imported = Log(task.log), random.Random(task.number), task.imported
-    programme = planted.get(task.planted or "", Programme).open(task.database, task.key, clock=in_ten_years)
-    if isinstance(programme, Redrawing):
-        programme.announce = lambda entry: _say(log, "done", audits=entry.own()["audits"], round=entry.round)
+    programme, other = opened(task, log)
     started.send_bytes(b"started")
-    while True:
+    for number in itertools.count():
         kind = dice.choice(task.work)
+        if kind == "report":
+            _report([programme, other], task, log, dice)
+            continue
         counts: Counter[str] = Counter()
-        match kind:
-            case "report":
-                counts.update({name: dice.randint(1, 3) for name in dice.sample(TARGETS, 2)})
-            case "import":
-                more = range(imported, imported + dice.randint(1, 3))
-                counts.update(_target(number) for number in more)
-        _say(log, "try", kind=kind, counts=counts)
-        if task.planted == "early":
-            _say(log, "done")
-            signal.pause()  # until we are killed: the commit is slow today
+        if kind == "import":
+            more = range(imported, imported + dice.randint(1, 3))
+            counts.update(_target(one) for one in more)
+        _say(log, "try", kind=kind, counts=counts, id=number)
         closed = None
         match kind:
-            case "report":
-                programme.report(counts)
             case "import":
                 imported += counts.total()
-                export = [(f"report {number}", _target(number)) for number in range(imported)]
-                assert programme.import_reports("hotline", export) == counts.total()
+                brings = dice.choice([programme, other])
+                assert brings.import_reports("hotline", exported(imported)) == counts.total()
             case "close":
                 closed = programme.close_round()
             case "publish":
@@ -141,9 +196,42 @@ def work(task: Task, started: Connection) -> None:
             case "backup":
                 programme.backup(task.folder / f"backup {task.number} {dice.getrandbits(64):016x}")
         if closed is None:
-            _say(log, "done")
-        elif not isinstance(programme, Redrawing):
-            _say(log, "done", audits=closed.audits, round=closed.round)
+            _say(log, "done", id=number)
+        elif task.planted != "redrawing":
+            _say(log, "done", id=number, audits=closed.audits, round=closed.round)
+
+
+def _report(programmes: Sequence[Programme], task: Task, log: Log, dice: random.Random) -> None:
+    """Several reports at once, or one that is handed over to the ticker, if it runs."""
+    how = dice.choice(["one", "several", "handed over"])
+    counts = [
+        Counter({name: dice.randint(1, 3) for name in dice.sample(TARGETS, 2)})
+        for _ in range(3 if how == "several" else 1)
+    ]
+    receipts = [new_receipt() for _ in counts]
+    for one, receipt in zip(counts, receipts, strict=True):
+        _say(log, "try", kind="report", how=how, counts=one, id=receipt)
+        if task.planted == "early":
+            _say(log, "done", id=receipt)
+            until_we_are_killed()
+    if how == "several":
+        waiting = [programmes[0].bring_reports(one, receipt) for one, receipt in zip(counts, receipts, strict=True)]
+        for written, receipt in zip(waiting, receipts, strict=True):
+            written.result()
+            _say(log, "done", id=receipt)
+        return
+    programmes[how == "handed over"].report(counts[0], receipts[0])
+    _say(log, "done", id=receipts[0])
+
+
+def exported(reports: int) -> list[tuple[str, str]]:
+    """All that the hotline ever got."""
+    return [(f"report {number}", _target(number)) for number in range(reports)]
+
+
+def counted_in_the_open_round(programme: Programme) -> Counter[str]:
+    with programme._access.writing() as transaction:  # what a dead process left is over now
+        return Counter(dict(zip(TARGETS, counting.settle(transaction).tally.tolist(), strict=True)))
 
 
 def _target(number: int) -> str:
@@ -175,33 +263,34 @@ class Followed:
         """The database, after its worker was killed, holds what was acknowledged and goes on."""
         programme = Programme.open(self.database, task.key, clock=in_ten_years)
         try:
-            with programme._writing() as transaction:  # what a dead process left is over now
-                tally = Counter(dict(zip(TARGETS, transaction.tally(), strict=True)))
+            tally = counted_in_the_open_round(programme)
             acknowledged, pending, audits = self._read(task.log)
             self._check_lines(audits)
-            self._check_counts(programme, tally, acknowledged, pending)
+            self._check_counts(tally, acknowledged, pending)
+            self._bring_again(programme, pending)
+            assert +Counter(programme.active_counts()) == self.active + counted_in_the_open_round(programme)
             self._check_backups(task)
             self._go_on(programme)
         finally:
             programme.close()
 
-    def _read(self, log: Path) -> tuple[list[dict[str, Any]], dict[str, Any] | None, dict[int, list[str]]]:
+    def _read(self, log: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[int, list[str]]]:
         """What was acknowledged, what was not, and the audits that were announced."""
         acknowledged: list[dict[str, Any]] = []
-        pending: dict[str, Any] | None = None
+        pending: dict[object, dict[str, Any]] = {}
         audits: dict[int, list[str]] = {}
         for text in log.read_text().splitlines() if log.exists() else []:
             said = json.loads(text)
             if said["what"] == "try":
-                pending = said
-            else:
-                if pending is not None:
-                    acknowledged.append(pending)
-                pending = None
-                if "round" in said:
-                    audits[said["round"]] = said["audits"]
-        self.interrupted[pending["kind"] if pending else "nothing"] += 1
-        return acknowledged, pending, audits
+                pending[said["id"]] = said
+            elif said["what"] == "done":
+                acknowledged.append(pending.pop(said["id"]))
+            if "round" in said:
+                audits[said["round"]] = said["audits"]
+        for one in pending.values():
+            self.interrupted[one["kind"]] += 1
+            self.interrupted[one.get("how", "no report")] += 1
+        return acknowledged, [*pending.values()], audits
 
     def _check_lines(self, audits: dict[int, list[str]]) -> None:
         lines = lines_of(self.database)
@@ -218,23 +307,27 @@ class Followed:
         self.lines = lines
 
     def _check_counts(
-        self,
-        programme: Programme,
-        tally: Counter[str],
-        acknowledged: Sequence[dict[str, Any]],
-        pending: dict[str, Any] | None,
+        self, tally: Counter[str], acknowledged: Sequence[dict[str, Any]], pending: Sequence[dict[str, Any]]
     ) -> None:
-        """Exactly the acknowledged reports are counted, and perhaps those that were under way: all or none."""
-        total, expected = self.sealed + tally, self.counted.copy()
+        """Exactly the acknowledged reports are counted, and perhaps those that were under way: each or not at all."""
         for done in acknowledged:
-            expected.update(done["counts"])
-        with_pending = expected + Counter(pending["counts"] if pending else {})
-        assert total in (expected, with_pending), "reports were lost, or counted twice or in part"
-        self.counted = total
+            self.counted.update(done["counts"])
+        possible = [self.counted]
+        for one in pending:
+            possible += [before + Counter(one["counts"]) for before in possible]
+        assert self.sealed + tally in possible, "reports were lost, or counted twice or in part"
         self.imported += sum(sum(done["counts"].values()) for done in acknowledged if done["kind"] == "import")
-        if pending and pending["kind"] == "import" and total == with_pending:
-            self.imported += sum(pending["counts"].values())
-        assert +Counter(programme.active_counts()) == self.active + tally, "an active count is wrong"
+
+    def _bring_again(self, programme: Programme, pending: Sequence[dict[str, Any]]) -> None:
+        """What was not acknowledged, as who brought it is told to: then it counts, once."""
+        for one in pending:
+            self.counted.update(one["counts"])
+            if one["kind"] == "report":
+                programme.report(one["counts"], one["id"])
+            elif one["kind"] == "import":
+                self.imported += sum(one["counts"].values())
+                programme.import_reports("hotline", exported(self.imported))
+        assert self.sealed + counted_in_the_open_round(programme) == self.counted, "what came again counts twice"
 
     def _check_backups(self, task: Task) -> None:
         """What is there under a backup's name is whole, and of this programme."""
@@ -281,7 +374,7 @@ def endure(
     work_: Sequence[str] = ALL_WORK,
     planted: str | None = None,
     seed: int = 0,
-    longest: float = 0.08,
+    longest: float = 0.2,
 ) -> Followed:
     """Kill as many workers, each within `longest` seconds of its start, and check what each of them left."""
     identity = pyrage.x25519.Identity.generate()

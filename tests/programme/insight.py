@@ -7,7 +7,10 @@ from typing import Any
 import pyrage
 import sqlalchemy as sa
 
+from deniable.programme.parameters import Parameters
 from deniable.programme.secrets.sealed_inputs import Inputs
+from deniable.programme.transaction import stored_state
+from deniable.programme.transcript.state import PublicState
 from deniable.storage import layout, tables
 from deniable.storage.store import Store
 
@@ -47,11 +50,33 @@ def blobs_of(database: str) -> dict[str, bytes]:
     return {row["name"]: bytes(row["blob"]) for row in rows(database, tables.secrets)}
 
 
+def standing_of(database: str) -> dict[str, Any]:
+    """The signed head, and where it was published."""
+    (row,) = rows(database, tables.standing)
+    return row
+
+
+def state_of(database: str, parameters: Parameters) -> PublicState:
+    with connected(database) as connection:
+        return stored_state(connection, parameters)
+
+
+def put_state(database: str, state: PublicState) -> None:
+    with connected(database) as connection:
+        connection.execute(sa.update(tables.public_state), {"blob": state.to_bytes()})
+
+
 def put(database: str, blobs: Mapping[str, bytes]) -> None:
     """Exchange stored secrets."""
     with connected(database) as connection:
         for name, blob in blobs.items():
             connection.execute(sa.update(tables.secrets).where(tables.secrets.c.name == name), {"blob": blob})
+
+
+def put_page(database: str, place: int, blob: bytes) -> None:
+    """Exchange a page of what came in."""
+    with connected(database) as connection:
+        connection.execute(sa.update(tables.pages).where(tables.pages.c.place == place), {"blob": blob})
 
 
 def unsealed(database: str, identity: pyrage.x25519.Identity, after: int = 0) -> dict[int, Inputs]:

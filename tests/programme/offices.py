@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from deniable.programme import counting
 from deniable.programme.calendar import Calendar
 from deniable.programme.programme import Programme
 from deniable.programme.secrets.keys import KeyFile
@@ -39,6 +40,11 @@ class Office:
 
     def again(self) -> Programme:
         return Programme.open(self.database, self.key, clock=self.clock)
+
+    def count(self) -> None:
+        """Count what came in, as it is done every few minutes."""
+        with self.programme._access.counting() as transaction:
+            counting.fold(transaction)
 
     def close(self) -> tuple[str, ...]:
         """Close the open round on its day."""

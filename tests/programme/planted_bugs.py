@@ -7,44 +7,44 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.programme.twin_worlds import DUMMIES, ROOM
+from tests.programme.twin_worlds import DUMMIES, ROOM, Hand
 
 from deniable.errors import DeniableError
-from deniable.programme import counting, imports
-from deniable.programme.counting import _by_number
+from deniable.programme import buffer, counting, imports
+from deniable.programme.buffer import SLOT, Arrived, Buffer, Kind, Slots
+from deniable.programme.counting import Settled, _by_number
 from deniable.programme.imports import Batch
 from deniable.programme.imports.imported_reports import Hashes, KnownReports, _random
+from deniable.programme.intake import Intake
+from deniable.programme.receipt import check_receipt
 from deniable.programme.transaction import Transaction
+from deniable.programme.transcript.state import PublicState
 
 LONGEST_FILE = 4
 
 Plant = Callable[[pytest.MonkeyPatch], None]
+Reports = Iterable[tuple[str, str | None]]
 
 
 def a_mark_below_which_nothing_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """It rises to the highest number of a run that ended, so that late rows below it are lost."""
-    original = counting.import_reports
+    original = counting.imported
     marks: dict[tuple[str, str], int] = defaultdict(int)
     running: dict[tuple[str, str], dict[tuple[int, int], int]] = defaultdict(dict)
 
-    def planted(
-        transaction: Transaction, source: str, reports: Iterable[tuple[str, str | None]], **options: Any
-    ) -> int:
-        audits, numbers, at = (
-            transaction.state.history.audits[0],
-            transaction.state.numbers_of_present,
-            (_world(transaction), source),
-        )
-        ended = [run for run in running[at] if audits[run[0]] > run[1] or run[0] not in numbers.values()]
+    def planted(transaction: Transaction, source: str, reports: Reports, *, count: bool) -> tuple[Slots, int]:
+        state, at = transaction.state, (_world(transaction), source)
+        audits = state.history.audits[0]
+        ended = [run for run in running[at] if audits[run[0]] > run[1] or not state.history.present[0, run[0]]]
         marks[at] = max([marks[at], *(running[at].pop(run) for run in ended)])
         above = [(id_, target) for id_, target in reports if _number(id_) > marks[at]]
         for id_, target in above:
-            if target is not None and target in numbers:
-                run = (numbers[target], int(audits[numbers[target]]))
+            if target is not None and state.takes_part(target):
+                run = (state.numbers[target], int(audits[state.numbers[target]]))
                 running[at][run] = max(running[at].get(run, 0), _number(id_))
-        return original(transaction, source, above, **options)
+        return original(transaction, source, above, count=count)
 
-    monkeypatch.setattr(counting, "import_reports", planted)
+    monkeypatch.setattr(counting, "imported", planted)
 
 
 def _world(transaction: Transaction) -> str:
@@ -56,19 +56,30 @@ def _number(outside_id: str) -> int:
 
 
 def a_pause_that_any_import_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = counting.import_reports
-    imported = set()
+    imported, settle, seen = counting.imported, counting.settle, set()
 
-    def planted(transaction: Transaction, *arguments: Any, **options: Any) -> int:
-        state, at = transaction.state, (_world(transaction), transaction.state.commitment)
-        transaction.state = replace(state, is_paused=state.is_paused and at not in imported)
-        imported.add(at)
+    def planted_imported(transaction: Transaction, *arguments: Any, **options: Any) -> tuple[Slots, int]:
+        at, state = (_world(transaction), transaction.state.commitment), transaction.state
+        transaction.state = _without_pause(state, at)
+        seen.add(at)
         try:
-            return original(transaction, *arguments, **options)
+            return imported(transaction, *arguments, **options)
         finally:
             transaction.state = state
 
-    monkeypatch.setattr(counting, "import_reports", planted)
+    def planted_settle(transaction: Transaction) -> Settled:
+        at, state = (_world(transaction), transaction.state.commitment), transaction.state
+        transaction.state = _without_pause(state, at)
+        try:
+            return settle(transaction)
+        finally:
+            transaction.state = state
+
+    def _without_pause(state: PublicState, at: tuple[str, str]) -> PublicState:
+        return replace(state, is_paused=state.is_paused and at not in seen)
+
+    monkeypatch.setattr(counting, "imported", planted_imported)
+    monkeypatch.setattr(counting, "settle", planted_settle)
 
 
 def an_unknown_channel_that_refuses_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,61 +107,118 @@ def _plant_in_reading(monkeypatch: pytest.MonkeyPatch, is_refused: Callable[[Bat
 
 
 def a_target_that_left_refuses_the_import(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = counting.import_reports
+    original = counting.imported
 
-    def planted(
-        transaction: Transaction, source: str, reports: Iterable[tuple[str, str | None]], **options: Any
-    ) -> int:
+    def planted(transaction: Transaction, source: str, reports: Reports, *, count: bool) -> tuple[Slots, int]:
         rows = [*reports]
-        if any(target is not None and target not in transaction.state.numbers_of_present for _, target in rows):
+        if any(target is not None and not transaction.state.takes_part(target) for _, target in rows):
             raise DeniableError("a target does not take part")
-        return original(transaction, source, rows, **options)
+        return original(transaction, source, rows, count=count)
 
-    monkeypatch.setattr(counting, "import_reports", planted)
+    monkeypatch.setattr(counting, "imported", planted)
 
 
 def a_target_that_left_refuses_what_is_entered(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = counting.enter
+    original = counting.entered
 
-    def planted(transaction: Transaction, reports: Mapping[str, int], receipt: str) -> None:
-        if not reports.keys() <= transaction.state.numbers_of_present.keys():
+    def planted(transaction: Transaction, reports: Mapping[str, int], receipt: str) -> tuple[Slots, None]:
+        if not all(map(transaction.state.takes_part, reports)):
             raise DeniableError("a target does not take part")
-        original(transaction, reports, receipt)
+        return original(transaction, reports, receipt)
 
-    monkeypatch.setattr(counting, "enter", planted)
+    monkeypatch.setattr(counting, "entered", planted)
 
 
 def a_withdrawal_without_a_receipt(monkeypatch: pytest.MonkeyPatch) -> None:
     """By target: after an order it takes back what another person entered."""
+    settle = counting.settle
 
-    def planted(transaction: Transaction, names: Iterable[str], _receipt: str) -> tuple[str, ...]:
-        counts, tally = _by_number(transaction.state, dict.fromkeys(names, 1)), transaction.tally()
+    def planted(transaction: Transaction, names: Iterable[str], receipt: str) -> tuple[Slots, tuple[str, ...]]:
+        check_receipt(receipt)
+        counts, tally = _by_number(transaction.state, dict.fromkeys(names, 1)), counting.settle(transaction).tally
         if any(tally[target] < count for target, count in counts.items()):
             raise DeniableError("there are not so many")
-        transaction.add({target: -count for target, count in counts.items()})
-        return ()
+        ids = _random(len(counts))
+        return buffer.slots(Kind.WITHDRAWN, ids, [*counts], [*counts.values()]), ()
 
-    monkeypatch.setattr(counting, "withdraw", planted)
+    def planted_settle(transaction: Transaction) -> Settled:
+        settled, came = settle(transaction), transaction.arrived().slots
+        gone = came[came["kind"] == Kind.WITHDRAWN]
+        np.subtract.at(settled.tally, gone["target"], gone["number"].astype(np.int64))
+        return replace(settled, tally=np.maximum(settled.tally, 0))
+
+    monkeypatch.setattr(counting, "withdrawn", planted)
+    monkeypatch.setattr(counting, "settle", planted_settle)
 
 
 def a_withdrawal_of_all_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A target audited since keeps the reports about others."""
-    original = counting.withdraw
+    original = counting.withdrawn
 
-    def planted(transaction: Transaction, names: Iterable[str], receipt: str) -> tuple[str, ...]:
-        if not {*names} <= transaction.state.numbers_of_present.keys() or original(transaction, names, receipt):
+    def planted(transaction: Transaction, names: Iterable[str], receipt: str) -> tuple[Slots, tuple[str, ...]]:
+        brought, left = original(transaction, names, receipt)
+        if left or not all(map(transaction.state.takes_part, names)):
             raise DeniableError("not all can be taken back")
-        return ()
+        return brought, ()
 
-    monkeypatch.setattr(counting, "withdraw", planted)
+    monkeypatch.setattr(counting, "withdrawn", planted)
 
 
 def a_push_that_counts_as_often_as_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    def planted(transaction: Transaction, _sender: str, _name: str, reports: Mapping[str, int]) -> bool:
-        transaction.add(_by_number(transaction.state, reports))
-        return True
+    original = counting.pushed
 
-    monkeypatch.setattr(counting, "push", planted)
+    def planted(
+        transaction: Transaction, sender: str, name: str, reports: Mapping[str, int]
+    ) -> tuple[Slots, counting.Pushed]:
+        brought, answer = original(transaction, sender, name, reports)
+        brought["id"] = _random(1)
+        return brought, answer
+
+    monkeypatch.setattr(counting, "pushed", planted)
+
+
+def a_page_on_which_the_same_counts_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is brought twice before a tick is not told apart from reports that belong together."""
+    monkeypatch.setattr(Arrived, "together", property(lambda self: self.page))
+
+
+def a_page_only_where_something_came_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    tick = Hand._tick
+
+    def planted(self: Hand) -> None:
+        if any(self._queues):
+            tick(self)
+
+    monkeypatch.setattr(Hand, "_tick", planted)
+
+
+def a_count_as_soon_as_something_came_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = Intake._write_page
+
+    def planted(self: Intake, brought: Slots, is_time_to_count: bool) -> None:
+        original(self, brought, is_time_to_count or len(brought) > 0)
+
+    monkeypatch.setattr(Intake, "_write_page", planted)
+
+
+def a_page_as_long_as_what_is_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    write = Buffer.write
+
+    def planted_write(self: Buffer, round_: int, brought: Slots) -> None:
+        with pytest.MonkeyPatch.context() as shorter:
+            shorter.setattr(buffer, "ROOM", len(brought))
+            write(self, round_, brought)
+
+    def planted_read(self: Buffer, round_: int) -> Arrived:
+        chosen = "SELECT blob FROM pages WHERE place < :pages ORDER BY place"
+        blobs = self._connection.exec_driver_sql(chosen.replace(":pages", str(self._pages))).scalars()
+        opened = [self._vault().open(buffer._name(round_, place), bytes(blob)) for place, blob in enumerate(blobs)]
+        pages = [np.frombuffer(page, SLOT) for page in opened]
+        every = np.concatenate([buffer.NOTHING, *pages])
+        return Arrived(every, np.repeat(np.arange(len(pages)), [len(page) for page in pages]))
+
+    monkeypatch.setattr(Buffer, "write", planted_write)
+    monkeypatch.setattr(Buffer, "read", planted_read)
 
 
 def an_overflow_that_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,12 +233,12 @@ def an_overflow_that_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def a_refusal_that_tells_a_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = counting.withdraw
+    original = counting.withdrawn
 
-    def planted(transaction: Transaction, names: Iterable[str], receipt: str) -> tuple[str, ...]:
+    def planted(transaction: Transaction, names: Iterable[str], receipt: str) -> tuple[Slots, tuple[str, ...]]:
         try:
             return original(transaction, names, receipt)
         except DeniableError as error:
-            raise DeniableError(f"{error}: of {sum(transaction.tally())} reports") from None
+            raise DeniableError(f"{error}: of {counting.settle(transaction).tally.sum()} reports") from None
 
-    monkeypatch.setattr(counting, "withdraw", planted)
+    monkeypatch.setattr(counting, "withdrawn", planted)

@@ -6,7 +6,7 @@ from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 CONTEXT: ForkServerContext = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["pytest", "alembic.command", "psycopg", "deniable.programme.programme"])
+CONTEXT.set_forkserver_preload(["pytest", "alembic.command", "psycopg", "hypothesis", "deniable.programme.programme"])
 
 
 class Log:

@@ -61,14 +61,14 @@ def test_a_second_draw_is_independent_of_the_first(office: Office, tmp_path: Pat
     path = tmp_path / "backup"
     office.programme.backup(path)
     assert b'"seed"' not in path.read_bytes()
-    with office.programme._writing() as transaction:
+    with office.programme._access.writing() as transaction:
         seed = transaction.read_round()[2]
     for number in range(3):
         backup.restore(path, str(tmp_path / f"{number}.db"))
         again = Programme.open(str(tmp_path / f"{number}.db"), office.key, clock=office.clock)
         office.key.transcript.unlink()
         again.recover(None, "disk and key were lost, and a copy of the key is back")
-        with again._writing() as transaction:
+        with again._access.writing() as transaction:
             assert transaction.read_round()[2] != seed
 
 
@@ -119,8 +119,8 @@ CRAFTED: dict[str, tuple[str, str, Callable[[dict[str, Any]], Any], str]] = {
         lambda row: row["parameters"].replace('"weights": null', f'"weights": [{10**400}, 1, 1, 1]'),
         "programme.json cannot be used: weights",
     ),
-    "another state": ("programme", "state", everywhere("{}"), "its parts do not belong together"),
-    "no head": ("programme", "head", everywhere("ü"), "the signed head must be a line of JSON"),
+    "another state": ("public_state", "blob", everywhere({"base64": ""}), "its parts do not belong together"),
+    "no head": ("standing", "head", everywhere("ü"), "the signed head must be a line of JSON"),
     "a line that is not ASCII": ("entries", "line", everywhere("ü"), "entry 1 must be a line of JSON"),
     "another digest": ("entries", "digest", everywhere("0" * 64), "its parts do not belong together"),
     "another round": ("entries", "round", everywhere(2), "its parts do not belong together"),

@@ -16,8 +16,9 @@ from tests.programme.offices import TARGETS, Office, new_office
 from tests.programme.processes import CONTEXT
 from tests.programme.public.published import lines_in
 
+from deniable.arrays import IntArray
 from deniable.errors import DeniableError
-from deniable.programme import backup
+from deniable.programme import backup, counting
 from deniable.programme.programme import Programme
 from deniable.programme.public.verify import verify
 from deniable.programme.secrets.keys import KeyFile
@@ -82,21 +83,21 @@ def report_in_two_steps(programme: Programme, seed: int, times: int) -> Counter[
     filed: Counter[str] = Counter()
     for number in range(times):
         target = (seed + number) % len(TARGETS)
-        with programme._writing() as transaction:
+        with programme._access.writing() as transaction:
             counts = transaction.tally()
         _until_another_wrote(programme, counts)
         counts[target] += 1
-        with programme._writing() as transaction:
+        with programme._access.writing() as transaction:
             transaction.write_tally(counts)
         filed[TARGETS[target]] += 1
     return filed
 
 
-def _until_another_wrote(programme: Programme, counts: list[int]) -> None:
+def _until_another_wrote(programme: Programme, counts: IntArray) -> None:
     """Or until none does: the others are done."""
     for _ in range(5):
-        with programme._writing() as transaction:
-            if transaction.tally() != counts:
+        with programme._access.writing() as transaction:
+            if (transaction.tally() != counts).any():
                 return
 
 
@@ -149,8 +150,8 @@ def race(database: str, folder: Path, reporting: Deed) -> tuple[Counter[str], Co
     office = new_office(database, folder, oversight=str(identity.to_public()))
     deeds: list[tuple[Deed, tuple[Any, ...]]] = [(reporting, (seed, 40)) for seed in range(3)]
     *filed, _ = together(office, [*deeds, (close_rounds, (12,))])
-    with office.programme._writing() as transaction:
-        counted = Counter(dict(zip(TARGETS, transaction.tally(), strict=True)))
+    with office.programme._access.writing() as transaction:
+        counted = Counter(dict(zip(TARGETS, counting.settle(transaction).tally.tolist(), strict=True)))
     rounds = unsealed(database, identity)
     assert len(rounds) == 12
     for inputs in rounds.values():
@@ -209,4 +210,5 @@ def test_a_backup_sees_one_moment(database: str, tmp_path: Path) -> None:
         assert known == lines[: len(known)]
         with closing(Programme.open(restored, office.key, clock=in_ten_years)) as programme:
             assert programme.status().entries == len(known)
-            assert programme.active_counts().keys() == set(TARGETS)
+            with programme._access.looking() as transaction:
+                assert counting.active(transaction).keys() == set(TARGETS)

@@ -9,6 +9,7 @@ from tests.programme.offices import TARGETS, Office, new_office
 
 from deniable.errors import DeniableError
 from deniable.programme import backup
+from deniable.programme.buffer import ROOM
 from deniable.programme.imports.imported_reports import ENTERED
 from deniable.programme.programme import Programme
 
@@ -75,15 +76,17 @@ def draw(office: Office, _target: str) -> None:
 
 def found(office: Office, held: Iterable[bytes], receipt: str = RECEIPT) -> list[tuple[int, int]]:
     """What the database, its key, the receipt and these nonces tell: targets and numbers."""
-    with office.programme._writing() as transaction:
+    with office.programme._access.writing() as transaction:
         known = transaction.known(ENTERED)
-        ids = [["entered", receipt, target, nonce.hex()] for target, nonce in enumerate(held)]
+        ((first, second),) = transaction.hashes([["receipt", receipt, 0]]).tolist()
+        own = f"{first:016x}{second:016x}"
+        ids = [["entered", own, target, nonce.hex()] for target, nonce in enumerate(held)]
         return [(target, int(number)) for target, number in enumerate(known.numbers(transaction.hashes(ids))) if number]
 
 
 def nonces(office: Office) -> list[bytes]:
-    with office.programme._writing() as transaction:
-        return transaction.nonces()
+    with office.programme._access.writing() as transaction:
+        return [nonce.tobytes() for nonce in transaction.nonces()]
 
 
 @pytest.mark.parametrize("end_the_run", [order, remove, draw])
@@ -91,6 +94,7 @@ def test_a_receipt_tells_nothing_once_the_nonce_is_gone(
     end_the_run: Callable[[Office, str], None], office: Office
 ) -> None:
     office.programme.report({ASH: 7}, RECEIPT)
+    office.count()
     before = nonces(office)
     assert found(office, before) == [(0, 7)]  # so that this would be seen
     end_the_run(office, ASH)
@@ -104,7 +108,7 @@ def test_no_public_fact_stands_in_for_the_nonce(office: Office) -> None:
     office.programme.report({BIRCH: 7}, RECEIPT)
     order(office, BIRCH)
     office.close()
-    with office.programme._writing() as transaction:
+    with office.programme._access.writing() as transaction:
         ids = [["entered", RECEIPT, *fact] for fact in product(range(4), repeat=3)]
         assert not transaction.known(ENTERED).numbers(transaction.hashes(ids)).any()
 
@@ -144,3 +148,22 @@ def test_what_was_entered_before_a_backup_can_be_taken_back_unless_it_was_drawn_
     assert not {*before} & {*nonces(office)}
     with pytest.raises(DeniableError, match="taken back"):
         office.programme.withdraw([ASH], RECEIPT)
+
+
+def test_reports_about_more_targets_than_a_page_has_room_for_count_once(tmp_path: Path) -> None:
+    """Also where targets that they name join only later, and would move the others."""
+    names = [f"Target {number}" for number in range(2 * ROOM)]
+    office = new_office(str(tmp_path / "programme.db"), tmp_path, targets=names)
+    reports = dict.fromkeys(["Gorse Farm", *names, "Heather Inn"], 2)
+    for deed in (
+        lambda: office.programme.push("token", "one", reports),
+        lambda: office.programme.report(reports, RECEIPT),
+    ):
+        deed()
+        deed()
+    office.programme.change_targets("new ones", independent=True, add=["Gorse Farm", "Heather Inn"])
+    office.programme.push("token", "one", reports)
+    office.programme.report(reports, RECEIPT)
+    assert office.programme.active_counts() == dict.fromkeys(names, 4) | {"Gorse Farm": 0, "Heather Inn": 0}
+    assert office.programme.withdraw(names, RECEIPT) == ()
+    assert office.programme.active_counts() == dict.fromkeys(names, 2) | {"Gorse Farm": 0, "Heather Inn": 0}

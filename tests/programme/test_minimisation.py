@@ -121,7 +121,7 @@ def _print(_: Programme, outside_id: str) -> None:
 
 
 def _keep(programme: Programme, outside_id: str) -> None:
-    with programme._store.writing() as connection:
+    with programme._access.store.writing() as connection:
         connection.execute(sa.update(tables.lock), {"programme": outside_id})
 
 

@@ -142,12 +142,12 @@ def test_a_server_that_is_not_up_yet_is_waited_for(machine: Machine) -> None:
 def test_trouble_of_another_kind_is_told_again(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     troubles = [StoreError("full"), StoreError("full"), DeniableError("behind"), StoreError("full")]
 
-    def once(_: Scheduler) -> timedelta:
+    def once(_: Scheduler, __: object) -> timedelta:
         if troubles:
             raise troubles.pop(0)
         return MINUTE
 
-    monkeypatch.setattr(Scheduler, "once", once)
+    monkeypatch.setattr(Scheduler, "_once", once)
     machine.stop = at(12, 10)
     machine.scheduler().forever()
     assert machine.troubles == ["full", "behind", "full"]

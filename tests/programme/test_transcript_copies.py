@@ -21,10 +21,9 @@ from deniable.programme.programme import Programme
 from deniable.programme.public.folder import TRANSCRIPT, read_head
 from deniable.programme.secrets.keys import KeyFile, Passphrase
 from deniable.programme.status import Closed
-from deniable.programme.transaction import Transaction
+from deniable.programme.transaction import Transaction, stored_state
 from deniable.programme.transcript.chain import canonical, digest, parse_head
 from deniable.programme.transcript.entries import End, Override
-from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript_copies import KeyCopy, NotKeptError, StoredTranscript
 from deniable.storage import files, tables
 
@@ -116,15 +115,16 @@ def test_a_forged_end_does_not_reach_the_copy(tmp_path: Path) -> None:
     office = new_office(str(tmp_path / "programme.db"), tmp_path)
     office.close()
     kept = office.key.transcript.read_bytes()
-    with office.programme._store.writing() as connection:
-        row = connection.execute(sa.select(tables.programme)).one()
-        state = PublicState.from_json(office.programme.parameters, row.state)
+    with office.programme._access.store.writing() as connection:
+        head = parse_head(connection.execute(sa.select(tables.standing.c.head)).scalar_one())
+        state = stored_state(connection, office.programme.parameters)
         forged = End.following(state, reason="forged")
-        line, head = forged.line(), parse_head(row.head)
+        line = forged.line()
         added = {"number": 2, "round": forged.round, "line": line, "digest": digest(line)}
         connection.execute(sa.insert(tables.entries), added)
         unsigned = canonical({"entries": 2, "head": digest(line), "signature": head.signature})
-        connection.execute(sa.update(tables.programme), {"state": forged.after(state).to_json(), "head": unsigned})
+        connection.execute(sa.update(tables.public_state), {"blob": forged.after(state).to_bytes()})
+        connection.execute(sa.update(tables.standing), {"head": unsigned})
     for step in (office.again().keep_copy, office.again().check_kept):
         with pytest.raises(DeniableError, match="was changed"):
             step()
@@ -134,12 +134,42 @@ def test_a_forged_end_does_not_reach_the_copy(tmp_path: Path) -> None:
 def test_an_end_that_no_entry_tells_is_not_believed(tmp_path: Path) -> None:
     office = new_office(str(tmp_path / "programme.db"), tmp_path)
     office.close()
-    with office.programme._store.writing() as connection:
-        stored = connection.execute(sa.select(tables.programme.c.state)).scalar_one()
-        state = PublicState.from_json(office.programme.parameters, stored)
-        connection.execute(sa.update(tables.programme), {"state": replace(state, ended=True).to_json()})
+    with office.programme._access.store.writing() as connection:
+        state = replace(stored_state(connection, office.programme.parameters), ended=True)
+        connection.execute(sa.update(tables.public_state), {"blob": state.to_bytes()})
     with pytest.raises(DeniableError, match="no entry ends the programme"):
         office.again().keep_copy()
+
+
+def test_no_recovery_from_a_folder_that_contradicts_the_one_that_is_recorded(tmp_path: Path) -> None:
+    """Two databases were used, and the office names the folder of the other one, which is longer."""
+    office = new_office(str(tmp_path / "programme.db"), tmp_path)
+    decided: dict[str, Any] = {"reason": "why", "independent": True}
+    recorded = office.programme.publish(tmp_path / "public")
+    saved, first = saved_database(office, tmp_path), office.key.transcript.read_bytes()
+    shutil.copytree(recorded, tmp_path / "first")
+
+    def becomes(folder: str) -> None:
+        shutil.rmtree(recorded)
+        shutil.copytree(tmp_path / folder, recorded)
+
+    office.programme.override(["Ash Mill"], **decided)
+    office.programme.publish()
+    shutil.copytree(recorded, tmp_path / "one")
+    put_back(office, saved)
+    office.key.transcript.write_bytes(first)
+    becomes("first")
+    for _ in range(2):
+        office.again().override(["Birch Works"], **decided)
+    office.again().publish()
+    shutil.copytree(recorded, tmp_path / "other")
+    put_back(office, saved)
+    office.key.transcript.unlink()
+    becomes("one")
+    with pytest.raises(DeniableError, match="two databases"):
+        office.again().recover(tmp_path / "other", "lost")
+    shutil.rmtree(recorded)  # and so the check above can fail
+    office.again().recover(tmp_path / "other", "lost")
 
 
 def test_no_recovery_over_a_copy_that_contradicts(tmp_path: Path) -> None:
@@ -313,7 +343,7 @@ def test_two_databases_do_not_both_show_a_draw(tmp_path: Path) -> None:
     other = Programme.open(str(tmp_path / "other.db"), office.key, clock=office.clock)
     other.report({"Ash Mill": 9})
     office.clock.tomorrow()
-    begun, scrub = Event(), office.programme._store.scrub
+    begun, scrub = Event(), office.programme._access.store.scrub
     later: list[Future[Closed]] = []
 
     def close() -> Closed:
@@ -328,7 +358,7 @@ def test_two_databases_do_not_both_show_a_draw(tmp_path: Path) -> None:
                 begun.wait()
             scrub()
 
-        office.programme._store.scrub = meanwhile  # type: ignore[method-assign]
+        office.programme._access.store.scrub = meanwhile  # type: ignore[method-assign]
         office.programme.close_round()
         with pytest.raises(DeniableError, match="more entries"):
             later[0].result()
@@ -343,7 +373,7 @@ def test_a_copy_of_another_draw_is_not_taken_for_this_one(tmp_path: Path) -> Non
     put_back(office, saved)
     office.key.transcript.write_bytes(first)
     office.programme = office.again()
-    with office.programme._writing() as transaction:
+    with office.programme._access.writing() as transaction:
         decided = {"reason": "why", "independent": True, "during": 1}
         transaction.append(Override.following(transaction.state, audits=["Ash Mill"], **decided))
         transcript = StoredTranscript.of(transaction)
@@ -380,13 +410,13 @@ def test_what_no_copy_has_does_not_leave_the_database(tmp_path: Path, monkeypatc
         lambda: office.programme.withdraw(["Ash Mill"], receipt),
     ]
     with monkeypatch.context() as patched:
-        scrub = office.programme._store.scrub
+        scrub = office.programme._access.store.scrub
 
         def fail_from_now_on() -> None:
             patched.setattr(transcript_copies, "replace_file", unwritable)
             scrub()
 
-        patched.setattr(office.programme._store, "scrub", fail_from_now_on)
+        patched.setattr(office.programme._access.store, "scrub", fail_from_now_on)
         with pytest.raises(NotKeptError):
             office.close()
         for way in ways:

@@ -8,6 +8,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psycopg
 import pytest
 import sqlalchemy as sa
@@ -53,6 +54,7 @@ def close_rounds(programme: Programme, rounds: int) -> None:
 def test_a_full_disk(tmp_path: Path) -> None:
     database = str(tmp_path / "programme.db")
     office = new_office(database, tmp_path)
+    office.programme.report({"Birch Works": 1})
     with pytest.MonkeyPatch.context() as patched:
         settings = (*module._SQLITE_SETTINGS, f"max_page_count = {pages(database)}")
         patched.setattr(module, "_SQLITE_SETTINGS", settings)
@@ -64,7 +66,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
             full.close_round()
         assert everything(database) == before
         closed = len(before["entries"])
-        full.report({"Ash Mill": 1})  # takes no more room
+        full.report({"Ash Mill": 1})  # takes no more room: the page that was counted is written over
         with pytest.raises(DeniableError, match=FULL):
             full.change_targets("growth", independent=True, add=[f"Yard {n}" for n in range(2000)])
         full.close()
@@ -147,7 +149,7 @@ def test_a_disk_that_stops_in_the_middle_of_a_write(tmp_path: Path) -> None:
 def read_only(office: Office, on_connect: Callable[[str], None], locked: bool) -> None:
     """Everybody who connects from now on can read only, or write again."""
     office.programme.close()
-    if office.programme._store.is_sqlite:
+    if office.programme._access.store.is_sqlite:
         on_connect(f"query_only = {'ON' if locked else 'OFF'}")
     else:
         with psycopg.connect(office.database, autocommit=True) as connection:
@@ -196,8 +198,8 @@ def test_a_lost_connection(postgres: str, tmp_path: Path) -> None:
     before = everything(postgres)
 
     def interrupted() -> None:
-        with programme._writing() as transaction:
-            transaction.write_tally([1, 2, 3, 4])
+        with programme._access.writing() as transaction:
+            transaction.write_tally(np.array([1, 2, 3, 4]))
             pid = transaction.connection.execute(sa.text("SELECT pg_backend_pid()")).scalar_one()
             with psycopg.connect(postgres, autocommit=True) as other:
                 other.execute("SELECT pg_terminate_backend(%s, 10000)", [pid])

@@ -33,7 +33,7 @@ RULES: dict[str, dict[str, Any]] = {
     "tca": {"horizon": 60},
     "tca with oversight": {"max_gap": 20},
 }
-EVERY_DAY = {"race": (2, 7), "tca": (31,)}
+EVERY_DAY = {"race": (1, 10), "tca": (31,)}
 """The seeds of the everyday run, ten lives each."""
 STEPS = 20
 """Of a life. Some have several operations; both worlds are compared after each of these."""
@@ -41,18 +41,22 @@ IN_THE_LONG_TESTS = {"sqlite": 22_500, "postgresql": 2_500}
 """Operations in both worlds, for each mechanism: 50,000 together."""
 
 PLANTED: dict[Plant, int] = {
-    planted_bugs.a_mark_below_which_nothing_counts: 7,
-    planted_bugs.a_pause_that_any_import_ends: 6,
-    planted_bugs.an_unknown_channel_that_refuses_the_file: 11,
-    planted_bugs.an_unreadable_row_that_refuses_the_file: 12,
-    planted_bugs.a_longest_file: 2,
-    planted_bugs.a_target_that_left_refuses_the_import: 0,
-    planted_bugs.a_target_that_left_refuses_what_is_entered: 5,
-    planted_bugs.a_withdrawal_without_a_receipt: 1,
-    planted_bugs.a_withdrawal_of_all_or_nothing: 16,
-    planted_bugs.a_push_that_counts_as_often_as_it_comes: 14,
-    planted_bugs.an_overflow_that_forgets: 3,
-    planted_bugs.a_refusal_that_tells_a_count: 10,
+    planted_bugs.a_mark_below_which_nothing_counts: 2,
+    planted_bugs.a_pause_that_any_import_ends: 11,
+    planted_bugs.an_unknown_channel_that_refuses_the_file: 10,
+    planted_bugs.an_unreadable_row_that_refuses_the_file: 1,
+    planted_bugs.a_longest_file: 1,
+    planted_bugs.a_target_that_left_refuses_the_import: 2,
+    planted_bugs.a_target_that_left_refuses_what_is_entered: 0,
+    planted_bugs.a_withdrawal_without_a_receipt: 0,
+    planted_bugs.a_withdrawal_of_all_or_nothing: 0,
+    planted_bugs.a_push_that_counts_as_often_as_it_comes: 3,
+    planted_bugs.an_overflow_that_forgets: 0,
+    planted_bugs.a_refusal_that_tells_a_count: 1,
+    planted_bugs.a_page_on_which_the_same_counts_twice: 0,
+    planted_bugs.a_page_only_where_something_came_in: 0,
+    planted_bugs.a_count_as_soon_as_something_came_in: 0,
+    planted_bugs.a_page_as_long_as_what_is_on_it: 0,
 }
 """The seed that is tried first; most find no more than some of the bugs."""
 
@@ -62,6 +66,7 @@ AT_LEAST = {
         "the row counts": 6,
         "the row counts no more: close": 1,
         "the row counts no more: order": 1,
+        "the row is not counted yet": 5,
         "import, held": 5,
         "recover": 3,
         "resume": 1,

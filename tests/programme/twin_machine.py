@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeVar
@@ -20,13 +21,16 @@ from tests.programme.twin_worlds import (
     Stage,
     World,
     backup_sizes,
+    differing_before,
     differing_targets,
     fate_of_both,
     seen,
 )
 
-from deniable.programme import backup, imports
+from deniable.programme import backup, counting, imports
+from deniable.programme.buffer import Slots
 from deniable.programme.secrets.keys import KeyFile
+from deniable.programme.transaction import Transaction
 
 TARGETS = ("Ash Mill", "Birch Works", "Cedar Bank", "Dogwood Clinic")
 LEAST_TARGETS, MOST_TARGETS = 3, 8
@@ -54,6 +58,8 @@ class Difference:
     damage: str | None
     comes_after: int
     """Steps."""
+    comes_twice: bool
+    """Before the next tick, where it is entered or pushed."""
 
 
 class Entering(NamedTuple):
@@ -94,6 +100,7 @@ DIFFERENCES = st.builds(
     number=st.sampled_from([*["highest"] * 4, "lowest", "between", "huge", "repeated", "repeated elsewhere"]),
     damage=st.sampled_from([*[None] * 6 * len(DAMAGES), *DAMAGES]),
     comes_after=st.integers(1, 3),
+    comes_twice=st.booleans(),
 )
 SOURCES = st.sampled_from([*["the row's"] * 8, *HOTLINES])
 IMPORTS = st.builds(
@@ -189,7 +196,7 @@ class TwinWorlds(RuleBasedStateMachine):
         self.receive(difference.source, channels, are_late=False)
         self.publish(by_command=False)
         self.back_up()
-        self.sight = seen(self.worlds[0])
+        self.sight = seen(self.stage, self.worlds[0])
         if has_one_left:
             of_channel = {"main": 0, "side": 1}.get(difference.channel, difference.target)
             self.change_targets(of_channel if difference.way == "hotline" else difference.target, do_join=False)
@@ -220,8 +227,9 @@ class TwinWorlds(RuleBasedStateMachine):
     def compare(self) -> None:
         self.counts["operations"] += 1
         self.has_acted = False
-        one, other = (seen(world) for world in self.worlds)
+        one, other = (seen(self.stage, world) for world in self.worlds)
         differing = differing_targets(one, other, self.is_of_the_row, self.rows_with_its_id() == 2)
+        assert {self.names[target] for target in differing_before(one, other)} <= self.targets_of_row
         self.sight = one
         assert len(differing) <= self.rows_with_its_id()
         for target, by in differing.items():
@@ -233,6 +241,8 @@ class TwinWorlds(RuleBasedStateMachine):
             self.counts["the row counts"] += 1
         if self.differing and not differing:
             self.counts[f"the row counts no more: {self.last}"] += 1
+        if differing and not differing_before(one, other):
+            self.counts["the row is not counted yet"] += 1
         self.counts["most blocks"] = max(self.counts["most blocks"], len(one.blocks))
         self.differing, self.entries = differing, max(self.entries, one.status.entries)
 
@@ -261,6 +271,7 @@ class TwinWorlds(RuleBasedStateMachine):
         one, other = self.worlds
         outcome = self.stage.take(one, step)
         assert self.stage.take(other, step) == outcome, what
+        self.stage.same_clock(self.worlds)
         self.count(what, outcome)
         return outcome
 
@@ -277,11 +288,11 @@ class TwinWorlds(RuleBasedStateMachine):
             case "entered":
                 self.row = self.entering_with_row(receipt(next(self.numbers)))
                 self.enterings.append(self.row)
-                self.enter_again(-1)
+                self.come_at_once([("enter", -1)] * 2) if self.difference.comes_twice else self.enter_again(-1)
             case _:
                 self.row = self.entering_with_row(f"push {next(self.numbers)}")
                 self.pushes.append(self.row)
-                self.push_again(-1)
+                self.come_at_once([("push", -1)] * 2) if self.difference.comes_twice else self.push_again(-1)
 
     def row_of_hotline(self) -> Row:
         rows, number = self.rows[self.difference.source], 500
@@ -401,13 +412,35 @@ class TwinWorlds(RuleBasedStateMachine):
                 "push", pushed, lambda reports: lambda world: world.programme.push("token", pushed.name, reports)
             )
 
+    @operation(
+        hotline=2,
+        by_hand=4,
+        things=st.lists(st.tuples(st.sampled_from(["enter", "push", "withdraw"]), ROW_OR_ANY), min_size=2, max_size=4),
+    )
+    def come_at_once(self, things: list[tuple[str, int]]) -> None:
+        """What comes in before the next tick, the same thing twice perhaps; none of it sees the others."""
+        for world in self.worlds:
+            world.ticker.is_held = True
+        for kind, which in things:
+            entering = self.entering(self.pushes if kind == "push" else self.enterings, which)
+            if entering is not None and (entering is not self.row or self.row_can_be_entered_again):
+                self.in_worlds(f"{kind} at once", entering, brought(kind, entering.name))
+        for world in self.worlds:
+            world.ticker.is_held = False
+        self.both("tick", lambda world: world.ticker.tick())
+
+    @operation(hotline=3, by_hand=3, do_count=st.booleans())
+    def time_passes(self, do_count: bool) -> None:
+        """A page is written, or what came in is counted, or both."""
+        self.both("count" if do_count else "tick", lambda world: world.ticker.tick(do_count=do_count))
+
     # Rounds and decisions
 
     @operation(hotline=2, by_hand=2, which=ROW_OR_ANY, is_late=SELDOM, by_command=SELDOM)
     def close(self, which: int, is_late: bool, by_command: bool) -> None:
         self.wait_until_due(days=3 if is_late else 0)
         if not self.sight.status.ended:
-            self.stage.fate = fate_of_both(self.worlds, self.names.index(self.target(which)), self.steps)
+            self.stage.fate = fate_of_both(self.stage, self.worlds, self.names.index(self.target(which)), self.steps)
         if by_command:
             self.both("close", lambda world: world.command("close-round", "--key", world.key_path))
             return
@@ -523,7 +556,7 @@ class TwinWorlds(RuleBasedStateMachine):
         known, most = self.sight.status.entries, self.entries
         outcome = self.both("recover", lambda world: world.programme.recover(world.public, WHY))
         if outcome.refused is None and known < most:
-            kinds = [json.loads(row[2])["kind"] for row in seen(self.worlds[0]).stored["entries"]]
+            kinds = [json.loads(row[2])["kind"] for row in seen(self.stage, self.worlds[0]).stored["entries"]]
             self.row_can_be_entered_again = self.row is None
             if self.sight.status.parameters.mechanism == "tca" and "round" in kinds[known:]:
                 self.resets.append(outcome.answer.number)
@@ -534,7 +567,8 @@ class TwinWorlds(RuleBasedStateMachine):
         if self.sight.status.ended:
             return
         self.both("lose the copy", lambda world: world.key.transcript.unlink(missing_ok=True))
-        refused = self.both("count without a copy", lambda world: world.programme.import_reports("north", [])).refused
+        reports = {self.target(0): 1}
+        refused = self.both("count without a copy", lambda world: world.programme.push("token", "", reports)).refused
         assert refused is not None
         self.recover()
 
@@ -627,6 +661,7 @@ class TwinWorlds(RuleBasedStateMachine):
         self.count(f"{what} the row", self.stage.take(one, step(entering.with_row)))
         if entering.without_row is not None:  # who enters it may know what became of it
             self.stage.take(other, step(entering.without_row))
+        self.stage.same_clock(self.worlds)
 
     def import_file(
         self,
@@ -639,6 +674,7 @@ class TwinWorlds(RuleBasedStateMachine):
         targets = self.names if way == "held" else self.sight.status.targets
         steps = [import_step(source, rows, way, mapping, targets) for rows in (with_row, without_row)]
         one, other = (self.stage.take(world, step) for world, step in zip(self.worlds, steps, strict=True))
+        self.stage.same_clock(self.worlds)
         assert one.refused == other.refused
         if self.rows_with_its_id() == 2 and one.refused is None:  # the same id counts earlier in one world
             assert abs(one.answer - other.answer) <= 1
@@ -671,6 +707,24 @@ def import_step(
         return world.programme.import_reports(source, batch, dry_run=way == "dry run", count=way != "do not count")
 
     return by_command if way == "by command" else imported
+
+
+def brought(kind: str, name: str) -> Callable[[Reports], Callable[[World], None]]:
+    """What is not on the disk yet when this returns; whether it comes there is not asked."""
+
+    def made(reports: Reports) -> Callable[[World], None]:
+        makes: dict[str, Callable[[Transaction], tuple[Slots, Any]]] = {
+            "enter": partial(counting.entered, reports=reports, receipt=name),
+            "push": partial(counting.pushed, sender="token", name=name, reports=reports),
+            "withdraw": partial(counting.withdrawn, names=[*reports], receipt=name),
+        }
+        return lambda world: discard(world.programme._intake.bring(makes[kind]))
+
+    return made
+
+
+def discard(_: object) -> None:
+    """Not even whether it was refused is the same in both worlds."""
 
 
 def rekey(world: World) -> None:

@@ -10,14 +10,17 @@ import hashlib
 import io
 import json
 import logging
+import math
 import os
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 import typer.main
@@ -28,8 +31,9 @@ from deniable.cli import main as command_line
 from deniable.cli.programme import options
 from deniable.errors import DeniableError
 from deniable.noise import ReplayNoise
-from deniable.programme import counting, receipt
+from deniable.programme import buffer, counting, receipt
 from deniable.programme import transaction as transactions
+from deniable.programme.buffer import Slots
 from deniable.programme.imports import imported_reports
 from deniable.programme.imports.imported_reports import Hashes
 from deniable.programme.programme import Programme
@@ -38,8 +42,8 @@ from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.secrets.lock import CHECK
 from deniable.programme.secrets.sealed_inputs import Inputs
 from deniable.programme.status import Status
+from deniable.programme.ticker import Ticker, Write
 from deniable.programme.transaction import MANIFEST, SEED, Transaction
-from deniable.run import AuditRun
 from deniable.state import _arrays
 from deniable.storage import tables
 
@@ -47,10 +51,41 @@ ROOM, DUMMIES, FEW = 8, 3, 6
 """Of known reports: places of a block, those taken by nothing, and the most reports that are looked up one by one."""
 MOST_COUNTED = 15
 """Of a target in a round; where more come, they are not counted."""
-PROGRAMME_TABLES = (tables.lock, tables.programme, tables.entries, tables.seals, tables.secrets)
+MOST_PAGES = 4
+"""Before they are counted."""
+PROGRAMME_TABLES = (*tables.metadata.sorted_tables,)
 """The others are the console's."""
 KNOWN = "known/"
 _FEW_FATES, _MOST_FATES = 8, 200
+
+
+class Hand(Ticker):
+    """A ticker whose next tick comes as soon as something came in, or when the test says so; and whose pages are
+    counted when the test says so.
+    """
+
+    def __init__(self, write: Write) -> None:
+        super().__init__(write, counted_every=math.inf)
+        self.is_held = False
+        self.ticks = 0
+
+    def submit(self, brought: Slots) -> "Future[None]":
+        written = super().submit(brought)
+        while not (written.done() or self.is_held):
+            self.tick()
+        return written
+
+    def tick(self, *, do_count: bool = False) -> None:
+        self.ticks += 1
+        if do_count:
+            self._counted = -1.0
+        self._tick()
+
+    def stop(self) -> None:
+        self._thread.join()
+
+    def _run(self) -> None:
+        """The thread has nothing to do."""
 
 
 class Outcome(NamedTuple):
@@ -76,6 +111,7 @@ class World:
     drawn: int = 0
     """Random bytes were asked for so many times."""
     programme: Programme = field(init=False)
+    ticker: Hand = field(init=False)
 
     @property
     def key(self) -> KeyFile:
@@ -98,6 +134,7 @@ class World:
 
     def open(self) -> None:
         self.programme = Programme.open(self.database, self.key, clock=self.clock, entropy=self.entropy)
+        self.ticker = self.programme._intake._ticker = Hand(self.programme._intake._write_page)
 
     def command(self, *arguments: str) -> int:
         """Run `deniable programme`; a bug is none of the answers that an operator may get."""
@@ -133,6 +170,23 @@ class Stage:
         assert self.logged == []
         return Outcome(refused, answer, world.nameless(printed.getvalue()))
 
+    @contextlib.contextmanager
+    def looking(self, world: World) -> Iterator[sa.Connection]:
+        """Into the world, from outside."""
+        self.acting = world
+        try:
+            with world.programme._access.store.reading() as connection:
+                yield connection
+        finally:
+            self.acting = None
+
+    def same_clock(self, worlds: Sequence[World]) -> None:
+        """The ticks that one of them lived through come in the others, too, whether anything came in or not."""
+        most = max(world.ticker.ticks for world in worlds)
+        for world in worlds:
+            while world.ticker.ticks < most:
+                self.take(world, lambda world: world.ticker.tick())
+
 
 def coupled(monkeypatch: pytest.MonkeyPatch) -> Stage:
     """Let two worlds share what chance decides, for as long as the test lasts; and make their programmes small."""
@@ -158,7 +212,8 @@ def coupled(monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setattr(imported_reports, "secrets", fixed)
     monkeypatch.setattr(receipt, "secrets", SimpleNamespace(token_bytes=entropy))
     monkeypatch.setattr(nonces, "secrets", SimpleNamespace(token_bytes=entropy_or_chance))
-    monkeypatch.setattr(transactions, "MAX_REPORTS", MOST_COUNTED)
+    monkeypatch.setattr(counting, "MAX_REPORTS", MOST_COUNTED)
+    monkeypatch.setattr(buffer, "PAGES", MOST_PAGES)
     monkeypatch.setattr(transactions, "noise_of_round", lambda *_: ReplayNoise(stage.fate))
     monkeypatch.setattr(options, "now", now)
     monkeypatch.setattr(os, "fsync", lambda _: None)  # no test cuts the power
@@ -233,6 +288,9 @@ class Secrets:
     """By target: how many of its runs have ended with an audit. Public."""
     nonces: list[bytes]
     tally: list[int]
+    """With what came in and is not counted yet."""
+    counted: list[int]
+    """Without that."""
     active: list[int]
     """By target: the reports of its run, the open round included."""
     runs: list[Any]
@@ -248,10 +306,12 @@ class Sight:
     status: Status
     stored: dict[str, list[tuple[Any, ...]]]
     """By table: its rows."""
+    pages: list[tuple[int, int]]
+    """Place and bytes of each."""
     sizes: dict[str, int]
     """Bytes of every secret, but for the manifest and known reports."""
-    overhead: int
-    """Bytes of the manifest beyond its list of secrets."""
+    overhead: tuple[int, int]
+    """Bytes of the manifest beyond its list of secrets, and those of its ciphertext beyond it all."""
     blocks: list[tuple[str, int]]
     """Whose they are and their bytes, for all blocks of known reports."""
     public: dict[str, bytes]
@@ -259,32 +319,37 @@ class Sight:
     """None once the programme has ended."""
 
 
-def seen(world: World) -> Sight:
-    programme = world.programme
-    status = programme.status()
-    with programme._store.reading() as connection:
+def seen(stage: Stage, world: World) -> Sight:
+    status = world.programme.status()
+    with stage.looking(world) as connection:
         stored = {table.name: [*map(tuple, connection.execute(sa.select(table)))] for table in PROGRAMME_TABLES}
         blobs: dict[str, bytes] = dict(stored.pop(tables.secrets.name))
-        opened = (
-            None if status.ended else _opened(_transaction(programme, connection, blobs), SEED in blobs, world.hashed)
-        )
-    listed = len(json.dumps(dict.fromkeys(["public", *blobs.keys() - {CHECK, MANIFEST}], "0" * 64)))
+        transaction = None if status.ended else _transaction(world.programme, connection, blobs)
+        opened = None if transaction is None else _opened(transaction, SEED in blobs, world.hashed)
     return Sight(
         status=replace(status, folder=None),
+        pages=sorted((place, len(blob)) for place, blob in stored.pop(tables.pages.name)),
         stored={name: [_nameless(world, row) for row in rows] for name, rows in stored.items()},
         sizes={name: len(blob) for name, blob in blobs.items() if name != MANIFEST and not name.startswith(KNOWN)},
-        overhead=len(blobs.get(MANIFEST, b"")) - listed,
+        overhead=(0, 0) if transaction is None else _overhead(transaction, blobs),
         blocks=sorted((name.rpartition("/")[0], len(blob)) for name, blob in blobs.items() if name.startswith(KNOWN)),
         public={path.name: path.read_bytes() for path in world.public.glob("*")},
         secrets=opened,
     )
 
 
+def _overhead(transaction: Transaction, blobs: Mapping[str, bytes]) -> tuple[int, int]:
+    listed = len(json.dumps(dict.fromkeys(["public", *blobs.keys() - {CHECK, MANIFEST}], "0" * 64)))
+    content = transaction._vault.open(MANIFEST, blobs[MANIFEST]).rstrip()
+    room = transactions._ROOM
+    return len(content) - listed, len(blobs[MANIFEST]) - -(-len(content) // room) * room
+
+
 def _transaction(programme: Programme, connection: sa.Connection, blobs: Mapping[str, bytes]) -> Transaction:
     """It reads the secrets that were read already."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(Transaction, "_blob", lambda _, name: blobs[name])
-        transaction = programme._transaction(connection)
+        transaction = programme._access.transaction(connection)
     transaction._blob = blobs.__getitem__  # type: ignore[method-assign, assignment]
     return transaction
 
@@ -294,22 +359,33 @@ def _nameless(world: World, row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _opened(transaction: Transaction, has_seed: bool, hashed: Mapping[str, bytes]) -> Secrets:
-    run, tally = transaction.read_counts()
+    run, counted = transaction.read_counts()
     private = [*_arrays(run._state.private)]
-    by_hash = {hash_: id_ for id_, hash_ in hashed.items()}
+    settled = counting.settle(transaction)
+    tally, by_hash = settled.tally.tolist(), {hash_: id_ for id_, hash_ in hashed.items()}
     known = {}
     for source in transaction.sources():
-        stored = {row.tobytes() for row in transaction.known(source).hashes}
-        known[source] = {by_hash[hash_] for hash_ in stored & by_hash.keys()}
+        stored = {row.tobytes() for row in settled.known[source].hashes}
+        known[source] = {_with_receipt(by_hash[hash_], by_hash) for hash_ in stored & by_hash.keys()}
     return Secrets(
         seed=transaction._read(SEED) if has_seed else None,
         audits=transaction.state.history.audits[0].tolist(),
-        nonces=transaction.nonces(),
+        nonces=[nonce.tobytes() for nonce in transaction.nonces()],
         tally=tally,
+        counted=counted.tolist(),
         active=[before + now for before, now in zip(run.active_counts(), tally, strict=True)],
         runs=[[array[..., number].tolist() for array in private] for number in range(len(tally))],
         known=known,
     )
+
+
+def _with_receipt(id_: str, by_hash: Mapping[bytes, str]) -> str:
+    """The id of what was entered or withdrawn, with its receipt in place of the receipt's hash."""
+    what, own, *others = json.loads(id_)
+    if what not in {"entered", "withdrawn"}:
+        return id_
+    receipt = json.loads(by_hash[np.frombuffer(bytes.fromhex(own), ">u8").astype("<u8").tobytes()])[1]
+    return json.dumps([what, receipt, *others])
 
 
 def differing_targets(
@@ -322,6 +398,7 @@ def differing_targets(
     """
     assert one.status == other.status
     assert one.stored == other.stored
+    assert one.pages == other.pages
     assert one.sizes == other.sizes
     assert one.overhead == other.overhead
     assert one.public == other.public
@@ -345,18 +422,26 @@ def differing_targets(
     }
 
 
+def differing_before(one: Sight, other: Sight) -> set[int]:
+    """The targets whose counts differ before what came in is counted."""
+    if one.secrets is None or other.secrets is None:
+        return set()
+    pairs = zip(one.secrets.counted, other.secrets.counted, strict=True)
+    return {target for target, (first, second) in enumerate(pairs) if first != second}
+
+
 def backup_sizes(path: Path) -> list[int]:
     """The lengths of a backup's lines, but for those of known reports and of the manifest that lists them."""
     lines = path.read_text().splitlines()
     return [len(line) for line in lines if '"known/' not in line and f'"name": "{MANIFEST}"' not in line]
 
 
-def fate_of_both(worlds: Sequence[World], wanted: int, rounds: int) -> bytes:
+def fate_of_both(stage: Stage, worlds: Sequence[World], wanted: int, rounds: int) -> bytes:
     """A seed of the noise with which all worlds draw the same audits, if possible with the wanted target."""
     first = None
     for attempt in range(_MOST_FATES):
         fate = hashlib.sha256(f"fate {rounds} {attempt}".encode()).digest()
-        drawn, *others = (_drawn(world, fate) for world in worlds)
+        drawn, *others = (_drawn(stage, world, fate) for world in worlds)
         if all(other == drawn for other in others):
             first = first or fate
             if wanted in drawn:
@@ -366,10 +451,9 @@ def fate_of_both(worlds: Sequence[World], wanted: int, rounds: int) -> bytes:
     raise AssertionError("the two worlds must draw the same audits most of the time")
 
 
-def _drawn(world: World, fate: bytes) -> tuple[int, ...]:
-    programme = world.programme
-    with programme._store.reading() as connection:
-        transaction = programme._transaction(connection)
-        blob, tally, rounds = transaction._read("run"), transaction.tally(), transaction.state.history.rounds
-    run = AuditRun.restore(programme._mechanism, blob, ReplayNoise(fate), rounds=rounds)
-    return run.select(tally, audits=programme.parameters.audits)
+def _drawn(stage: Stage, world: World, fate: bytes) -> tuple[int, ...]:
+    with stage.looking(world) as connection:
+        transaction = world.programme._access.transaction(connection)
+        tally = counting.settle(transaction).tally
+        run = transaction._run(transaction._read("run"), ReplayNoise(fate))
+    return run.select(tally, audits=world.programme.parameters.audits)

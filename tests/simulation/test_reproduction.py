@@ -367,7 +367,7 @@ def test_what_is_no_file_error_is_not_told_as_one(tmp_path: Path, monkeypatch: p
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(output_folder, "write_table", full)
-    with pytest.raises(DeniableError, match=r"cannot write into .*: No space left on device"):
+    with pytest.raises(DeniableError, match=r"cannot write into .*: the disk is full"):
         reproduce(tmp_path / "out", TINY, workers=1)
 
 

@@ -16,8 +16,9 @@ def nothing(_: sa.Connection) -> None:
 
 def a_row(connection: sa.Connection) -> None:
     connection.execute(sa.insert(tables.lock), {"id": 1, "programme": "0" * 32})
-    row = {"id": 1, "parameters": "{}", "state": "{}", "head": "{}", "published": 0}
-    connection.execute(sa.insert(tables.programme), row)
+    connection.execute(sa.insert(tables.programme), {"id": 1, "parameters": "{}"})
+    connection.execute(sa.insert(tables.standing), {"id": 1, "head": "{}", "folder": None})
+    connection.execute(sa.insert(tables.public_state), {"id": 1, "blob": b"{}"})
 
 
 def with_checksum(*lines: object) -> bytes:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deniable.storage.files import write_new
+from deniable.storage.files import new_file, write_new
 
 CONTENT = (b"one\n", b"two\n")
 
@@ -62,3 +62,23 @@ def test_a_file_that_could_not_be_written_leaves_nothing(tmp_path: Path, monkeyp
     with pytest.raises(OSError, match="No space left"):
         write_new(tmp_path / "new", CONTENT)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "backup"
+    left, log = tmp_path / "backup.abc.partial", tmp_path / "backup.abc.partial-wal"
+    left.touch()
+    log.touch()
+    (tmp_path / "backup.partial.txt").touch()
+    with new_file(path) as partial:
+        assert not left.exists()
+        assert not log.exists()
+        with new_file(path) as other:
+            assert partial.exists()
+            other.write_bytes(b"the first that is whole")
+        partial.write_bytes(b"mine")
+        with pytest.raises(FileExistsError):
+            write_new(path, [])
+        path.unlink()
+    assert path.read_bytes() == b"mine"
+    assert {file.name for file in tmp_path.iterdir()} == {"backup", "backup.partial.txt"}

@@ -17,11 +17,11 @@ from deniable.errors import DeniableError
 from deniable.programme.programme import Programme
 from deniable.storage import store as module
 from deniable.storage import tables
-from deniable.storage.layout import LAYOUT
+from deniable.storage.layout import LAYOUT, LAYOUTS
 from deniable.storage.store import Store
 
 
-@pytest.mark.parametrize("layout", ["0004", "0099"])
+@pytest.mark.parametrize("layout", ["0006", "0099"])
 def test_a_database_of_an_unknown_layout_is_refused(database: str, tmp_path: Path, layout: str) -> None:
     """Made before the first release, or by a newer version."""
     office = new_office(database, tmp_path)
@@ -40,8 +40,8 @@ def test_a_database_of_an_older_layout_is_upgraded(database: str, tmp_path: Path
     with connected(database) as connection:
         for table in reversed(console_tables.metadata.sorted_tables):
             connection.execute(sa.text(f"DROP TABLE {table.name}"))
-        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0005'"))
-    with pytest.raises(DeniableError, match=r"has layout 0005, .* run: deniable programme upgrade"):
+        connection.execute(sa.text(f"UPDATE alembic_version SET version_num = '{LAYOUTS[0]}'"))
+    with pytest.raises(DeniableError, match=rf"has layout {LAYOUTS[0]}, .* run: deniable programme upgrade"):
         office.again()
     Store(database).upgrade()
     assert everything(database) == before
@@ -129,9 +129,9 @@ def test_a_writer_sees_what_the_one_before_committed(database: str) -> None:
     """The lock is taken before anything is read."""
     store = Store.create(database, a_row)
     with store.writing() as first:
-        first.execute(sa.update(tables.programme), {"folder": "seven"})
+        first.execute(sa.update(tables.standing), {"folder": "seven"})
     with store.writing() as second:
-        assert second.execute(sa.select(tables.programme.c.folder)).scalar() == "seven"
+        assert second.execute(sa.select(tables.standing.c.folder)).scalar() == "seven"
 
 
 def test_scrubbing_never_fails(database: str) -> None:
@@ -168,20 +168,79 @@ def test_a_checkpoint_that_fails_is_not_the_end(tmp_path: Path, monkeypatch: pyt
     store.scrub()
 
 
-def test_what_could_not_be_scrubbed_is_scrubbed_after_the_next_write(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def forget(store: Store, monkeypatch: pytest.MonkeyPatch, *, comes_to_scrub: bool = True) -> None:
+    """Delete a secret, and fail to scrub; or be killed before."""
+    with store.writing() as connection:
+        connection.execute(sa.insert(tables.secrets), {"name": "seed", "blob": b"unmistakable" * 9})
+    with store.writing() as connection:
+        store.expect_scrub(connection)
+        connection.execute(sa.delete(tables.secrets))
+    if comes_to_scrub:
+        with monkeypatch.context() as busy:
+            busy.setattr(Store, "_empty_log", lambda _: False)
+            busy.setattr(Store, "_rewrite_secrets", lambda _: False)
+            store.scrub()
+
+
+def is_marked(database: str) -> bool:
+    return bool(everything(database)["transient_remains"])
+
+
+@pytest.mark.parametrize("comes_to_scrub", [True, False])
+def test_what_could_not_be_scrubbed_is_scrubbed_by_the_next_process_that_writes(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, comes_to_scrub: bool
 ) -> None:
-    store = Store.create(str(tmp_path / "programme.db"), a_row)
-    with monkeypatch.context() as busy:
-        busy.setattr(Store, "_empty_log", lambda _: False)
-        store.scrub()
+    failed = Store.create(database, a_row)
+    other = Store(database)
+    forget(failed, monkeypatch, comes_to_scrub=comes_to_scrub)
     log = tmp_path / "programme.db-wal"
-    with store.writing() as connection:
-        connection.execute(sa.update(tables.programme).values(folder="seven"))
-    assert log.stat().st_size == 0
-    with store.writing() as connection:
-        connection.execute(sa.update(tables.programme).values(folder="eight"))
-    assert log.stat().st_size > 0  # nothing was left over, so nothing is done again
+    assert not failed.is_sqlite or b"unmistakable" in log.read_bytes()
+    with other.writing() as connection:
+        connection.execute(sa.update(tables.standing).values(folder="seven"))
+    assert not failed.is_sqlite or log.stat().st_size == 0
+    with other.writing() as connection:
+        connection.execute(sa.update(tables.standing).values(folder="eight"))
+    assert not failed.is_sqlite or log.stat().st_size > 0  # nothing was left over, so nothing is done again
+    assert not is_marked(database)
+
+
+def test_what_could_not_be_scrubbed_is_scrubbed_by_the_next_process_that_opens_it(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = Store.create(database, a_row)
+    forget(failed, monkeypatch)
+    scrubs, really = [], Store.scrub
+
+    def noted(self: Store) -> None:
+        scrubs.append(self)
+        really(self)
+
+    monkeypatch.setattr(Store, "scrub", noted)
+    opened = Store.open(database)
+    assert scrubs == [opened]
+    if failed.is_sqlite:
+        assert b"unmistakable" not in (tmp_path / "programme.db-wal").read_bytes()
+    assert Store.open(database) not in scrubs
+    assert not is_marked(database)
+
+
+def test_what_is_deleted_while_another_process_scrubs_is_not_forgotten(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, other = Store.create(database, a_row), Store(database)
+    forget(store, monkeypatch)
+
+    def meanwhile(_: Store) -> bool:
+        with other._engine.connect().execution_options(writes=True) as connection, connection.begin():
+            other.expect_scrub(connection)
+        return True
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "_empty_log", meanwhile)
+        patched.setattr(Store, "_rewrite_secrets", meanwhile)
+        store.scrub()
+    with store.reading() as connection:
+        assert module._mark(connection) is not None
 
 
 def test_a_new_file_is_its_owners_alone(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import typer
 from typer.main import get_command
 
 from deniable.cli.groups import LazyGroup, Listed
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, why
 
 # Typer names only this subclass of Click's usage errors, and depending on its version brings Click along or not.
 UsageError: Any = typer.BadParameter.__base__
@@ -90,7 +90,7 @@ def main(args: Sequence[str] | None = None) -> int:
         return 130
     except OSError as error:
         _abandon_stdout()
-        return 1 if isinstance(error, BrokenPipeError) else _fail(f"cannot write the output: {error.strerror}")
+        return 1 if isinstance(error, BrokenPipeError) else _fail(f"cannot write the output: {why(error)}")
     except Exception as error:
         return _fail(_bug(error), code=1)
     return code or 0

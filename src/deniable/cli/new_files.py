@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, why
 
 
 def check_folder(folder: Path, names: Sequence[str]) -> None:
@@ -45,7 +45,7 @@ def write_new(folder: Path, files: Mapping[str, str]) -> None:
             with suppress(OSError):
                 step()
         if isinstance(error, OSError):
-            raise DeniableError(f"cannot write into {folder}: {error.strerror}") from None
+            raise DeniableError(f"cannot write into {folder}: {why(error)}") from None
         raise
 
 
@@ -62,4 +62,4 @@ def create(path: Path, *, confidential: bool) -> None:
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if confidential else 0o666))
     except OSError as error:
-        raise DeniableError(f"cannot write {path}: {error.strerror}") from None
+        raise DeniableError(f"cannot write {path}: {why(error)}") from None

@@ -12,7 +12,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from deniable.cli.new_files import create
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, why
 from deniable.simulation.evaluation import Estimate, Score
 
 CONFIDENTIAL = "confidential: computed from real reports; do not publish"
@@ -57,7 +57,7 @@ def write_csv(path: Path, scores: Sequence[tuple[Mapping[str, str], Score]], *, 
             writer.writeheader()
             writer.writerows(rows)
     except OSError as error:
-        raise DeniableError(f"cannot write {path}: {error.strerror}") from None
+        raise DeniableError(f"cannot write {path}: {why(error)}") from None
 
 
 def print_table(scores: Sequence[Score]) -> None:

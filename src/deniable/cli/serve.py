@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from deniable.console.console import Console
 
 DEFAULT_PORT = 8470
-MOST_CONNECTIONS = 200
+MOST_CONNECTIONS = 400
 """More than a proxy as in deploy/ opens."""
 
 
@@ -102,6 +103,12 @@ def serve(
             help="Print a link by which somebody becomes another administrator, where all others have lost theirs.",
         ),
     ] = None,
+    workers: Annotated[
+        int,
+        typer.Option(
+            "--processes", metavar="N", help="Processes that serve; more than one where the database is PostgreSQL."
+        ),
+    ] = 1,
     demo: Annotated[
         bool,
         typer.Option(
@@ -122,6 +129,7 @@ def serve(
         )
     where = Address(host, port, behind_proxy, origin)
     _check_installed()
+    _check_workers(workers, "" if demo else database)
     with (
         where.listening() as listening,
         _demonstration() if demo else _console(where, database, key, passphrase) as console,
@@ -130,7 +138,13 @@ def serve(
         here = where.origin or f"http://{shown}:{listening.getsockname()[1]}"
         for line in _greeting(console, here, new_administrator):
             print(line, flush=True)
-        _run(console, where, listening)
+        _run(console, where, listening, workers)
+
+
+def _check_workers(workers: int, database: str) -> None:
+    from deniable.console.workers import check_workers  # noqa: PLC0415
+
+    check_workers(workers, database)
 
 
 def _check_installed() -> None:
@@ -201,7 +215,17 @@ def _greeting(console: "Console", here: str, new_administrator: str | None) -> I
     yield "Stop it with Ctrl-C."
 
 
-def _run(console: "Console", where: Address, listening: socket.socket) -> None:
+def _run(console: "Console", where: Address, listening: socket.socket, workers: int) -> None:
+    from deniable.console.workers import serve_with  # noqa: PLC0415
+
+    if workers == 1:
+        _serve(console, where, listening)
+    else:
+        serve_with(workers, console, partial(_serve, console, where, listening))
+
+
+def _serve(console: "Console", where: Address, listening: socket.socket) -> None:
+    """In this process."""
     import uvicorn  # noqa: PLC0415
 
     from deniable.console.app import create_app  # noqa: PLC0415

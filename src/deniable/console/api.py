@@ -5,8 +5,11 @@ What it answers says nothing about the counts: neither its status nor its size d
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, TypeVar
+from asyncio import wrap_future
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import Annotated, Any
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
@@ -19,12 +22,13 @@ from deniable.console.accounts.tokens import Scope, Token
 from deniable.console.console import Console
 from deniable.console.security import console_of
 from deniable.errors import MAX_REPORTS, DeniableError, PlaceError, elsewhere
+from deniable.programme import counting
+from deniable.programme.access import EndedError
 from deniable.programme.programme import Programme
 from deniable.programme.secrets.lock import KeyChangedError
 from deniable.storage.store import StoreError
 
 LONGEST_ID = 100
-Answer = TypeVar("Answer")
 
 router = APIRouter(prefix="/api/v1")
 _bearer = HTTPBearer(auto_error=False, description="A token that the administrator made in the console.")
@@ -34,7 +38,9 @@ def needs(scope: Scope) -> Any:
     """A dependency: the request carries a token for this."""
 
     def check(request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> Token:
-        return _token(console_of(request), given, scope)
+        token = _token(console_of(request), given, scope)
+        request.state.token = token
+        return token
 
     return Depends(check)
 
@@ -143,18 +149,20 @@ async def push(request: Request, _: Annotated[Token, needs("reports")]) -> Pushe
     the same token: it counts once, however often it comes. The answer is the same however many reports there are.
     """
     body, given, console = await request.body(), await _bearer(request), console_of(request)
-    token = await to_thread.run_sync(_token, console, given, "reports")  # may have been revoked while the body came
     id_, reports, invalid = _pushed(body)
-    return await to_thread.run_sync(
-        _on_the_programme, console, lambda programme: _push(programme, token, id_, reports, invalid)
-    )
+    with _told():
+        pushed, written = await to_thread.run_sync(_bring, console, given, id_, reports)
+        await wrap_future(written)
+    left_out = map(_printable, dict.fromkeys([*pushed.left_out, *invalid]))
+    return Pushed(counted=pushed.is_counted, left_out=[*left_out])
 
 
-def _push(programme: Programme, token: Token, id_: str, reports: Mapping[str, int], invalid: Sequence[str]) -> Pushed:
+def _bring(
+    console: Console, given: HTTPAuthorizationCredentials | None, id_: str, reports: Mapping[str, int]
+) -> "tuple[counting.Pushed, Future[None]]":
     """No report decides whether others count: what does not take part, or is not valid, holds nothing back."""
-    counted, present = programme.push(token.id, id_, reports), programme.status().targets
-    left_out = [*(name for name in reports if name not in present), *invalid]
-    return Pushed(counted=counted, left_out=[*map(_printable, dict.fromkeys(left_out))])
+    token = _token(console, given, "reports")  # it may have been revoked while the body came
+    return _programme(console).bring_push(token.id, id_, reports)
 
 
 def _printable(name: str) -> str:
@@ -169,7 +177,8 @@ def _printable(name: str) -> str:
 )
 def status(request: Request, _: Annotated[Token, needs("status")]) -> ProgrammeStatus:
     """Where the programme stands: public facts only."""
-    now = _on_the_programme(console_of(request), Programme.status)
+    with _told():
+        now = _programme(console_of(request)).status()
     return ProgrammeStatus(
         programme=now.parameters.name,
         round=now.open_round,
@@ -183,16 +192,22 @@ def status(request: Request, _: Annotated[Token, needs("status")]) -> ProgrammeS
     )
 
 
-def _on_the_programme(console: Console, work: Callable[[Programme], Answer]) -> Answer:
+def _programme(console: Console) -> Programme:
     programme = console.programme()
     if programme is None:
         raise HTTPException(409, "There is no programme yet.")
-    if programme.status().ended and work is not Programme.status:
-        raise HTTPException(409, "The programme has ended.")
+    return programme
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What a sender is told of what is refused."""
     try:
-        return work(programme)
+        yield
     except (StoreError, KeyChangedError):
         raise
+    except EndedError:
+        raise HTTPException(409, "The programme has ended.") from None
     except PlaceError as error:  # a copy of the transcript is in trouble: not the sender's fault
         raise HTTPException(503, elsewhere(error)) from None
     except DeniableError as error:

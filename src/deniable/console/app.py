@@ -1,5 +1,6 @@
 """The console as an ASGI application: what every request must pass, what every response carries, and its pages."""
 
+import secrets
 import sys
 import traceback
 from collections.abc import AsyncIterator
@@ -9,7 +10,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from anyio import current_time, fail_after
+from anyio import current_time, fail_after, sleep
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -18,7 +19,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from deniable.console import api
@@ -42,8 +42,9 @@ from deniable.console.pages import (
     tokens,
     transcript,
 )
-from deniable.console.rendering import origin_of, render
-from deniable.console.security import UPLOAD, SignInFirst, most_bytes
+from deniable.console.rendering import compile_templates, origin_of, render
+from deniable.console.security import UPLOAD, SignInFirst, Visitor, most_bytes
+from deniable.console.static_files import CACHED, PLACE, static_files
 from deniable.errors import DeniableError, elsewhere
 from deniable.programme.secrets.lock import KeyChangedError
 from deniable.storage.store import StoreError
@@ -73,6 +74,11 @@ THREADS = 10
 LONGEST_PAUSE = 30
 """Seconds between two parts of a request: whoever sends nothing must not keep others waiting."""
 
+STRANGERS_WAIT = 100
+"""Milliseconds at most, at random, before a person who is not signed in is answered: how long an answer takes must not
+tell what others do in the console at that moment. It is less than a person notices.
+"""
+
 LONGEST = {UPLOAD: 300}
 LONGEST_ELSEWHERE = 10
 """Seconds for the whole body of a request, by its path."""
@@ -88,8 +94,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
     "Cache-Control": "no-store",
 }
-_STATIC = "public, max-age=3600"
-_BEFORE_FIRST_RUN = ("/first-run/", "/static/")
+_BEFORE_FIRST_RUN = ("/first-run/", PLACE)
 
 
 # By default the framework would tell whoever listens about errors, in their own words, and about addresses.
@@ -123,7 +128,8 @@ def create_app(console: Console, origin: str | None = None) -> FastAPI:
     app.include_router(api.router)
     for page in _PAGES:
         app.include_router(page.router, include_in_schema=False)
-    app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
+    app.mount(PLACE.rstrip("/"), static_files)
+    compile_templates()
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(SignInFirst, _sign_in_first)
@@ -133,8 +139,9 @@ def create_app(console: Console, origin: str | None = None) -> FastAPI:
 
 
 @asynccontextmanager
-async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     current_default_thread_limiter().total_tokens = THREADS
+    await run_in_threadpool(app.state.console.start)
     yield
 
 
@@ -152,13 +159,18 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        scope.setdefault("state", {})
         request, has_begun = Request(scope), False
 
         async def guarded(message: Message) -> None:
             nonlocal has_begun
             if message["type"] == "http.response.start":
                 has_begun = True
-                MutableHeaders(scope=message).update(self._headers(scope["path"], message["status"]))
+                if _is_stranger(scope):
+                    await sleep(secrets.randbelow(STRANGERS_WAIT + 1) / 1000)
+                headers = MutableHeaders(scope=message)
+                headers.update(self._headers(scope["path"], message["status"]))
+                self._renew_session(scope, headers)
             await send(message)
 
         try:
@@ -174,10 +186,21 @@ class Guard:
             if not has_begun:  # otherwise the server breaks the connection off
                 await PlainTextResponse(_BUG, 500)(scope, receive, guarded)
 
+    def _renew_session(self, scope: Scope, headers: MutableHeaders) -> None:
+        """Tell the browser that its session was used now, unless the page gave it another cookie, or took it away."""
+        who: Visitor | None = scope.get("state", {}).get("visitor")
+        begins = f"{self._console.cookie_name('session')}="
+        if who is None or who.renewed is None:
+            return
+        if not any(given.startswith(begins) for given in headers.getlist("set-cookie")):
+            carrier = Response()
+            self._console.set_cookie(carrier, "session", who.renewed)
+            headers.append("set-cookie", carrier.headers["set-cookie"])
+
     def _headers(self, path: str, status: int) -> dict[str, str]:
         headers = dict(HEADERS)
-        if path.startswith("/static/") and status in {200, 304}:
-            headers["Cache-Control"] = _STATIC
+        if status == 200 and path.startswith(PLACE):
+            headers["Cache-Control"] = CACHED
         if self._console.secure:
             headers["Strict-Transport-Security"] = "max-age=31536000"
         return headers
@@ -190,13 +213,23 @@ class Guard:
             return _problem(request, 413)
         if request.method not in {"GET", "HEAD", "OPTIONS"} and not _same_site(request):
             return _problem(request, 403, "The request came from another site.")
-        if not request.scope["path"].startswith(_BEFORE_FIRST_RUN) and not await run_in_threadpool(
-            self._console.has_people
+        console = self._console
+        if (
+            not console.is_known_to_have_people
+            and not request.scope["path"].startswith(_BEFORE_FIRST_RUN)
+            and not await run_in_threadpool(console.has_people)
         ):
             return _problem(
                 request, 503, "Nobody can sign in yet. Open the link that was printed in the terminal to begin."
             )
         return None
+
+
+def _is_stranger(scope: Scope) -> bool:
+    """Whether what is answered is for a browser that is not signed in, or a machine without a token."""
+    state = scope.get("state", {})
+    who = state.get("visitor")
+    return "token" not in state and (who is None or who.person is None)
 
 
 def _declared(headers: Headers) -> int:
@@ -292,7 +325,8 @@ def _invalid(request: Request, _: Exception) -> Response:
     return _problem(request, 400)
 
 
-def _sign_in_first(_: Request, __: Exception) -> Response:
+def _sign_in_first(request: Request, _: Exception) -> Response:
+    request.state.visitor = None  # also where the session ended in the course of the request
     return RedirectResponse("/login", 303)
 
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from threading import Lock
 from typing import Self
 
 import sqlalchemy as sa
@@ -16,6 +17,8 @@ from deniable.console.accounts.passwords import Passwords
 from deniable.console.accounts.people import Person
 from deniable.console.limits import PasswordQueues, Throttle, UploadSlots
 from deniable.console.pending_imports import PendingImports
+from deniable.console.public_record import PublicRecords
+from deniable.console.target_search import TargetSearch
 from deniable.errors import DeniableError
 from deniable.programme.calendar import Clock, system_clock
 from deniable.programme.programme import Programme
@@ -66,9 +69,13 @@ class Console:
         self.pending_imports = PendingImports(clock)
         self.password_queues = PasswordQueues()
         self.upload_slots = UploadSlots()
+        self.public_records = PublicRecords(store)
+        self.target_search = TargetSearch()
         self.demo: Sequence[DemoPerson] = ()
         self.key = _console_key(store, vault)
         self._programme: Programme | None = None
+        self._is_ticking = False
+        self._finding = Lock()
         self._has_people = False
 
     @classmethod
@@ -83,20 +90,45 @@ class Console:
     def programme(self) -> Programme | None:
         """The programme, or None before one was planned."""
         if self._programme is None:
-            with self.store.reading() as connection:
-                found = connection.execute(sa.select(tables.programme.c.id)).scalar()
-            if found is not None:
-                programme = Programme(self.store, self.vault, self.copy, clock=self.clock)
-                with suppress(DeniableError):  # an old database says so itself where that matters
-                    programme.keep_copy()
-                self._programme = programme
+            with self._finding:
+                if self._programme is None:
+                    self._programme = self._found_programme()
         return self._programme
+
+    def _found_programme(self) -> Programme | None:
+        with self.store.reading() as connection:
+            found = connection.execute(sa.select(tables.programme.c.id)).scalar()
+        if found is None:
+            return None
+        programme = Programme(self.store, self.vault, self.copy, clock=self.clock)
+        with suppress(DeniableError):  # an old database says so itself where that matters
+            programme.keep_copy()
+        if self._is_ticking:
+            programme.start_ticking()
+        return programme
+
+    @property
+    def known_programme(self) -> Programme | None:
+        """The same without asking the database: None also where it was not asked yet."""
+        return self._programme
+
+    def start(self) -> None:
+        """From now on the programme's pages are written at every tick, once there is a programme."""
+        self._is_ticking = True
+        programme = self.programme()
+        if programme is not None:
+            programme.start_ticking()
 
     def has_people(self) -> bool:
         """Whether there was a first run; once there was, there are always people."""
         if not self._has_people:
             with self.store.reading() as connection:
                 self._has_people = people.has_any(connection)
+        return self._has_people
+
+    @property
+    def is_known_to_have_people(self) -> bool:
+        """The same without asking the database."""
         return self._has_people
 
     def record(self, person: Person, action: str) -> None:
@@ -120,6 +152,8 @@ class Console:
         )
 
     def close(self) -> None:
+        if self._programme is not None:
+            self._programme.close()
         self.store.dispose()
 
 

@@ -39,7 +39,7 @@ class Throttle:
         key, now = _key(account, device), self._clock()
         with self._lock:
             used, since = self._tries.get(key, (0, now))
-            if now - since >= REFILLED_IN:
+            if not timedelta(0) <= now - since < REFILLED_IN:  # also where the clock was set back
                 used, since = 0, now
             if used >= TRIES:
                 return False
@@ -62,17 +62,20 @@ def _key(account: str, device: str | None) -> bytes:
 class PasswordQueues:
     """Argon2 is slow and takes much memory, so only a few passwords are checked at once, the others wait.
 
-    Devices that signed in before have a queue of their own: a crowd of strangers does not hold them up.
+    Devices that signed in before have a queue of their own: a crowd of strangers does not hold them up. Each of several
+    processes takes its share, and at least one password.
     """
 
     AT_ONCE, MOST_WAITING = 2, 50
 
-    def __init__(self) -> None:
-        self._queues = {stranger: CapacityLimiter(self.AT_ONCE) for stranger in (False, True)}
+    def __init__(self, processes: int = 1) -> None:
+        at_once = max(1, self.AT_ONCE // processes)
+        self._queues = {stranger: CapacityLimiter(at_once) for stranger in (False, True)}
+        self._most_waiting = max(1, self.MOST_WAITING // processes)
 
     def check(self, *, stranger: bool) -> None:
         """Refuses where too many wait already; to be asked before a try is used up, which would be for nothing."""
-        if self._queues[stranger].statistics().tasks_waiting >= self.MOST_WAITING:
+        if self._queues[stranger].statistics().tasks_waiting >= self._most_waiting:
             raise HTTPException(503, "Too many people are signing in. Wait a minute and try again.")
 
     async def run(self, work: Callable[[], T], *, stranger: bool) -> T:
@@ -82,13 +85,15 @@ class PasswordQueues:
 
 
 class UploadSlots:
-    """Files on their way in are kept in memory, so a few at once, and one a person."""
+    """Files on their way in are kept in memory, so a few at once, and one a person. Each of several processes takes its
+    share, and at least one file.
+    """
 
     AT_ONCE, PATIENCE = 2, 30
     """Files, and seconds that another one waits."""
 
-    def __init__(self) -> None:
-        self._free = Semaphore(self.AT_ONCE)
+    def __init__(self, processes: int = 1) -> None:
+        self._free = Semaphore(max(1, self.AT_ONCE // processes))
         self._people: set[str] = set()
 
     @asynccontextmanager

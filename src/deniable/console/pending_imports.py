@@ -73,5 +73,6 @@ class PendingImports:
 
     def _delete_expired(self) -> None:
         now = self._clock()
-        for name in [name for name, kept in self._imports.items() if kept.until <= now]:
+        # Also where the clock was set back: they would be kept until it has caught up.
+        for name in [name for name, kept in self._imports.items() if not now < kept.until <= now + KEPT_FOR]:
             del self._imports[name]

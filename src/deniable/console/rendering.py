@@ -11,6 +11,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from deniable.console import sessions
 from deniable.console.accounts.people import Role
 from deniable.console.security import Permission, Visitor, console_of, may
+from deniable.console.static_files import static_address
+from deniable.programme.public.page import MOST_NAMES
 from deniable.wording import count
 
 NAVIGATION: tuple[tuple[Permission, str, str], ...] = (
@@ -70,13 +72,13 @@ def render(request: Request, template_name: str, page: Any, status: int = 200) -
         role=person.role if person else None,
         navigation=links,
         programme=programme.parameters.name if programme else None,
-        csrf=sessions.form_token(console.key, who.cookie) if who.cookie else "",
+        csrf=sessions.form_token(console.key, who.name) if who.name else "",
         demo=bool(console.demo),
     )
     response = HTMLResponse(_templates().get_template(template_name).render(page=page, frame=frame), status)
     if who.is_new:
         response.set_cookie(
-            console.cookie_name("visit"), who.cookie, secure=console.secure, httponly=True, samesite="strict", path="/"
+            console.cookie_name("visit"), who.name, secure=console.secure, httponly=True, samesite="strict", path="/"
         )
     return response
 
@@ -95,6 +97,14 @@ def _templates() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        auto_reload=False,
+        cache_size=-1,
     )
-    templates.globals["count"] = count
+    templates.globals |= {"count": count, "static": static_address, "MOST_NAMES": MOST_NAMES}
     return templates
+
+
+def compile_templates() -> None:
+    """All of them, at the start, so that nobody waits for it."""
+    for name in _templates().list_templates():
+        _templates().get_template(name)

@@ -83,10 +83,12 @@ class Visitor:
     """Whoever made the request."""
 
     person: Person | None
-    cookie: str = field(repr=False)
-    """Of the session, or of the visit where nobody is signed in."""
+    name: str = field(repr=False)
+    """Of the session, or of the visit where nobody is signed in: what their cookies have in common."""
     is_new: bool
     """Whether the browser does not have the cookie of the visit yet."""
+    renewed: str | None = field(default=None, repr=False)
+    """The session's cookie that the browser should have from now on, if it has an older one."""
 
 
 def console_of(request: Request) -> Console:
@@ -98,16 +100,13 @@ def may(person: Person | None, permission: Permission) -> bool:
     return person is not None and person.role in ALLOWED[permission]
 
 
-def visitor(request: Request) -> Visitor:
-    """Whoever made the request; notes that their session is in use."""
-    console, now = console_of(request), console_of(request).clock()
+async def visitor(request: Request) -> Visitor:
+    """Whoever made the request; the answer brings a cookie that says when (`app.Guard`), and nothing is written."""
+    console = console_of(request)
     cookie = request.cookies.get(console.cookie_name("session"), "")
-    found = _session(console, cookie) if cookie else None
+    found = await run_in_threadpool(_session, console, cookie) if cookie else None
     if found is not None:
-        if not found.is_fresh:
-            with console.store.writing() as connection:
-                sessions.touch(connection, console.key, cookie, now)
-        result = Visitor(found.person, cookie, is_new=False)
+        result = Visitor(found.person, sessions.name_in(cookie), is_new=False, renewed=found.renewed)
     else:
         visit = request.cookies.get(console.cookie_name("visit"), "")
         result = Visitor(None, visit or secrets.token_urlsafe(16), is_new=not visit)
@@ -128,7 +127,7 @@ def require(permission: Permission) -> Any:
         def page(request: Request, person: Annotated[Person, require("counts")], fields: Fields) -> Response
     """
 
-    def check(who: Annotated[Visitor, Depends(visitor)]) -> Person:
+    async def check(who: Annotated[Visitor, Depends(visitor)]) -> Person:  # with nothing to wait for: in no thread
         if who.person is None:
             raise SignInFirst
         if not may(who.person, permission):
@@ -158,11 +157,12 @@ async def form(request: Request, who: Annotated[Visitor, Depends(visitor)]) -> A
         fields = await _parsed(request)
         try:
             if who.person is not None:
-                still = await run_in_threadpool(_session, console, who.cookie)
+                cookie = request.cookies.get(console.cookie_name("session"), "")
+                still = await run_in_threadpool(_session, console, cookie)
                 if still is None or still.person != who.person:
                     raise SignInFirst
             given = fields.get("csrf")
-            if not isinstance(given, str) or not sessions.is_form_token(console.key, who.cookie, given):
+            if not isinstance(given, str) or not sessions.is_form_token(console.key, who.name, given):
                 raise HTTPException(
                     403, "This form is too old or came from elsewhere. Go back, reload the page and try again."
                 )

@@ -1,27 +1,41 @@
-"""Who is signed in: sessions on the server, of which the browser has a random name and the database its digest."""
+"""Who is signed in: sessions on the server, of which the browser has a random name and the database its digest.
+
+The cookie also says, to the minute, when the session began and was last used, with a code that only the console can
+make; answers bring the browser a newer one. So the database holds the day alone, opening a page writes nothing into it,
+and sessions end in time whichever process looks, also after a restart.
+"""
 
 import hmac
 import secrets
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
 
 from deniable.console import tables
 from deniable.console.accounts import people, row_authentication
 from deniable.console.accounts.people import Person
-from deniable.console.accounts.row_authentication import Row
-from deniable.console.tables import minutes
+from deniable.console.tables import days
 
 IDLE = timedelta(minutes=30)
 LONGEST = timedelta(hours=12)
+CLOCKS_DIFFER = timedelta(minutes=2)
+"""A cookie from further in the future was made before the clock was set back; how old it is cannot be said."""
+
+# Asked with every request, so in one statement, which is made once.
+_SESSION, _PERSON = ([column.name for column in table.columns] for table in (tables.sessions, tables.people))
+_SESSION_AND_PERSON = (
+    sa.select(*tables.sessions.columns, *tables.people.columns)
+    .join(tables.people, tables.people.c.id == tables.sessions.c.person)
+    .where(tables.sessions.c.digest == sa.bindparam("digest"))
+)
 
 
 @dataclass(frozen=True)
 class Session:
     person: Person
-    is_fresh: bool
-    """Whether this minute's use was noted."""
+    renewed: str | None
+    """The cookie that the browser should have from now on; None where its own is of this minute."""
 
 
 def begin(connection: sa.Connection, key: bytes, person: str, now: datetime, before: str | None = None) -> str:
@@ -29,55 +43,78 @@ def begin(connection: sa.Connection, key: bytes, person: str, now: datetime, bef
     if before is not None:
         end(connection, key, before)
     _delete_expired(connection, now)
-    token = secrets.token_urlsafe(32)
-    digest = row_authentication.digest(key, "session", token)
-    row = {"digest": digest, "person": person, "began": minutes(now), "used": minutes(now)}
+    name = secrets.token_urlsafe(32)
+    row = {"digest": row_authentication.digest(key, "session", name), "person": person, "began": days(now)}
     connection.execute(sa.insert(tables.sessions), row_authentication.authenticated(key, tables.sessions, row))
-    return token
+    return _cookie(key, name, now, now)
 
 
-def find(connection: sa.Connection, key: bytes, token: str, now: datetime) -> Session | None:
-    """The session of this cookie, unless it was idle for half an hour, is half a day old, or its person is disabled; or
-    unless one of their rows was altered.
+def name_in(cookie: str) -> str:
+    """What stays the same in the cookies of a session, or of the visit of a person who is not signed in."""
+    return cookie.partition(".")[0]
+
+
+def find(connection: sa.Connection, key: bytes, cookie: str, now: datetime) -> Session | None:
+    """The session of this cookie, unless it was idle for half an hour, is half a day old, or its person is disabled;
+    unless the clock was set back since; or unless one of their rows was altered.
     """
-    row = _row(connection, key, token)
-    if row is None or row["used"] <= minutes(now - IDLE) or row["began"] <= minutes(now - LONGEST):
+    times = _times(key, cookie)
+    if times is None:
         return None
-    known = people.by_id(connection, key, row["person"])
-    return None if known is None or known.disabled else Session(known.person, row["used"] >= minutes(now))
+    began, used = times
+    if now - began >= LONGEST or now - used >= IDLE or max(began, used) - now > CLOCKS_DIFFER:
+        return None
+    digest = row_authentication.digest(key, "session", name_in(cookie))
+    found = connection.execute(_SESSION_AND_PERSON, {"digest": digest}).first()
+    if found is None:
+        return None
+    row = dict(zip(_SESSION, found, strict=False))
+    if row["began"] != days(began) or not row_authentication.is_authentic(key, tables.sessions, row):
+        return None
+    known = people.account_of(key, dict(zip(_PERSON, found[len(_SESSION) :], strict=True)))
+    if known is None or known.disabled:
+        return None
+    renewed = _cookie(key, name_in(cookie), began, now)
+    return Session(known.person, None if renewed == cookie else renewed)
 
 
-def touch(connection: sa.Connection, key: bytes, token: str, now: datetime) -> None:
-    """Note that it is in use."""
-    row = _row(connection, key, token)
-    if row is not None:
-        used = sa.update(tables.sessions).where(tables.sessions.c.digest == row["digest"])
-        connection.execute(used, row_authentication.authenticated(key, tables.sessions, {**row, "used": minutes(now)}))
-
-
-def end(connection: sa.Connection, key: bytes, token: str) -> None:
-    digest = row_authentication.digest(key, "session", token)
+def end(connection: sa.Connection, key: bytes, cookie: str) -> None:
+    digest = row_authentication.digest(key, "session", name_in(cookie))
     connection.execute(sa.delete(tables.sessions).where(tables.sessions.c.digest == digest))
 
 
-def _row(connection: sa.Connection, key: bytes, token: str) -> Row | None:
-    """None also where somebody else than the console wrote it."""
-    wanted = sa.select(tables.sessions).where(
-        tables.sessions.c.digest == row_authentication.digest(key, "session", token)
-    )
-    row = connection.execute(wanted).mappings().one_or_none()
-    return row if row is not None and row_authentication.is_authentic(key, tables.sessions, row) else None
+def _cookie(key: bytes, name: str, began: datetime, used: datetime) -> str:
+    told = f"{name}.{_minutes(began)}.{_minutes(used)}"
+    return f"{told}.{_times_code(key, told)}"
+
+
+def _minutes(moment: datetime) -> int:
+    return int(moment.timestamp()) // 60
+
+
+def _times(key: bytes, cookie: str) -> tuple[datetime, datetime] | None:
+    """When the session began and was last used; None where the console did not make this cookie."""
+    told, _, code = cookie.rpartition(".")
+    if not hmac.compare_digest(_times_code(key, told).encode(), code.encode()):
+        return None
+    _, began, used = told.split(".")
+    return datetime.fromtimestamp(60 * int(began), UTC), datetime.fromtimestamp(60 * int(used), UTC)
+
+
+def _times_code(key: bytes, told: str) -> str:
+    return hmac.digest(key, f"times:{told}".encode(), "sha256").hex()
 
 
 def _delete_expired(connection: sa.Connection, now: datetime) -> None:
-    used, began = tables.sessions.c.used, tables.sessions.c.began
-    old = sa.or_(used <= minutes(now - IDLE), began <= minutes(now - LONGEST))
+    """Those of earlier days, and of days that have not come yet since the clock was set back."""
+    began = tables.sessions.c.began
+    old = sa.or_(began < days(now - LONGEST), began > days(now + CLOCKS_DIFFER))
     connection.execute(sa.delete(tables.sessions).where(old))
 
 
 def form_token(key: bytes, cookie: str) -> str:
     """What every form of this session, or of this visit before it, carries: other sites cannot know it."""
-    return hmac.digest(key, f"form:{cookie}".encode(), "sha256").hex()
+    return hmac.digest(key, f"form:{name_in(cookie)}".encode(), "sha256").hex()
 
 
 def is_form_token(key: bytes, cookie: str, given: str) -> bool:

@@ -12,9 +12,9 @@ from deniable.storage.layout import TRANSIENT
 metadata = MetaData()
 
 
-def minutes(now: datetime) -> int:
-    """How the tables keep a moment: in minutes since 1970."""
-    return int(now.timestamp()) // 60
+def days(now: datetime) -> int:
+    """How the tables keep a moment: in days since 1970 (UTC), so that a copy does not tell who worked when."""
+    return int(now.timestamp()) // (24 * 3600)
 
 
 def _authentication_code() -> Column[str]:
@@ -38,11 +38,11 @@ used_codes = Table(
     f"{TRANSIENT}used_codes",
     metadata,
     Column("person", Text, ForeignKey("people.id"), primary_key=True),
-    Column("step", Integer, nullable=False, comment="the half minute of the last code accepted"),
+    Column("digest", Text, nullable=False, comment="HMAC of the half minute of the last code accepted"),
     sqlite_strict=True,
 )
-"""Not authenticated: an attacker who turns back a step can use a code again, if they have it and the password, while it
-lasts. A backup does not tell when a person last signed in.
+"""Not authenticated: an attacker who puts back a row can use a code again, if they have it and the password, while it
+lasts. Neither the database nor a backup tells when a person last signed in.
 """
 
 invitations = Table(
@@ -53,7 +53,7 @@ invitations = Table(
     Column("name", Text, nullable=False),
     Column("role", Text, nullable=False),
     Column("joins", Integer, nullable=False, comment="0 where the person exists and sets up new codes"),
-    Column("until", Integer, nullable=False, comment="minutes since 1970"),
+    Column("until", Integer, nullable=False, comment="the last day, in days since 1970"),
     _authentication_code(),
     sqlite_strict=True,
 )
@@ -63,8 +63,7 @@ sessions = Table(
     metadata,
     Column("digest", Text, primary_key=True, comment="HMAC of the cookie"),
     Column("person", Text, ForeignKey("people.id"), nullable=False),
-    Column("began", Integer, nullable=False, comment="minutes since 1970"),
-    Column("used", Integer, nullable=False, comment="minutes since 1970"),
+    Column("began", Integer, nullable=False, comment="the day, in days since 1970"),
     _authentication_code(),
     sqlite_strict=True,
 )

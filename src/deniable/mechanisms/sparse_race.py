@@ -1,12 +1,12 @@
 """Race for one run and very many targets: O(log C) for a report and for a draw, and the same draws as `Race`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeGuard
 
 import numpy as np
 
-from deniable.arrays import IntArray
+from deniable.arrays import ExactArray, IntArray
 from deniable.mechanisms.base import State
 from deniable.mechanisms.race import Race
 from deniable.noise import ExactNoise
@@ -21,26 +21,24 @@ class WeightTree:
     (7, [0, 0, 2, 2, 2, 2, 2])
     """
 
-    def __init__(self, weights: list[int]) -> None:
-        self._leaves = 1 << (len(weights) - 1).bit_length()
-        level = weights + [0] * (self._leaves - len(weights))
-        levels = [level]
+    def __init__(self, weights: Sequence[int] | ExactArray) -> None:
+        level = np.zeros(1 << (len(weights) - 1).bit_length(), dtype=object)
+        level[: len(weights)] = weights
+        self._levels = [level]
+        """From the leaves to the root; each level has the sums of two neighbours of the one before."""
         while len(level) > 1:
-            level = [left + right for left, right in zip(level[::2], level[1::2], strict=True)]
-            levels.append(level)
-        # The root is at 1, the children of i at 2 i and 2 i + 1.
-        self._sums = [0] + [node for level in reversed(levels) for node in level]
+            level = level[::2] + level[1::2]
+            self._levels.append(level)
 
     @property
     def total(self) -> int:
-        return self._sums[1]
+        return int(self._levels[-1][0])
 
     def set(self, position: int, weight: int) -> None:
-        at = self._leaves + position
-        change = weight - self._sums[at]
-        while at:
-            self._sums[at] += change
-            at >>= 1
+        change = weight - self._levels[0][position]
+        for level in self._levels:
+            level[position] += change
+            position //= 2
 
     def find(self, point: int) -> int:
         """The position p with sum(weights[:p]) <= point < sum(weights[:p + 1]).
@@ -48,13 +46,13 @@ class WeightTree:
         Of two points the smaller never goes right where the larger goes left, so the points of each position lie
         together, whatever the sums are.
         """
-        at = 1
-        while at < self._leaves:
-            at *= 2
-            if point >= self._sums[at]:
-                point -= self._sums[at]
-                at += 1
-        return at - self._leaves
+        position = 0
+        for level in self._levels[-2::-1]:
+            position *= 2
+            if point >= level[position]:
+                point -= level[position]
+                position += 1
+        return position
 
 
 def sparse(mechanism: object) -> TypeGuard[Race]:
@@ -73,9 +71,8 @@ class SparseRace:
         self._history = state.history.copied()
         self._counts = state.private.copy()
         weights = np.where(state.history.present, mechanism.whole_weights(state.history), 0)
-        self._weights: list[int] = weights[0].tolist()
-        phis = mechanism.growth.exact(self._counts)[0].tolist()
-        self._tree = WeightTree([weight * phi for weight, phi in zip(self._weights, phis, strict=True)])
+        self._weights = weights[0].astype(object)
+        self._tree = WeightTree(self._weights * mechanism.growth.exact(self._counts)[0])
 
     @property
     def rounds(self) -> int:

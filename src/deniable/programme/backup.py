@@ -47,7 +47,7 @@ def restore(
     _check(path, rows)
     if public is not None and not is_storable(str(public[0].absolute())):
         raise DeniableError("the public folder must have a path in UTF-8")
-    if public is None and not never_published and rows[tables.programme.name][0]["folder"] is None:
+    if public is None and not never_published and rows[tables.standing.name][0]["folder"] is None:
         raise DeniableError(
             f"{path} was made before the programme was published: give --public FOLDER, where it was published since, "
             "or --never-published"
@@ -70,7 +70,8 @@ def _is_kept(table: str, row: Row) -> bool:
 
 def _check(path: Path, rows: Rows) -> None:
     """Refuse what no database held, however right its checksum is: here, and not when the programme is opened."""
-    if len(rows[tables.programme.name]) != 1 or len(rows[tables.lock.name]) != 1:
+    alone = (tables.programme, tables.standing, tables.public_state, tables.lock)
+    if any(len(rows[table.name]) != 1 for table in alone):
         raise files.damaged(path, "it holds no programme")
     try:
         _check_public(rows)
@@ -83,13 +84,14 @@ def _check(path: Path, rows: Rows) -> None:
 
 def _check_public(rows: Rows) -> None:
     (programme,), (lock,) = rows[tables.programme.name], rows[tables.lock.name]
+    (standing,), (public_state,) = rows[tables.standing.name], rows[tables.public_state.name]
     parameters = Parameters.from_bytes(programme["parameters"].encode())
     entries = [parse(row["line"], row["number"]) for row in rows[tables.entries.name]]
     state = replay(parameters, entries)
-    head = parse_head(programme["head"])
+    head = parse_head(standing["head"])
     check_head(bytes.fromhex(parameters.public_key), parameters.digest, head)
     if (
-        state.to_json() != programme["state"]
+        state.to_bytes() != public_state["blob"]
         or (head.entries, head.head) != (state.entries, state.head)
         or any(row["digest"] != digest(row["line"]) for row in rows[tables.entries.name])
         or [row["round"] for row in rows[tables.entries.name]] != [entry.round for entry in entries]

@@ -1,120 +1,214 @@
 """How reports come to count in the open round: entered or withdrawn by hand, pushed by a machine, or imported.
 
+What comes in is made into slots of a page (`buffer`), which is work that does not grow with the number of targets; what
+the pages hold is counted at fixed times, and before every entry of the transcript (`fold`).
+
 Whether a report counts depends on that report, on the public state and on whether this very report is known already;
 on no other report (docs/explanation/end-to-end.md). What is written has the same size whatever counts.
 """
 
 from array import array
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import compress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count as counting_up
+from typing import NamedTuple
 
 import numpy as np
 
+from deniable.arrays import IntArray
 from deniable.errors import MAX_REPORTS, DeniableError, check_whole
-from deniable.programme.imports.imported_reports import ENTERED, KnownReports, with_numbers
+from deniable.programme.buffer import ROOM, Arrived, Kind, Slots, slots
+from deniable.programme.imports.imported_reports import ENTERED, Hashes, KnownReports, with_numbers
 from deniable.programme.receipt import check_receipt
 from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.state import PublicState
+from deniable.state import Secret
 
 
-def enter(transaction: Transaction, reports: Mapping[str, int], receipt: str) -> None:
-    """Count reports, by the target's name. The same receipt again counts nothing: an answer may have got lost.
+def entered(transaction: Transaction, reports: Mapping[str, int], receipt: str) -> tuple[Slots, None]:
+    """Reports by the target's name. The same receipt again counts nothing: an answer may have got lost.
 
     Those about targets that do not take part hold back no others.
     """
-    receipt, counts, known = check_receipt(receipt), _by_number(transaction.state, reports), transaction.known(ENTERED)
-    own = transaction.hashes([["receipt", receipt]])
-    entered = with_numbers(transaction.hashes(_entries(transaction, "entered", receipt, counts)), counts.values())
-    is_new = bool(known.new(own)[0])
-    transaction.add(counts if is_new else {})
-    transaction.learn(ENTERED, known, np.concatenate([own, entered]) if is_new else own[:0])
+    _by_number(transaction.state, reports)
+    return _together(transaction, Kind.ENTERED, ["receipt", check_receipt(receipt)], reports), None
 
 
-def withdraw(transaction: Transaction, names: Iterable[str], receipt: str) -> tuple[str, ...]:
-    """Take back all that was entered with this receipt about these targets, in the open round.
+class Pushed(NamedTuple):
+    """What a machine is told. Public."""
 
-    Each target by itself, so that no report decides about others. Returns the targets whose reports stay counted, or
-    were never counted; refuses where they are all.
+    is_counted: bool
+    """Not while imports are paused, nor later then: these reports may have been counted before."""
+    left_out: tuple[str, ...]
+    """The names under which no target takes part."""
+
+
+def pushed(transaction: Transaction, sender: str, name: str, reports: Mapping[str, int]) -> tuple[Slots, Pushed]:
+    """Reports that a machine sends under a name of its own for them, which count once however often they come.
+
+    Those about targets that do not take part hold back no others, and do not count later either.
     """
-    receipt, wanted, known = check_receipt(receipt), tuple(dict.fromkeys(names)), transaction.known(ENTERED)
-    targets = [*_by_number(transaction.state, dict.fromkeys(wanted, 1))]
-    entered = known.numbers(transaction.hashes(_entries(transaction, "entered", receipt, targets)))
-    withdrawn = transaction.hashes(_entries(transaction, "withdrawn", receipt, targets))
-    can_go = (entered > 0) & known.new(withdrawn)
-    if not can_go.any():
-        raise DeniableError(
-            "nothing was taken back: this is not the receipt of these reports, or an audit was drawn or ordered since, "
-            "or they were taken back before; check the receipt and the target"
-        )
-    taken_back = {target: -int(number) for target, number, goes in zip(targets, entered, can_go, strict=True) if goes}
-    transaction.add(taken_back)
-    transaction.learn(ENTERED, known, withdrawn[can_go])
-    return tuple(name for name in wanted if transaction.state.numbers.get(name) not in taken_back)
+    left_out = tuple(target for target in reports if not transaction.state.takes_part(target))
+    brought = _together(transaction, Kind.PUSHED, ["pushed", sender, name], reports)
+    return brought, Pushed(not transaction.state.is_paused, left_out)
 
 
-def push(transaction: Transaction, sender: str, name: str, reports: Mapping[str, int]) -> bool:
-    """Count reports that a machine sends under a name of its own for them, once however often they come.
-
-    Those about targets that do not take part hold back no others, and do not count later either. Returns whether the
-    others count: not while imports are paused, since they may have been counted before.
-    """
-    counts, known = _taking_part(transaction.state, reports), transaction.known(ENTERED)
-    hashes = transaction.hashes([["pushed", sender, name]])
-    is_new = bool(known.new(hashes)[0])
-    transaction.add(counts if is_new and not transaction.state.is_paused else {})
-    transaction.learn(ENTERED, known, hashes if is_new else hashes[:0])
-    return not transaction.state.is_paused
-
-
-def import_reports(
-    transaction: Transaction,
-    source: str,
-    reports: Iterable[tuple[str, str | None]],
-    *,
-    dry_run: bool = False,
-    count: bool = True,
-) -> int:
-    """Count those reports of a hotline, (outside id, target), that are not known yet; returns how many.
+def imported(
+    transaction: Transaction, source: str, reports: Iterable[tuple[str, str | None]], *, count: bool
+) -> tuple[Slots, int]:
+    """Those reports of a hotline, (outside id, target), that are not known yet; and how many of them count.
 
     Those without a target that takes part are left for another time. Without `count`, and while imports are paused, all
     reports become known, these included, and count neither now nor later.
     """
-    count = count and not transaction.state.is_paused
-    numbers, targets = transaction.state.numbers_of_present, array("q")
+    state, targets = transaction.state, array("l")
+    is_counted = count and not state.is_paused
 
     def ids() -> Iterator[list[object]]:
         """One at a time: there may be millions."""
         for outside_id, target in reports:
-            if target in numbers or not count:
-                targets.append(numbers.get(target or "", -1))
+            takes_part = target is not None and state.takes_part(target)
+            if takes_part or not is_counted:
+                targets.append(state.numbers[target] if takes_part and target is not None else 0)
                 yield ["imported", source, outside_id]
 
-    if not dry_run:
-        transaction.add_source(source)
-    known = transaction.known(source) if source in transaction.sources() else KnownReports.none()
+    sources = transaction.sources()
+    number = sources.index(source) if source in sources else len(sources)
     hashes = transaction.hashes(ids())
-    new = known.new(hashes)
-    counted = Counter(compress(targets, new)) if count else Counter[int]()
-    if not dry_run:
-        transaction.add(counted)
-        transaction.learn(source, known, hashes[new])
-    return counted.total()
+    is_new = settle(transaction).known.get(source, KnownReports.none()).new(hashes)
+    brought = slots(Kind.IMPORTED, hashes, np.array(targets, np.int64), int(is_counted), number)
+    return brought[is_new], int(is_new.sum()) if is_counted else 0
+
+
+def withdrawn(transaction: Transaction, names: Iterable[str], receipt: str) -> tuple[Slots, tuple[str, ...]]:
+    """Takes back all that was entered with this receipt about these targets, in the open round.
+
+    Each target by itself, so that no report decides about others. Also returns the targets whose reports stay counted,
+    or were never counted; refuses where they are all.
+    """
+    receipt, wanted = check_receipt(receipt), tuple(dict.fromkeys(names))
+    targets = [*_by_number(transaction.state, dict.fromkeys(wanted, 1))]
+    known, gone = settle(transaction).known[ENTERED], list[Slots]()
+    for part in counting_up():
+        own = transaction.hashes([["receipt", receipt, part]])
+        if known.new(own)[0]:
+            break
+        ids = np.repeat(own, len(targets), axis=0)
+        standing, _ = _standing(transaction, known, ids, targets)
+        gone.append(slots(Kind.WITHDRAWN, ids, targets, 0)[standing > 0])
+    taken_back = {int(target) for some in gone for target in some["target"]}
+    if not taken_back:
+        raise DeniableError(
+            "nothing was taken back: this is not the receipt of these reports, or an audit was drawn or ordered since, "
+            "or they were taken back before; check the receipt and the target"
+        )
+    left = tuple(name for name in wanted if transaction.state.numbers.get(name) not in taken_back)
+    return np.concatenate(gone), left
+
+
+@dataclass(frozen=True, repr=False)
+class Settled(Secret):
+    """What counts and what is known once all that came in is counted."""
+
+    tally: IntArray
+    known: Mapping[str, KnownReports]
+    """By source."""
+    changed: Mapping[str, int]
+    """The first block of each source that may be another."""
+
+
+def fold(transaction: Transaction) -> None:
+    """Count what came in. The same is written whatever that is."""
+    settled = settle(transaction)
+    transaction.write_tally(settled.tally)
+    for source, known in settled.known.items():
+        transaction.write_known(source, known, settled.changed[source])
+    transaction.empty_buffer()
+
+
+def settle(transaction: Transaction) -> Settled:
+    """What `fold` comes to."""
+    arrived, tally = transaction.arrived(), transaction.tally()
+    known, changed = dict[str, KnownReports](), dict[str, int]()
+    for number, source in enumerate(transaction.sources()):
+        before = transaction.known(source)
+        came = arrived.where((arrived.slots["source"] == number) & (arrived.slots["kind"] != Kind.WITHDRAWN))
+        counted, ids = _counted(came, before)
+        _add(tally, counted, transaction.state)
+        entered_ = counted[counted["kind"] == Kind.ENTERED]
+        hashes = transaction.hashes(_ids(transaction, "entered", entered_["id"], entered_["target"]))
+        new = np.concatenate([ids, with_numbers(hashes, entered_["number"])])
+        known[source] = before.with_reports(new[np.lexsort(new.T)])  # which does not tell in what order they came
+        changed[source] = before.blocks - 1
+    gone = arrived.slots[arrived.slots["kind"] == Kind.WITHDRAWN]
+    numbers, hashes = _standing(transaction, known[ENTERED], gone["id"], gone["target"])
+    np.subtract.at(tally, gone["target"], numbers)
+    known[ENTERED] = known[ENTERED].with_reports(hashes[numbers > 0])
+    # Held there without a word: one report more must change no other count, nor what is refused.
+    return Settled(np.clip(tally, 0, MAX_REPORTS), known, changed)
 
 
 def active(transaction: Transaction) -> dict[str, int]:
     """The reports of every target that takes part since its last audit, the open round's included."""
-    run, tally = transaction.read_counts()
-    before = run.active_counts()
-    return {name: before[number] + tally[number] for name, number in transaction.state.numbers_of_present.items()}
+    run, _ = transaction.read_counts()
+    counts = np.array(run.active_counts(), np.int64) + settle(transaction).tally
+    return dict(zip(transaction.state.present, counts[transaction.state.history.present[0]].tolist(), strict=True))
 
 
-def _entries(transaction: Transaction, what: str, receipt: str, targets: Iterable[int]) -> list[list[object]]:
+def _counted(came: Arrived, known: KnownReports) -> tuple[Slots, Hashes]:
+    """The slots that count, and the ids that become known: of those with the same id the ones that came in together
+    first, unless the id is known.
+    """
+    if not len(came.slots):
+        return came.slots, came.slots["id"]
+    ids, first, which = np.unique(came.slots["id"], axis=0, return_index=True, return_inverse=True)
+    is_new = known.new(ids)
+    counts = is_new[which] & (came.together == came.together[first][which])
+    return came.slots[counts], ids[is_new]
+
+
+def _add(tally: IntArray, counted: Slots, state: PublicState) -> None:
+    """In place. What machines and hotlines bring does not count while imports are paused."""
+    counts = state.history.present[0, counted["target"]]
+    if state.is_paused:
+        counts = counts & (counted["kind"] == Kind.ENTERED)
+    np.add.at(tally, counted["target"][counts], counted["number"][counts].astype(np.int64))
+
+
+def _standing(
+    transaction: Transaction, known: KnownReports, ids: Hashes, targets: Sequence[int] | IntArray
+) -> tuple[IntArray, Hashes]:
+    """How many reports stand that were entered under these ids about these targets, (rows,), and the hashes by which
+    it is known that they were withdrawn.
+    """
+    entered = known.numbers(transaction.hashes(_ids(transaction, "entered", ids, targets)))
+    gone = transaction.hashes(_ids(transaction, "withdrawn", ids, targets))
+    return np.where(known.new(gone), entered, 0), gone
+
+
+def _ids(transaction: Transaction, what: str, ids: Hashes, targets: Sequence[int] | IntArray) -> list[list[object]]:
     """The ids of what was entered or withdrawn, one a target. After a draw, or the target's audit, others hold, and
     these cannot be made again.
     """
     nonces = transaction.nonces()
-    return [[what, receipt, target, nonces[target].hex()] for target in targets]
+    return [
+        [what, f"{first:016x}{second:016x}", int(target), nonces[target].tobytes().hex()]
+        for (first, second), target in zip(ids.tolist(), targets, strict=True)
+    ]
+
+
+def _together(transaction: Transaction, kind: Kind, name: Sequence[object], reports: Mapping[str, int]) -> Slots:
+    """Slots that count together, or in parts of a page each.
+
+    What is in a part does not depend on which targets take part, and none is empty: once known, it counts nothing more.
+    """
+    targets, made = [*reports], list[Slots]()
+    for first in range(0, len(targets) or 1, ROOM):
+        part = {target: reports[target] for target in targets[first : first + ROOM]}
+        counts = _taking_part(transaction.state, part) or {0: 0}
+        own = transaction.hashes([[*name, first // ROOM]])
+        made.append(slots(kind, np.repeat(own, len(counts), axis=0), [*counts], [*counts.values()]))
+    return np.concatenate(made)
 
 
 def _by_number(state: PublicState, reports: Mapping[str, int]) -> dict[int, int]:
@@ -132,8 +226,7 @@ def _by_number(state: PublicState, reports: Mapping[str, int]) -> dict[int, int]
 
 def _taking_part(state: PublicState, reports: Mapping[str, int]) -> dict[int, int]:
     """The same, and none where no target takes part."""
-    numbers = state.numbers_of_present
-    return {numbers[target]: _whole(count) for target, count in reports.items() if target in numbers}
+    return {state.numbers[target]: _whole(count) for target, count in reports.items() if state.takes_part(target)}
 
 
 def _whole(count: int) -> int:

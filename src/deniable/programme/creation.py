@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import sqlalchemy as sa
 
 from deniable.programme.imports.imported_reports import ENTERED
@@ -39,16 +40,14 @@ class Beginning:
     def write(self, connection: sa.Connection, vault: Vault) -> None:
         parameters, mechanism = self.parameters, self.parameters.built()
         state = PublicState.start(parameters)
-        row = {
-            "id": 1,
-            "parameters": parameters.to_bytes().decode("ascii"),
-            "state": state.to_json(),
-            "head": signed_head(self._signing_key, parameters.digest, 0, parameters.digest),
-        }
-        connection.execute(sa.insert(tables.programme), row)
+        head = signed_head(self._signing_key, parameters.digest, 0, parameters.digest)
+        rules = parameters.to_bytes().decode("ascii")
+        connection.execute(sa.insert(tables.programme), {"id": 1, "parameters": rules})
+        connection.execute(sa.insert(tables.standing), {"id": 1, "head": head})
+        connection.execute(sa.insert(tables.public_state), {"id": 1, "blob": state.to_bytes()})
         transaction = Transaction(connection, parameters, mechanism, state, vault, is_new=True)
         transaction.write_keys(self._signing_key, self._hashing_key)
-        transaction.write_round(AuditRun(mechanism), [0] * len(parameters.targets), self._seed)
+        transaction.write_round(AuditRun(mechanism), np.zeros(len(parameters.targets), np.int64), self._seed)
         transaction.write_nonces(new_nonces(len(parameters.targets)))
         transaction.add_source(ENTERED)
         # Before the programme is there: where this copy is missing later, it was lost.

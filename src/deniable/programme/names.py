@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from typing import TypeGuard
 
 from deniable.errors import DeniableError
 
@@ -25,6 +26,8 @@ def check_name(what: str, name: object, longest: int = LONGEST_NAME) -> str:
     deniable.errors.DeniableError: a target's name must have 1 to 200 printable characters and no spaces at the ends,
     got 'Acme '
     """
+    if _is_plain(name) and len(name) <= longest:
+        return name  # soon found out, where there are a million
     if isinstance(name, str) and len(name) > longest:
         raise DeniableError(f"{what} can have at most {longest} characters")
     if not isinstance(name, str) or not name or not name.isprintable() or name != name.strip() or _UNSEEN.search(name):
@@ -38,10 +41,16 @@ def check_name(what: str, name: object, longest: int = LONGEST_NAME) -> str:
     return name
 
 
+def _is_plain(name: object) -> TypeGuard[str]:
+    return isinstance(name, str) and name.isascii() and name.isprintable() and name == name.strip() != ""
+
+
 def caseless(name: str) -> str:
     """What two names have in common that differ in nothing but case.
 
     >>> caseless("ASH MILL") == caseless("Ash Mill")
     True
     """
+    if name.isascii():
+        return name.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())

@@ -39,7 +39,7 @@ def check_not_behind(
     `state` is the database's, and with the key one that the sealed manifest vouches for: what else the database says of
     its transcript, others may have written. `copy` is that beside the key, None where none is kept.
     """
-    folder = connection.execute(sa.select(tables.programme.c.folder)).scalar()
+    folder = connection.execute(sa.select(tables.standing.c.folder)).scalar()
     if folder is not None:
         _check_published(connection, state, folder, folder_may_be_away)
     if copy is None:

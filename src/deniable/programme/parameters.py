@@ -4,9 +4,11 @@ import dataclasses
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from functools import cached_property
+from json.encoder import encode_basestring_ascii
 from numbers import Real
 from typing import Any, Self
 
@@ -25,6 +27,8 @@ from deniable.rules import Rules
 
 FORMAT = "deniable-programme/1"
 _TOLERANCE = 1e-9
+_HERE = "\0"
+"""No name can be this."""
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "programme": (str,),
@@ -138,13 +142,21 @@ class Parameters:
 
     def to_bytes(self) -> bytes:
         """programme.json, byte for byte."""
+        return self._written
+
+    @cached_property
+    def _written(self) -> bytes:
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         stored = fields | {
             "format": FORMAT,
             "calendar": self.calendar.to_dict(),
             "guarantee": _portable(self.guarantee().to_dict()),
+            "targets": _HERE,
         }
-        return json.dumps(stored, indent=2, sort_keys=True, ensure_ascii=True).encode("ascii") + b"\n"
+        text = json.dumps(stored, indent=2, sort_keys=True, ensure_ascii=True)
+        # Apart: the encoder that can indent takes seconds for a million names.
+        targets = ",\n    ".join(map(encode_basestring_ascii, self.targets))
+        return text.replace(json.dumps(_HERE), f"[\n    {targets}\n  ]", 1).encode("ascii") + b"\n"
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> Self:
@@ -167,6 +179,11 @@ class Parameters:
     def digest(self) -> str:
         """SHA-256 of programme.json, in hex: what the transcript's chain starts from."""
         return hashlib.sha256(self.to_bytes()).hexdigest()
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """The numbers of the targets it starts with, by name."""
+        return {name: number for number, name in enumerate(self.targets)}
 
     @cached_property
     def _mechanism(self) -> Mechanism[Any]:
@@ -233,6 +250,8 @@ def _check_targets(targets: object) -> tuple[str, ...]:
     if not isinstance(targets, list | tuple) or len(targets) < 2:
         raise DeniableError("targets must be a list of at least two names")
     names = tuple(check_name("a target's name", name) for name in targets)
+    if len({*map(caseless, names)}) == len(names):
+        return names
     seen: dict[str, str] = {}
     for name in names:
         if (other := seen.get(caseless(name))) is not None:

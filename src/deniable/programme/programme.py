@@ -6,8 +6,8 @@ a function of public facts.
 """
 
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -16,14 +16,17 @@ import sqlalchemy as sa
 
 from deniable.errors import DeniableError, PlaceError, check_whole
 from deniable.programme import backup, counting, recovery, rounds, transcript_copies
+from deniable.programme.access import Access
 from deniable.programme.calendar import Clock, system_clock
+from deniable.programme.counting import Pushed
 from deniable.programme.creation import Beginning, Entropy
 from deniable.programme.imports.imported_reports import ENTERED, check_source
-from deniable.programme.old_databases import check_can_go_on, check_not_behind
-from deniable.programme.parameters import Parameters
+from deniable.programme.intake import Intake
+from deniable.programme.old_databases import check_not_behind
 from deniable.programme.public import publish
 from deniable.programme.public.folder import check_apart
 from deniable.programme.receipt import new_receipt
+from deniable.programme.rekeying import KeyChange
 from deniable.programme.secrets.keys import Key
 from deniable.programme.secrets.lock import check_key, create_locked, unlock
 from deniable.programme.secrets.vault import Vault
@@ -31,11 +34,9 @@ from deniable.programme.status import Closed, Status
 from deniable.programme.transaction import Transaction, move_to
 from deniable.programme.transcript.entries import End, NotCarriedOut, Override, Resumption, Targets
 from deniable.programme.transcript.entry import Entry
-from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript_copies import (
     KeyCopy,
     NotKeptError,
-    Places,
     StoredTranscript,
     beside,
     locked,
@@ -59,16 +60,10 @@ class Programme:
         clock: Clock = system_clock,
         entropy: Entropy = secrets.token_bytes,
     ) -> None:
-        self._store = store
-        self._vault = vault
-        self._copy = copy
+        self._access = Access(store, vault, copy)
+        self.parameters = self._access.parameters
         self._clock = clock
-        with store.reading() as connection:
-            stored = connection.execute(sa.select(tables.programme.c.parameters)).scalar()
-        if stored is None:
-            raise DeniableError(f"there is no programme in {store}; make one with: deniable programme init")
-        self.parameters = Parameters.from_bytes(stored.encode("ascii"))
-        self._mechanism = self.parameters.built()
+        self._intake = Intake(self._access)
         self._next_seed = partial(rounds.new_seed, self.parameters.programme, entropy)
 
     @classmethod
@@ -106,23 +101,33 @@ class Programme:
         store = Store.open(database)
         programme = cls(store, **for_tests)  # tells a missing programme from a wrong key
         if key is not None:
-            programme._vault, programme._copy = unlock(store, key), KeyCopy.beside(key)
+            programme._access.vault, programme._access.copy = unlock(store, key), KeyCopy.beside(key)
         return programme
 
     def close(self) -> None:
         """Let go of the database."""
-        self._store.dispose()
+        self._intake.stop()
+        self._access.store.dispose()
+
+    def start_ticking(self) -> None:
+        """From now on write a page at every tick, as long as the programme is open (`Intake.start`)."""
+        self._intake.start()
 
     def status(self) -> Status:
-        with self._store.reading() as connection:
-            state = self._state(connection)
-            folder = connection.execute(sa.select(tables.programme.c.folder)).scalar()
+        with self._access.store.reading() as connection:
+            state = self._access.state(connection)
+            folder = connection.execute(sa.select(tables.standing.c.folder)).scalar()
         return Status.now(state, None if folder is None else Path(folder), self._clock())
+
+    def takes_part(self, target: str) -> bool:
+        """Whether there is a target of this name now."""
+        with self._access.store.reading() as connection:
+            return self._access.state(connection).takes_part(target)
 
     def check_current(self) -> None:
         """Refuse where a copy of the transcript is newer than the database, or differs from it, or is missing."""
-        with self._store.reading() as connection:
-            state, places = self._trusted(connection)
+        with self._access.store.reading() as connection:
+            state, places = self._access.trusted(connection)
             check_not_behind(connection, state, places.copy, folder_may_be_away=False)
 
     def publish(self, folder: Path | None = None, *, lost: bool = False, keys: Iterable[Path] = ()) -> Path:
@@ -132,48 +137,52 @@ class Programme:
         database is an old one, and would draw published rounds again. `lost` says that it is gone for good. Neither
         the database nor the key, in one of the files `keys` or another that is found, may be in the folder.
         """
-        with self._store.writing() as connection:  # so that no older version can overwrite a newer one
-            row = connection.execute(sa.select(tables.programme)).one()
+        with self._access.store.writing() as connection:  # so that no older version can overwrite a newer one
+            row = connection.execute(sa.select(tables.standing)).one()
             if row.folder is None and folder is None:
                 raise DeniableError("the folder to publish in must be named the first time: --public FOLDER")
             out = Path(row.folder) if folder is None else folder.absolute()
-            check_apart(out, self._store.file, keys)
-            state, places = self._trusted(connection)
+            check_apart(out, self._access.store.file, keys)
+            state, places = self._access.trusted(connection)
             for one in {places.copy, *(copy for copy in beside(keys) if copy.exists())}:
                 check_not_behind(connection, state, one, folder_may_be_away=lost)
             if str(out) != row.folder:
-                move_to(str(out), connection, None if state.ended else self._transaction(connection))
-            publish.publish(self.parameters, StoredTranscript.read(connection, self.parameters).lines, row.head, out)
+                move_to(str(out), connection, None if state.ended else self._access.transaction(connection))
+            lines = StoredTranscript.read(connection, self.parameters).lines
+            publish.publish(self.parameters, lines, row.head, out, state)
         return out
 
     def keep_copy(self) -> None:
         """See to it that the transcript stands beside the key, or else in the public folder. Only then may people see
         what was drawn: from then on, an older database refuses to draw it again.
         """
-        with locked(self._copy), self._store.writing() as connection:
-            state, places = self._trusted(connection)
+        with locked(self._access.copy), self._access.store.writing() as connection:
+            state, places = self._access.trusted(connection)
             check_not_behind(connection, state, places.copy, folder_may_be_away=True)
-            StoredTranscript.read(connection, self.parameters).keep(places, self._store.file)
+            StoredTranscript.read(connection, self.parameters).keep(places, self._access.store.file)
 
     def check_kept(self, keys: Iterable[Path] = ()) -> None:
         """The same where no copy has every entry yet. Without the key, refused there; the copies are then looked for
         beside these key files.
         """
-        with self._store.reading() as connection:
-            copy = self._trusted(connection)[1].copy
-            transcript = StoredTranscript.read(connection, self.parameters)
-        if not transcript.is_kept([*beside(keys), *([] if copy is None else [copy])]):
-            if self._vault is None:
+        with self._access.store.reading() as connection:
+            copy = self._access.trusted(connection)[1].copy
+            if self._access.vault is None:  # with the key, the sealed manifest vouches for the head
+                StoredTranscript.read(connection, self.parameters)
+            head, folder = connection.execute(sa.select(tables.standing.c.head, tables.standing.c.folder)).one()
+        copies = [*beside(keys), *([] if copy is None else [copy])]
+        if not transcript_copies.is_kept(head, None if folder is None else Path(folder), copies):
+            if self._access.vault is None:
                 raise NotKeptError(transcript_copies.NOT_FOUND)
             self.keep_copy()
 
     def backup(self, path: Path, keys: Iterable[Path] = ()) -> None:
         """Everything in the database at one moment, secrets encrypted as they are, in one file (`check_kept`)."""
-        backup.write(self._store, path, partial(self.check_kept, keys))
+        backup.write(self._access.store, path, partial(self.check_kept, keys))
 
     def seals(self, keys: Iterable[Path] = ()) -> dict[int, bytes]:
         """Every round's inputs, by the number of its entry, sealed for the oversight body (`check_kept`)."""
-        with self._store.reading() as connection:
+        with self._access.store.reading() as connection:
             rows = connection.execute(sa.select(tables.seals).order_by(tables.seals.c.entry)).all()
         self.check_kept(keys)
         return {row.entry: bytes(row.blob) for row in rows}
@@ -185,54 +194,75 @@ class Programme:
         which they can be withdrawn; a given one is that of `new_receipt`, and counts once.
         """
         receipt = new_receipt() if receipt is None else receipt
-        with self._counting() as transaction:
-            counting.enter(transaction, reports, receipt)
+        self.bring_reports(reports, receipt).result()
         return receipt
+
+    def bring_reports(self, reports: Mapping[str, int], receipt: str) -> "Future[None]":
+        """The same, for a caller that goes on; the future is done when they are on the disk."""
+        return self._intake.bring(partial(counting.entered, reports=reports, receipt=receipt))[1]
 
     def withdraw(self, targets: Iterable[str], receipt: str) -> tuple[str, ...]:
         """Take back what was entered about these targets by mistake; only in the open round.
 
-        Returns the targets of which none were taken back (`counting.withdraw`).
+        Returns the targets of which none were taken back (`counting.withdrawn`).
         """
         self.check_kept()  # its answer tells whether a target was audited since
-        with self._counting() as transaction:
-            return counting.withdraw(transaction, targets, receipt)
+        left, written = self._intake.bring(partial(counting.withdrawn, names=targets, receipt=receipt))
+        written.result()
+        return left
 
     def push(self, sender: str, name: str, reports: Mapping[str, int]) -> bool:
-        """Count reports that a machine sends, once however often; returns whether they count (`counting.push`)."""
-        with self._counting() as transaction:
-            return counting.push(transaction, sender, name, reports)
+        """Count reports that a machine sends, once however often; returns whether they count (`counting.pushed`)."""
+        pushed, written = self.bring_push(sender, name, reports)
+        written.result()
+        return pushed.is_counted
+
+    def bring_push(self, sender: str, name: str, reports: Mapping[str, int]) -> "tuple[Pushed, Future[None]]":
+        """The same, for a caller that goes on; the future is done when they are on the disk."""
+        made = partial(counting.pushed, sender=sender, name=name, reports=reports)
+        return self._intake.bring(made)
 
     def import_reports(
         self, source: str, reports: Iterable[tuple[str, str | None]], *, dry_run: bool = False, count: bool = True
     ) -> int:
-        """Count those reports of a hotline that are new; returns how many (`counting.import_reports`). Confidential.
+        """Count those reports of a hotline that are new; returns how many (`counting.imported`). Confidential.
 
         A dry run changes nothing.
         """
-        check_source(source)
-        with self._counting() as transaction:
-            return counting.import_reports(transaction, source, reports, dry_run=dry_run, count=count)
+        if dry_run:
+            with self._access.looking() as transaction:
+                return counting.imported(transaction, check_source(source), reports, count=count)[1]
+        counted, written = self.bring_import(source, reports, count=count)
+        written.result()
+        return counted
+
+    def bring_import(
+        self, source: str, reports: Iterable[tuple[str, str | None]], *, count: bool = True
+    ) -> "tuple[int, Future[None]]":
+        """The same, for a caller that goes on; the future is done when they are on the disk."""
+        if check_source(source) not in self.sources():
+            self.add_source(source)
+        return self._intake.bring(partial(counting.imported, source=source, reports=reports, count=count))
 
     def add_source(self, source: str) -> None:
         """Make room for a hotline before its first import, so that the stored length does not tell when that is."""
-        with self._writing() as transaction:
+        with self._access.writing() as transaction:
             transaction.add_source(check_source(source))
 
     def sources(self) -> tuple[str, ...]:
         """The names of the hotlines that it knows, in the order of the alphabet."""
-        with self._writing() as transaction:
+        with self._access.looking() as transaction:
             return tuple(sorted(name for name in transaction.sources() if name != ENTERED))
 
     def resume_imports(self, reason: str) -> Entry:
         """Let reports that hotlines bring count again after a recovery. Those brought since do not count."""
-        with self._making_entry() as transaction:
+        with self._access.making_entry() as transaction:
             return rounds.apply(transaction, Resumption.following(transaction.state, reason=reason))
 
     def active_counts(self) -> dict[str, int]:
         """The reports of every target since its last audit, the open round's included. Confidential."""
         self.check_kept()  # what is missing was audited
-        with self._writing() as transaction:
+        with self._access.looking() as transaction:
             return counting.active(transaction)
 
     def close_round(self, round_: int | None = None, reason: str | None = None) -> Closed:
@@ -242,7 +272,7 @@ class Programme:
         public why it is closed late, if it is.
         """
         wanted = self.status().open_round if round_ is None else check_whole("round", round_, least=1)
-        with self._making_entry() as transaction:
+        with self._access.making_entry() as transaction:
             if wanted < transaction.state.open_round:
                 return rounds.recorded(transaction, wanted)
             return rounds.draw(
@@ -251,13 +281,13 @@ class Programme:
 
     def skip(self, reason: str, *, independent: bool) -> Closed:
         """Close the open round, when it is due, without an audit; its reports go on into the next one."""
-        with self._making_entry() as transaction:
+        with self._access.making_entry() as transaction:
             late = rounds.days_late(transaction, transaction.state.open_round, self._clock())
             return rounds.skip(transaction, self._next_seed, late, self._decided(transaction, reason, independent))
 
     def override(self, targets: Sequence[str], reason: str, *, independent: bool) -> Entry:
         """Record audits ordered by hand now, outside the draw. The reports about these targets are deleted."""
-        with self._making_entry() as transaction:
+        with self._access.making_entry() as transaction:
             decided = self._decided(transaction, reason, independent)
             return rounds.apply(transaction, Override.following(transaction.state, audits=targets, **decided))
 
@@ -265,20 +295,20 @@ class Programme:
         self, reason: str, *, independent: bool, add: Sequence[str] = (), remove: Sequence[str] = ()
     ) -> Entry:
         """Let targets join or leave from the open round on. The reports about those that leave are deleted."""
-        with self._making_entry() as transaction:
+        with self._access.making_entry() as transaction:
             decided = self._decided(transaction, reason, independent)
             return rounds.apply(transaction, Targets.following(transaction.state, added=add, removed=remove, **decided))
 
     def not_carried_out(self, round_: int, target: str, reason: str, *, independent: bool) -> Entry:
         """Record that an audit could not be carried out. That it was chosen stands, and its reports stay deleted."""
-        with self._making_entry() as transaction:
+        with self._access.making_entry() as transaction:
             decided = self._decided(transaction, reason, independent)
             entry = NotCarriedOut.following(transaction.state, of=round_, target=target, **decided)
             return rounds.apply(transaction, entry)
 
     def end(self, reason: str) -> Entry:
         """End the programme for good: all counts, seeds and keys in the database are destroyed."""
-        with self._making_entry() as transaction:
+        with self._access.making_entry() as transaction:
             entry = End.following(transaction.state, reason=reason)
             transaction.append(entry)
             transaction.destroy()
@@ -286,28 +316,26 @@ class Programme:
 
     def rekey(self, key: Key) -> None:
         """Encrypt every secret with a new key. Old backups become unreadable when the old key is destroyed."""
-        old, new = self._copy, KeyCopy.beside(key)
-        with locked(old), ExitStack() as until_committed, self._counting() as transaction:  # refuses an old database
-            transcript, in_folder = StoredTranscript.of(transaction), transaction.is_kept_in_folder
-            if transcript.lines:
-                transcript.check_can_be_kept(Places(new, in_folder))
-            if old is not None:
-                until_committed.enter_context(old.retired())
-            master, kdf = key.new()
-            vault = Vault(master, self.parameters.programme)
-            is_kept = new is not None and new.begin(transcript)
-            if transcript.lines:
-                transcript.keep(Places(new if is_kept else None, in_folder), self._store.file)
-            transaction.change_vault(vault, kdf)
-            transaction.note_kept_beside_key(is_kept)
-        self._vault, self._copy = vault, new
-        self._store.scrub()
+        access = self._access
+        change = KeyChange(key, access.copy)
+        with locked(access.copy):
+            with access.store.reading() as connection:
+                change.undo_interrupted(connection, access.trusted(connection)[0])
+            with change.or_as_before(access.store), access.counting() as transaction:  # refuses an old database
+                counting.fold(transaction)  # the pages of old backups become unreadable, too
+                access.store.expect_scrub(transaction.connection)
+                change.prepare(transaction, access.store.file)
+                transaction.change_vault(change.vault, change.kdf)
+                transaction.note_kept_beside_key(change.is_kept)
+        access.vault, access.copy = change.vault, change.new
+        access.store.scrub()
 
     def renew(self) -> None:
         """Seal the open round's secrets anew, so that two copies of the database, one before and one after this, do not
         tell whether any report came in between.
         """
-        with self._writing() as transaction:
+        with self._access.writing() as transaction:
+            counting.fold(transaction)
             transaction.renew()
 
     def recover(self, folder: Path | None, reason: str) -> Entry:
@@ -315,74 +343,11 @@ class Programme:
 
         By default the public folder is the one where the programme was last published, if that is there.
         """
-        with self._appending() as transaction:
-            found = recovery.Found.look(self.status(), folder, self._copy)
+        with self._access.appending() as transaction:
+            found = recovery.Found.look(self.status(), folder, self._access.copy)
             return recovery.recover(transaction, found, self._clock(), self._next_seed, reason)
 
     def _decided(self, transaction: Transaction, reason: str, independent: bool) -> dict[str, Any]:
         """The fields of every decision."""
         during = transaction.state.calendar_round(self._clock())
         return {"reason": reason, "independent": independent, "during": during}
-
-    @contextmanager
-    def _writing(self) -> Iterator[Transaction]:
-        """A transaction that makes no entry."""
-        with self._store.writing() as connection:
-            transaction = self._transaction(connection)
-            yield transaction
-            transaction.finish()
-
-    @contextmanager
-    def _counting(self) -> Iterator[Transaction]:
-        """The same, refused where a copy of the transcript is newer than the database. The public folder may be away:
-        reports are not lost for that.
-        """
-        with self._writing() as transaction:
-            check_can_go_on(transaction, self._copy, folder_may_be_away=True)
-            yield transaction
-
-    @contextmanager
-    def _appending(self) -> Iterator[Transaction]:
-        """A transaction whose entry is kept outside the database before anything of it is shown."""
-        with locked(self._copy):
-            with self._writing() as transaction:
-                yield transaction
-                transcript, places = StoredTranscript.of(transaction), Places.of(transaction, self._copy)
-            self._store.scrub()
-            try:
-                transcript.keep(places, self._store.file)
-            except DeniableError as error:
-                raise NotKeptError(transcript_copies.NOT_KEPT) from error
-
-    @contextmanager
-    def _making_entry(self) -> Iterator[Transaction]:
-        """The same, refused where the database may be an old one, or where its entry could not be kept: this is found
-        out by keeping those that are there.
-        """
-        with self._appending() as transaction:
-            check_can_go_on(transaction, self._copy, folder_may_be_away=False)
-            StoredTranscript.of(transaction).keep(Places.of(transaction, self._copy), self._store.file)
-            yield transaction
-
-    def _transaction(self, connection: sa.Connection) -> Transaction:
-        state = self._state(connection)
-        if state.ended:
-            raise DeniableError("the programme has ended, and its secrets are destroyed")
-        if self._vault is None:
-            raise DeniableError("this needs the programme's key; give its key file or its passphrase")
-        return Transaction(connection, self.parameters, self._mechanism, state, self._vault)
-
-    def _trusted(self, connection: sa.Connection) -> tuple[PublicState, Places]:
-        """The public state, and where it is kept; with the key, as the sealed manifest or the signed end says."""
-        state = self._state(connection)
-        if self._vault is None:
-            return state, Places(None, in_folder=False)
-        if state.ended:
-            transcript = StoredTranscript.read(connection, self.parameters)
-            return state, Places.after_the_end(transcript, state, self._copy)
-        transaction = self._transaction(connection)
-        return transaction.state, Places.of(transaction, self._copy)
-
-    def _state(self, connection: sa.Connection) -> PublicState:
-        stored = connection.execute(sa.select(tables.programme.c.state)).scalar_one()
-        return PublicState.from_json(self.parameters, stored)

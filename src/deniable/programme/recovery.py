@@ -27,8 +27,12 @@ class Found:
 
     @classmethod
     def look(cls, status: Status, folder: Path | None, copy: KeyCopy | None) -> "Found":
-        """By default the folder is where it was published."""
-        newest = longest_copy(folder or (status.folder if status.published else None), copy, status.parameters)
+        """By default the folder is where it was published; with another one, both are compared while that is there."""
+        recorded = status.folder if status.published else None
+        newest = longest_copy(folder or recorded, copy, status.parameters)
+        if folder is not None and recorded is not None:
+            others = longest_copy(recorded, None, status.parameters) or ()
+            check_agree(newest or (), others, f"in {folder} or beside the key differs from that in {recorded}")
         if len(newest or ()) < status.published:  # a new entry would have the number of one that is published
             raise DeniableError(f"{status.folder}, where the programme was last published, has more entries; name it")
         head = None if copy is None else copy.head()

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+
 from deniable.errors import DeniableError
 from deniable.programme.secrets.sealed_inputs import Inputs
 from deniable.programme.status import Closed
@@ -25,7 +27,7 @@ def draw(transaction: Transaction, new_seed: NewSeed, late: int, reason: str | N
     """Count, draw, record, forget and open the next round. `reason` tells the public why it is late, if it is."""
     run, tally, seed = transaction.read_round()
     drawn = run.select(tally, audits=transaction.state.parameters.audits)
-    seal, sealed = transaction.seal(Inputs(transaction.state.open_round, tuple(tally), seed))
+    seal, sealed = transaction.seal(Inputs(transaction.state.open_round, tuple(tally.tolist()), seed))
     next_seed, commitment = new_seed(transaction.state.open_round + 1)
     entry = Round.following(
         transaction.state,
@@ -36,7 +38,7 @@ def draw(transaction: Transaction, new_seed: NewSeed, late: int, reason: str | N
         sealed=sealed,
     )
     transaction.append(entry, seal)
-    transaction.write_round(run, [0] * len(tally), next_seed)
+    transaction.write_round(run, np.zeros_like(tally), next_seed)
     return Closed(entry.round, entry.audits, already=False)
 
 

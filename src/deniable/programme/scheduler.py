@@ -50,7 +50,7 @@ SchedulerEvent = Closed | Published | Ended | Trouble
 class Scheduler:
     """Closes and publishes what is due. `now`, `wait` and `tell` are its clock, its pauses and its voice.
 
-    The database is opened anew each time: a file that was put in its place meanwhile is the one to go on with.
+    While it runs, the programme's pages are written at every tick.
     """
 
     database: str
@@ -68,41 +68,49 @@ class Scheduler:
 
     def forever(self) -> None:
         """Until the programme ends, or `wait` says to stop. Refuses only where it cannot begin."""
-        begun, trouble = False, None
+        programme, trouble = None, None
         pause: timedelta | None = timedelta()
-        while pause is not None and not self.wait(pause):
-            try:
-                if not begun:
-                    with self._opened(self.key):
-                        begun = True
-                pause = self.once()
-                trouble = None
-            except DeniableError as error:
-                if not begun and not isinstance(error, StoreError):
-                    raise
-                if str(error) != trouble:
-                    self.tell(Trouble(str(error)))
-                pause, trouble = MINUTE, str(error)
+        try:
+            while pause is not None and not self.wait(pause):
+                try:
+                    if programme is None:
+                        programme = self._opened()
+                        programme.start_ticking()
+                    pause = self._once(programme)
+                    trouble = None
+                except DeniableError as error:
+                    if programme is None and not isinstance(error, StoreError):
+                        raise
+                    if str(error) != trouble:
+                        self.tell(Trouble(str(error)))
+                    pause, trouble = MINUTE, str(error)
+        finally:
+            if programme is not None:
+                programme.close()
 
     def once(self) -> timedelta | None:
         """Close and publish what is due; returns how long to wait, at most a minute, and None where nothing follows."""
-        with self._opened() as programme:
-            # Publishing comes first: what a draw's seed is must be settled in public before the draw.
-            while (news := self._has_news(status := programme.status())) or status.overdue:
-                if self.wait(_next_minute(self.now()) - self.now() if news else timedelta()):
-                    return None
-                if news:
-                    self._publish()
-                else:
-                    self._close_round(status)
-            self.catch_up = False
+        with closing(self._opened()) as programme:
+            return self._once(programme)
+
+    def _once(self, programme: Programme) -> timedelta | None:
+        # Publishing comes first: what a draw's seed is must be settled in public before the draw.
+        while (news := self._has_news(status := programme.status())) or status.overdue:
+            if self.wait(_next_minute(self.now()) - self.now() if news else timedelta()):
+                return None
+            if news:
+                folder = programme.publish(self.folder, keys=self._key_files)
+                self.tell(Published(programme.status().published, folder))
+            else:
+                self._close_round(programme, status)
+        self.catch_up = False
         if status.ended:
             self.tell(Ended())
             return None
         return min(MINUTE, max(timedelta(), status.due - self.now()))
 
-    def _opened(self, key: Key | None = None) -> closing[Programme]:
-        return closing(Programme.open(self.database, key, clock=self.now))
+    def _opened(self) -> Programme:
+        return Programme.open(self.database, self.key, clock=self.now)
 
     @property
     def _key_files(self) -> list[Path]:
@@ -111,21 +119,13 @@ class Scheduler:
     def _has_news(self, status: Status) -> bool:
         return self.folder is not None and (status.folder != self.folder or status.published < status.entries)
 
-    def _publish(self) -> None:
-        with self._opened(self.key) as programme:
-            folder = programme.publish(self.folder, keys=self._key_files)
-            entries = programme.status().published
-        self.tell(Published(entries, folder))
-
-    def _close_round(self, status: Status) -> None:
+    def _close_round(self, programme: Programme, status: Status) -> None:
         if status.overdue > MOST_OVERDUE and not self.catch_up:
             raise DeniableError(
                 f"{status.overdue} rounds are overdue, and run closes no more than {MOST_OVERDUE} unasked: check this "
                 "computer's clock, then use run --catch-up, or close-round for each"
             )
-        with self._opened(self.key) as programme:
-            closed = programme.close_round(status.open_round, LATE)
-        self.tell(closed)
+        self.tell(programme.close_round(status.open_round, LATE))
 
 
 def _next_minute(moment: datetime) -> datetime:

@@ -2,26 +2,29 @@
 
 Every secret is sealed under a name that says what it is and, where it changes from round to round, of which round. A
 row put back from an earlier round, or in another row's place, does not open. A sealed manifest holds the hash of each
-of these rows, of the parameters, of the public state and of where it is published: an attacker who can write to the
-database but has no key can put back all of it together, and nothing less; the copies of the transcript outside the
-database show that.
+of these rows, of what came in and is not counted yet (`buffer`), of the parameters, of the public state and of where it
+is published: an attacker who can write to the database but has no key can put back all of it together, and nothing
+less; the copies of the transcript outside the database show that.
 """
 
 import hashlib
 import json
-import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
+import numpy as np
 import sqlalchemy as sa
 
-from deniable.errors import MAX_REPORTS, DeniableError
+from deniable.arrays import IntArray
+from deniable.errors import DeniableError
 from deniable.mechanisms.base import Mechanism
 from deniable.noise import ReplayNoise
+from deniable.programme.buffer import Arrived, Buffer, Slots
 from deniable.programme.imports.imported_reports import LONGEST_NAME, MOST_SOURCES, Hashes, KnownReports, keyed_hashes
 from deniable.programme.parameters import Parameters
 from deniable.programme.secrets import nonces
 from deniable.programme.secrets.lock import CHECK, check_key
+from deniable.programme.secrets.nonces import Nonces
 from deniable.programme.secrets.sealed_inputs import Inputs, noise_of_round
 from deniable.programme.secrets.vault import Vault
 from deniable.programme.transcript.chain import commitment, digest, parse_head, signed_head
@@ -29,7 +32,6 @@ from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.state import PublicState
 from deniable.run import AuditRun
-from deniable.state import pack
 from deniable.storage import tables
 
 NewSeed = Callable[[int], tuple[bytes, str]]
@@ -40,8 +42,11 @@ _NONCES = "nonces"
 _OF_THE_ROUND = ("tally", "run", SEED, _NONCES)
 _SOURCES = "sources"
 _PUBLIC = "public"
+_BUFFER = "buffer"
 _BESIDE_KEY = "copy beside the key"
 _MISFIT = "the stored {} does not fit the transcript; restore the last backup"
+_ROOM = 1024
+"""The manifest is filled up to a multiple of this, so that its length tells nothing of how many pages there are."""
 
 
 class Transaction:
@@ -62,53 +67,70 @@ class Transaction:
         self._mechanism = mechanism
         self._vault = vault
         self.state = state
-        self._folder = connection.execute(sa.select(tables.programme.c.folder)).scalar()
+        self._folder = connection.execute(sa.select(tables.standing.c.folder)).scalar()
         self._has_changed = False
         self._sources: list[str] | None = None
-        self._manifest: dict[str, str] = {} if is_new else self._read_manifest()
+        self._nonces: Nonces | None = None
+        self._hashing_key: bytes | None = None
+        self._manifest: dict[str, str] = {}
+        self._buffer = Buffer.empty(connection, parameters.programme)
+        if not is_new:
+            self._read_manifest()
 
     @classmethod
     def read(cls, connection: sa.Connection, vault: Vault) -> Self:
         """A transaction on the programme in this database."""
-        row = connection.execute(sa.select(tables.programme)).one()
-        parameters = Parameters.from_bytes(row.parameters.encode("ascii"))
-        return cls(connection, parameters, parameters.built(), PublicState.from_json(parameters, row.state), vault)
+        stored = connection.execute(sa.select(tables.programme.c.parameters)).scalar_one()
+        parameters = Parameters.from_bytes(stored.encode("ascii"))
+        return cls(connection, parameters, parameters.built(), stored_state(connection, parameters), vault)
 
     def finish(self) -> None:
         """Seal what the manifest must say from now on; last in every transaction."""
         if not self._has_changed:
             return
         self._manifest[_PUBLIC] = self._public()
-        stored = json.dumps(self._manifest, sort_keys=True).encode()
-        self._store(MANIFEST, self._vault.seal(MANIFEST, stored))
+        stored = json.dumps({**self._manifest, _BUFFER: self._buffer.to_dict()}, sort_keys=True).encode()
+        self._store(MANIFEST, self._vault.seal(MANIFEST, stored.ljust(-(-len(stored) // _ROOM) * _ROOM)))
 
-    def tally(self) -> list[int]:
-        """The open round's reports, for every target there ever was."""
-        counts = [count for (count,) in struct.iter_unpack(">Q", self._read("tally"))]
+    def take_in(self, brought: Slots) -> None:
+        """Write a page with what came in, perhaps nothing."""
+        self._buffer.write(self.state.open_round, brought)
+        self._has_changed = True
+
+    @property
+    def has_room(self) -> bool:
+        """Whether one more page can be written before they are counted."""
+        return not self._buffer.is_full
+
+    def arrived(self) -> Arrived:
+        """What came in and is not counted yet."""
+        return self._buffer.read(self.state.open_round)
+
+    def empty_buffer(self) -> None:
+        """What came in is counted."""
+        self._buffer, self._has_changed = Buffer.empty(self.connection, self._parameters.programme), True
+
+    def tally(self) -> IntArray:
+        """The reports of the open round that are counted, for every target there ever was."""
+        counts = np.frombuffer(self._read("tally"), ">u8").astype(np.int64)
         if len(counts) != self.state.n_targets:
             raise DeniableError(_MISFIT.format("tally"))
         return counts
 
-    def add(self, reports: Mapping[int, int]) -> None:
-        """Count these reports, by target number, in the open round; negative ones take back."""
-        counts = self.tally()
-        for target, number in reports.items():
-            # Held there without a word: one report more must change no other count, nor what is refused.
-            counts[target] = max(0, min(counts[target] + number, MAX_REPORTS))
-        self.write_tally(counts)
+    def write_tally(self, counts: IntArray) -> None:
+        self._write("tally", counts.astype(">u8").tobytes())
 
-    def write_tally(self, counts: Sequence[int]) -> None:
-        self._write("tally", struct.pack(f">{len(counts)}Q", *counts))
-
-    def nonces(self) -> list[bytes]:
+    def nonces(self) -> Nonces:
         """What goes into the hashes of what is entered, by target; `append` destroys those of runs that end."""
-        stored = nonces.cut(self._read(_NONCES))
-        if len(stored) != self.state.n_targets:
+        if self._nonces is None:
+            self._nonces = nonces.cut(self._read(_NONCES))
+        if len(self._nonces) != self.state.n_targets:
             raise DeniableError(_MISFIT.format(_NONCES))
-        return stored
+        return self._nonces
 
-    def write_nonces(self, values: Sequence[bytes]) -> None:
-        self._write(_NONCES, b"".join(values))
+    def write_nonces(self, values: Nonces) -> None:
+        self._write(_NONCES, values.tobytes())
+        self._nonces = values
 
     def sources(self) -> list[str]:
         """The names of all hotlines that were ever imported, after the source of what is entered."""
@@ -129,19 +151,17 @@ class Transaction:
         names = self.sources()
         if name not in names:
             self._write_sources([*names, name])
-            self._write_known(name, KnownReports.none(), 0)
+            self.write_known(name, KnownReports.none(), 0)
 
     def hashes(self, ids: Iterable[Sequence[object]]) -> Hashes:
         """What reports with these ids are known by."""
-        return keyed_hashes(self._read(HASHING_KEY), ids)
+        if self._hashing_key is None:
+            self._hashing_key = self._read(HASHING_KEY)
+        return keyed_hashes(self._hashing_key, ids)
 
     def known(self, source: str) -> KnownReports:
         """The reports of a source that were there before."""
         return KnownReports.unpack([self._read(name) for name in self._blocks(source)])
-
-    def learn(self, source: str, known: KnownReports, new: Hashes) -> None:
-        """These reports of the source are known from now on, besides those that are."""
-        self._write_known(source, known.with_reports(new), known.blocks - 1)
 
     def begin_blocks(self) -> None:
         """Let the next reports of every source go into a block of their own: how much room the last one had may have
@@ -149,10 +169,10 @@ class Transaction:
         """
         for source in self.sources():
             known = self.known(source)
-            self._write_known(source, known.with_new_block(), known.blocks)
+            self.write_known(source, known.with_new_block(), known.blocks)
 
-    def _write_known(self, source: str, known: KnownReports, first: int) -> None:
-        """From its first block that changed on."""
+    def write_known(self, source: str, known: KnownReports, first: int) -> None:
+        """What is known of a source from now on, from its first block that changed."""
         place = self.sources().index(source)
         for block in range(first, known.blocks):
             self._write(f"known/{place}/{block}", known.pack(block))
@@ -163,7 +183,7 @@ class Transaction:
         numbers = sorted(int(name.removeprefix(begins)) for name in self._manifest if name.startswith(begins))
         return [f"{begins}{number}" for number in numbers]
 
-    def read_round(self) -> tuple[AuditRun, list[int], bytes]:
+    def read_round(self) -> tuple[AuditRun, IntArray, bytes]:
         """The run, ready to draw the open round with the seed that was committed to; the tally; that seed."""
         seed = self._read(SEED)
         if commitment(self._parameters.programme, self.state.open_round, seed) != self.state.commitment:
@@ -172,7 +192,7 @@ class Transaction:
         noise = noise_of_round(self._parameters.programme, self.state.open_round, seed, blob, tally)
         return self._run(blob, noise), tally, seed
 
-    def read_counts(self) -> tuple[AuditRun, list[int]]:
+    def read_counts(self) -> tuple[AuditRun, IntArray]:
         """The run and the tally, where nothing is drawn."""
         return self._run(self._read("run"), None), self.tally()
 
@@ -181,12 +201,12 @@ class Transaction:
         self._check_fits(run)
         return run
 
-    def write_round(self, run: AuditRun, tally: Sequence[int], seed: bytes) -> None:
+    def write_round(self, run: AuditRun, tally: IntArray, seed: bytes) -> None:
         """All secrets of the open round, in place of those of the round before."""
         self.write_counts(run, tally)
         self._write(SEED, seed)
 
-    def write_counts(self, run: AuditRun, tally: Sequence[int]) -> None:
+    def write_counts(self, run: AuditRun, tally: IntArray) -> None:
         self._check_fits(run)
         self._write("run", run.save())
         self.write_tally(tally)
@@ -197,11 +217,8 @@ class Transaction:
         self._write(HASHING_KEY, hashing_key)
 
     def renew(self) -> None:
-        """Seal anew everything that a report can change."""
+        """Seal anew what a report can change when it is drawn."""
         self.write_counts(*self.read_counts())
-        for source in self.sources():
-            known = self.known(source)
-            self._write_known(source, known, known.blocks - 1)
 
     def change_vault(self, vault: Vault, kdf: str | None) -> None:
         """Seal every secret anew."""
@@ -221,6 +238,7 @@ class Transaction:
         gone = (*self._manifest, MANIFEST)
         self._has_changed = False  # nothing is left that a manifest could speak of
         self.connection.execute(sa.delete(tables.secrets).where(tables.secrets.c.name.in_(gone)))
+        self.connection.execute(sa.delete(tables.pages))
 
     def append(self, entry: Entry, seal: bytes | None = None) -> None:
         """Add an entry and sign the new head. Where it closes a round, the secrets of the new one must follow."""
@@ -234,7 +252,8 @@ class Transaction:
         if seal is not None:
             self.connection.execute(sa.insert(tables.seals), {"entry": entry.number, "blob": seal})
         head = signed_head(signing_key, self._parameters.digest, entry.number, digest(text))
-        self.connection.execute(sa.update(tables.programme), {"state": self.state.to_json(), "head": head})
+        self.connection.execute(sa.update(tables.standing), {"head": head})
+        self.connection.execute(sa.update(tables.public_state), {"blob": self.state.to_bytes()})
 
     def seal(self, inputs: Inputs) -> tuple[bytes | None, str | None]:
         """The round's inputs for the oversight body, and their public hash; nothing where there is no such body."""
@@ -284,11 +303,11 @@ class Transaction:
     def write_folder(self, folder: str) -> None:
         """Where the programme is published from now on."""
         self._folder, self._has_changed = folder, True
-        self.connection.execute(sa.update(tables.programme), {"folder": folder})
+        self.connection.execute(sa.update(tables.standing), {"folder": folder})
 
     def _check_fits(self, run: AuditRun) -> None:
         """Both follow the transcript, each in its own way."""
-        if pack(run.history) != pack(self.state.history):
+        if not run.history.equals(self.state.history):
             raise DeniableError(_MISFIT.format("run"))
 
     def _read(self, name: str) -> bytes:
@@ -303,18 +322,19 @@ class Transaction:
         self._manifest[name] = hashlib.sha256(blob).hexdigest()
         self._store(name, blob)
 
-    def _read_manifest(self) -> dict[str, str]:
+    def _read_manifest(self) -> None:
         check_key(self.connection, self._vault)
-        manifest: dict[str, str] = json.loads(self._vault.open(MANIFEST, self._blob(MANIFEST)))
-        head = parse_head(self.connection.execute(sa.select(tables.programme.c.head)).scalar_one())
+        manifest = json.loads(self._vault.open(MANIFEST, self._blob(MANIFEST)))
+        self._buffer = Buffer(self.connection, self._parameters.programme, **manifest.pop(_BUFFER))
+        head = parse_head(self.connection.execute(sa.select(tables.standing.c.head)).scalar_one())
         if manifest[_PUBLIC] != self._public() or (head.entries, head.head) != (self.state.entries, self.state.head):
             raise DeniableError(
                 "the stored parameters, public state or place of publication were changed; restore the last backup"
             )
-        return manifest
+        self._manifest = manifest
 
     def _public(self) -> str:
-        read = [self._parameters.digest, self.state.to_json(), self._folder]
+        read = [self._parameters.digest, self.state.digest, self._folder]
         return hashlib.sha256(json.dumps(read).encode()).hexdigest()
 
     def _blob(self, name: str) -> bytes:
@@ -337,7 +357,13 @@ class Transaction:
 def move_to(folder: str, connection: sa.Connection, transaction: Transaction | None) -> None:
     """Publish there from now on. After its end a programme has no transaction, no draw to protect and no secret."""
     if transaction is None:
-        connection.execute(sa.update(tables.programme), {"folder": folder})
+        connection.execute(sa.update(tables.standing), {"folder": folder})
         return
     transaction.write_folder(folder)
     transaction.finish()
+
+
+def stored_state(connection: sa.Connection, parameters: Parameters) -> PublicState:
+    """The public state as the database has it; the manifest tells whether it is the programme's."""
+    blob = connection.execute(sa.select(tables.public_state.c.blob)).scalar_one()
+    return PublicState.from_bytes(parameters, bytes(blob))

@@ -4,6 +4,8 @@ What was drawn is shown to people only when a copy has it. The public folder may
 not replace a copy beside the key that is missing.
 """
 
+import base64
+import json
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +22,7 @@ from deniable.programme.public.publish import publish
 from deniable.programme.public.verify import verify
 from deniable.programme.secrets.keys import Key, KeyFile
 from deniable.programme.transaction import Transaction
-from deniable.programme.transcript.chain import Head, check_lines, digest, from_file, to_file
+from deniable.programme.transcript.chain import Head, check_lines, digest, from_file, parse_head, to_file
 from deniable.programme.transcript.entries import End
 from deniable.programme.transcript.replay import parse, replay
 from deniable.programme.transcript.state import PublicState
@@ -45,6 +47,9 @@ NOT_FOUND = (
 )
 
 
+_FULL = "the disk is full; make room and try again"
+
+
 class NotKeptError(DeniableError):
     """Something is recorded in the database, and must not be shown yet: no copy of the transcript has it.
 
@@ -52,10 +57,11 @@ class NotKeptError(DeniableError):
     """
 
 
-NOT_KEPT = (
-    "this is done and recorded in the database, but could not be written outside it, so it is not shown yet: make the "
-    "folder of the key file or the public folder writable, then publish; do not do it again"
+_NOT_KEPT = (
+    "this is done and recorded in the database, but could not be written outside it, so it is not shown yet: {}, then "
+    "publish; do not do it again"
 )
+_WRITABLE = "make the folder of the key file or the public folder writable"
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,7 @@ class StoredTranscript:
 
     @classmethod
     def read(cls, connection: sa.Connection, parameters: Parameters) -> "StoredTranscript":
-        row = connection.execute(sa.select(tables.programme.c.head, tables.programme.c.folder)).one()
+        row = connection.execute(sa.select(tables.standing.c.head, tables.standing.c.folder)).one()
         return cls(parameters, all_lines(connection), row.head, None if row.folder is None else Path(row.folder))
 
     @property
@@ -103,7 +109,7 @@ class StoredTranscript:
         if places.copy is not None and places.copy.write(self):
             return
         if self.folder is None:
-            raise DeniableError(_NOWHERE)
+            raise _nowhere(places)
         if not places.in_folder:
             self._publish(self.folder, database)
 
@@ -119,20 +125,35 @@ class StoredTranscript:
         else:
             can_be = (is_beside and not places.in_folder) or _can_write_into(self.folder)
         if not can_be:
-            raise DeniableError(_NOWHERE)
+            raise _nowhere(places)
         return is_beside
 
-    def is_kept(self, copies: Iterable["KeyCopy"]) -> bool:
-        """Whether one of these copies, or the public folder, has every entry."""
-        published = [] if self.folder is None else [self.folder / TRANSCRIPT]
-        return not self.lines or any(self._stands_in(file) for file in (*(copy.path for copy in copies), *published))
 
-    def _stands_in(self, file: Path) -> bool:
-        try:
-            lines, _ = from_file(read_public(file))
-        except (OSError, DeniableError):
-            return False
-        return [*lines[: len(self.lines)]] == [*self.lines]
+def is_kept(head_line: str, folder: Path | None, copies: Iterable["KeyCopy"]) -> bool:
+    """Whether one of these copies, or the one in the public folder, has every entry: it ends with this signed head, by
+    which an older database is told from this one.
+    """
+    head = parse_head(head_line)
+    published = [] if folder is None else [folder / TRANSCRIPT]
+    return not head.entries or any(_ends_with(head, file) for file in (*(copy.path for copy in copies), *published))
+
+
+def _ends_with(head: Head, file: Path) -> bool:
+    try:
+        return read_head(file) == head
+    except DeniableError:
+        return False
+
+
+def _nowhere(places: "Places") -> DeniableError:
+    if places.copy is not None and files.is_full(places.copy.path.parent):
+        return places.copy.error(f"cannot be written, and what is drawn must be kept there before it is shown: {_FULL}")
+    return DeniableError(_NOWHERE)
+
+
+def not_kept(error: DeniableError) -> NotKeptError:
+    """What is said where an entry is recorded and this error kept it from being copied."""
+    return NotKeptError(_NOT_KEPT.format("make room on the disk, which is full" if _FULL in str(error) else _WRITABLE))
 
 
 def _can_write_into(folder: Path) -> bool:
@@ -221,23 +242,36 @@ class KeyCopy:
             raise self.error("belongs to another programme: move it away, or use another key file")
         return self.write(transcript)
 
-    @contextmanager
-    def retired(self) -> Iterator[None]:
+    def retire(self, by: Path | None) -> None:
         """Of a key that is used no more: a database that is put back with it finds a note in the copy's place, and does
-        not go on. Refused where that cannot be written; where what follows fails, the copy is put back.
+        not go on. The note says where the copy beside the new key is. Refused where the note cannot be written.
         """
-        if not self.exists():
-            yield
-            return
+        was = base64.b64encode(self.content()).decode("ascii")
+        note = {"was": was, "replaced_by": None if by is None else str(by)}
+        if not self._put(_REPLACED + json.dumps(note).encode() + b"\n"):
+            remedy = _FULL if files.is_full(self.path.parent) else "make its folder writable"
+            raise self.error(f"cannot be replaced, and an old database would go on with it: {remedy}")
+
+    def content(self) -> bytes:
         with self._sentences():
-            before = read_public(self.path)
-        if not self._put(_REPLACED):
-            raise self.error("cannot be replaced, and an old database would go on with it: make its folder writable")
+            return read_public(self.path)
+
+    def put_back(self, was: bytes) -> None:
+        """Undo `retire`, if it was done."""
+        if self.note() is not None and not self._put(was):
+            raise self.error("cannot be put back: make its folder writable")
+
+    def note(self) -> "Note | None":
+        """What `retire` left in its place; None where the copy is there, or nothing."""
         try:
-            yield
-        except BaseException:
-            self._put(before)
-            raise
+            content = read_public(self.path)
+            told = json.loads(content.removeprefix(_REPLACED)) if content.startswith(_REPLACED) else None
+        except (OSError, DeniableError, ValueError):
+            return None
+        if told is None:
+            return None
+        by = told["replaced_by"]
+        return Note(base64.b64decode(told["was"]), None if by is None else Path(by))
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:
@@ -248,19 +282,30 @@ class KeyCopy:
 
     def _why_unreadable(self) -> str:
         try:
-            is_replaced = read_public(self.path) == _REPLACED
+            is_replaced = read_public(self.path).startswith(_REPLACED)
         except (OSError, DeniableError):
             is_replaced = False
         if is_replaced:
             return (
                 "says that this key was replaced by another: use that one, with the newest database; if the database "
-                f"does not open with it, because the change was interrupted, {IN_PUBLIC}"
+                "does not open with it, because the change was interrupted, run deniable programme rekey again, or "
+                f"{IN_PUBLIC}"
             )
         return f"cannot be read: {IN_PUBLIC}"
 
     def error(self, why: str) -> PlaceError:
         place = f", {self.path},"
         return PlaceError(f"the copy of the transcript beside the key{place} {why}", place, "")
+
+
+@dataclass(frozen=True)
+class Note:
+    """In the place of a copy whose key was replaced."""
+
+    was: bytes
+    """The copy."""
+    replaced_by: Path | None
+    """Where the copy beside the new key is; None where there is none."""
 
 
 def beside(keys: Iterable[Path]) -> list[KeyCopy]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from deniable.errors import DeniableError, PlaceError
+from deniable.errors import DeniableError, PlaceError, why
 from deniable.storage import layout
 from deniable.storage.files import write_new
 from deniable.storage.layout import LAYOUT
@@ -40,7 +40,7 @@ def write(
         ) from None
     except OSError as error:
         raise PlaceError(
-            f"cannot write the backup {path}: {error.strerror}; nothing was kept of it", path, "file"
+            f"cannot write the backup {path}: {why(error)}; nothing was kept of it", path, "file"
         ) from None
 
 

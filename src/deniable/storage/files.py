@@ -5,25 +5,91 @@ import os
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+_PARTIAL = ".partial"
 
 
 def write_new(path: Path, content: Iterable[bytes]) -> None:
     """A file for its owner alone. Raises FileExistsError where there is one: it is never overwritten."""
+    with new_file(path) as partial, partial.open("wb") as file:
+        file.writelines(content)
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """A file to be filled, for its owner alone, which is there under its own name only when it is whole.
+
+    Raises FileExistsError where there is one. What a killed process left behind is removed by the next one.
+    """
     _check_free(path)
-    # Under a name of its own: two processes that write to the same path must not write into each other's file.
-    descriptor, name = tempfile.mkstemp(suffix=".partial", prefix=f"{path.name}.", dir=path.parent)
-    partial = Path(name)
+    _remove_leftovers(path)
+    descriptor, partial = _locked_partial(path)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.writelines(content)
-            file.flush()
-            os.fsync(file.fileno())
-        _link(partial, path)
+        yield partial
+        os.fsync(descriptor)
+        with _locked_folder(path.parent):
+            _check_free(path)
+            _remove_logs(path)
+            _link(partial, path)
     finally:
-        partial.unlink(missing_ok=True)
+        _remove(partial)
+        os.close(descriptor)  # last: what SQLite locks, it would lose with it
     sync_folder(path.parent)
+
+
+def _locked_partial(path: Path) -> tuple[int, Path]:
+    """Under a name of its own: two processes that write to the same path must not write into each other's file. The
+    lock tells it from one that a killed process left; a file system without locks has none of these removed.
+    """
+    while True:
+        descriptor, name = tempfile.mkstemp(suffix=_PARTIAL, prefix=f"{path.name}.", dir=path.parent)
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if os.path.lexists(name):  # or else it was taken for a leftover before it was locked
+            return descriptor, Path(name)
+        os.close(descriptor)
+
+
+def _remove_leftovers(path: Path) -> None:
+    for file in path.parent.iterdir():
+        if file.name.startswith(f"{path.name}.") and file.name.endswith(_PARTIAL):
+            with suppress(OSError), file.open("rb") as left:
+                fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _remove(file)
+
+
+def _remove(partial: Path) -> None:
+    partial.unlink(missing_ok=True)
+    _remove_logs(partial)  # a full disk keeps SQLite from clearing up after itself
+
+
+def _remove_logs(path: Path) -> None:
+    """Of a database that is gone, and whose log SQLite would take for that of the next one under its name."""
+    for suffix in ("-wal", "-shm", "-journal"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked_folder(folder: Path) -> Iterator[None]:
+    """One process at a time, where the file system has locks."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_full(folder: Path) -> bool:
+    """Whether its disk has no room for another file of ours, where an error does not say so."""
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return False
+    return found.f_bavail * found.f_frsize < 2**16
 
 
 def sync_folder(folder: Path) -> None:

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from deniable.errors import DeniableError
 
-LAYOUTS = ("0005", "0006")
+LAYOUTS = ("0007", "0008")
 """Every migration, the newest last. No release made a database of an earlier layout that can be upgraded."""
 
 LAYOUT = LAYOUTS[-1]

@@ -1,6 +1,6 @@
 """Where a programme is kept: SQLite or PostgreSQL, one writer at a time, and errors in one sentence."""
 
-import os
+import secrets
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -10,8 +10,8 @@ from typing import Any, Self
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
-from deniable.errors import DeniableError, PlaceError
-from deniable.storage import tables
+from deniable.errors import DeniableError, PlaceError, why
+from deniable.storage import files, tables
 from deniable.storage.layout import LAYOUT, LAYOUTS, migrate
 
 # Seconds to wait for another process that writes; every transaction takes milliseconds.
@@ -41,7 +41,8 @@ class Store:
     def __init__(self, database: str) -> None:
         self.url = _url(database)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        self._has_remains = False
+        self._opened_file: tuple[int, int] | None = None
+        self._shown = str(self.url.database) if self.is_sqlite else self.url.render_as_string(hide_password=True)
         self._engine = sa.create_engine(self.url, hide_parameters=True, **self._options())
         if self.is_sqlite:
             sa.event.listen(self._engine, "connect", _set_up_sqlite)
@@ -60,21 +61,28 @@ class Store:
     def create(cls, database: str, fill: Callable[[sa.Connection], None]) -> Self:
         """The tables in a new or empty database, and what `fill` puts into them: all of it, or nothing is left."""
         store = cls(database)
-        file = store.file
-        if file is not None:
-            _new_file(file)
+        if store.file is None:
+            store._fill(fill)
+            return store
         try:
-            with store._changing_layout() as connection:
-                store._check_empty(connection)
+            with files.new_file(store.file) as partial:
+                filled = cls(str(partial))
+                filled._shown = str(store.file)
+                filled._fill(fill)
+        except FileExistsError:
+            raise ExistsError(f"{store.file} exists already; choose another database") from None
+        except OSError as error:
+            raise DeniableError(f"cannot create {store.file}: {why(error)}") from None
+        return store
+
+    def _fill(self, fill: Callable[[sa.Connection], None]) -> None:
+        try:
+            with self._changing_layout() as connection:
+                self._check_empty(connection)
                 migrate(connection)
                 fill(connection)
-        except BaseException:
-            store.dispose()
-            if file is not None:
-                for suffix in ("", "-wal", "-shm"):  # a full disk keeps SQLite from clearing up after itself
-                    file.with_name(file.name + suffix).unlink(missing_ok=True)
-            raise
-        return store
+        finally:
+            self.dispose()
 
     @classmethod
     def found(cls, database: str) -> Self:
@@ -100,6 +108,10 @@ class Store:
                 f"the database has layout {layout}, this version of deniable knows {LAYOUT}; "
                 + (remedy if layout in LAYOUTS else "use the version that made it")
             )
+        with store.reading() as connection:
+            has_remains = _mark(connection) is not None
+        if has_remains:
+            store.scrub()
         return store
 
     def upgrade(self) -> None:
@@ -118,8 +130,7 @@ class Store:
             raise ExistsError(f"there is a programme in {self} already; choose another database")
 
     def __repr__(self) -> str:
-        shown = str(self.url.database) if self.is_sqlite else self.url.render_as_string(hide_password=True)
-        return f"database {shown}"
+        return f"database {self._shown}"
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
@@ -136,21 +147,43 @@ class Store:
             if not self.is_sqlite:
                 connection.execute(sa.text(f"SET LOCAL lock_timeout = '{PATIENCE}s'"))
                 connection.execute(sa.select(tables.lock.c.id).with_for_update())
+            has_remains = _mark(connection) is not None
             yield connection
-        if self._has_remains:
+        if has_remains:
             self.scrub()
+
+    def expect_scrub(self, connection: sa.Connection) -> None:
+        """Note, in the transaction that deletes secrets, that `scrub` must follow.
+
+        The note is in the database, since the process may be killed before it has scrubbed, or find a reader in its
+        way: whichever process opens the database next, or writes to it, tries again. A log that is not empty would be
+        no such note: every report leaves one, and PostgreSQL's cannot be seen.
+        """
+        connection.execute(sa.delete(tables.remains))
+        connection.execute(sa.insert(tables.remains), {"id": 1, "mark": secrets.token_hex(8)})
 
     def scrub(self) -> None:
         """Overwrite what the last transactions deleted, as far as the database lets us; never fails.
 
-        Where a reader is in the way, the next transaction tries again.
+        Where a reader is in the way, the next transaction tries again, of this process or of another (`expect_scrub`).
 
         SQLite: empty the write-ahead log into the file, whose freed bytes are overwritten. PostgreSQL: rewrite the
         table of secrets; the server's own write-ahead log is beyond our reach.
         """
-        self._has_remains = True
         with suppress(SQLAlchemyError, sqlite3.Error):
-            self._has_remains = not (self._empty_log() if self.is_sqlite else self._rewrite_secrets())
+            with self._engine.begin() as connection:
+                mark = _mark(connection)
+            is_done = self._empty_log() if self.is_sqlite else self._rewrite_secrets()
+            if is_done and mark is not None:
+                self._forget_remains(mark)
+
+    def _forget_remains(self, mark: str) -> None:
+        """But not those of a transaction that came in the meantime, which has another mark."""
+        options: dict[str, Any] = {"writes": True} if self.is_sqlite else {"isolation_level": "READ COMMITTED"}
+        with self._engine.connect().execution_options(**options) as connection, connection.begin():
+            connection.execute(sa.delete(tables.remains).where(tables.remains.c.mark == mark))
+        if self.is_sqlite:
+            self._empty_log()
 
     def _empty_log(self) -> bool:
         with self._engine.connect() as connection:
@@ -171,12 +204,31 @@ class Store:
         """Close all connections."""
         self._engine.dispose()
 
+    def _follow_file(self) -> None:
+        """Let go of a file that is not the database any more: it is away, or another was put in its place."""
+        if self.file is None:
+            return
+        try:
+            status = self.file.stat()
+        except OSError:
+            if self._opened_file is None:
+                return
+            self._engine.dispose()
+            raise StoreError(f"{self}: {_SENTENCES['unable to open']}") from None
+        if self._opened_file not in (None, (status.st_dev, status.st_ino)):
+            self._engine.dispose()
+        self._opened_file = status.st_dev, status.st_ino
+
     @contextmanager
     def _sentences(self) -> Iterator[None]:
+        self._follow_file()
         try:
             yield
         except DBAPIError as error:
-            raise StoreError(f"{self}: {_sentence(error)}") from None  # the cause may quote a row
+            sentence = _sentence(error)
+            if sentence in _OR_FULL and self.file is not None and files.is_full(self.file.parent):
+                sentence = _FULL
+            raise StoreError(f"{self}: {sentence}") from None  # the cause may quote a row
         except SQLAlchemyError as error:
             raise PlaceError(f"{self}: {type(error).__name__} in the database layer", self, "the database") from None
 
@@ -204,19 +256,14 @@ def _url(database: str) -> sa.URL:
     return url
 
 
+def _mark(connection: sa.Connection) -> str | None:
+    """Of the last transaction whose deleted secrets may not be scrubbed yet."""
+    return connection.execute(sa.select(tables.remains.c.mark)).scalar()
+
+
 def is_storable(text: str) -> bool:
     """Whether both databases take this text: no NUL, and no half of a surrogate pair."""
     return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _new_file(path: Path) -> None:
-    """For its owner alone; SQLite gives the log beside it the same permissions."""
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except FileExistsError:
-        raise ExistsError(f"{path} exists already; choose another database") from None
-    except OSError as error:
-        raise DeniableError(f"cannot create {path}: {error.strerror}") from None
 
 
 def _set_up_sqlite(connection: Any, _: object) -> None:
@@ -230,9 +277,10 @@ def _begin_sqlite(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writes") else "BEGIN")
 
 
+_FULL = "the disk is full; nothing was written, make room and try again"
 _SENTENCES = {
-    "is full": "the disk is full; nothing was written, make room and try again",
-    "no space left": "the disk is full; nothing was written, make room and try again",
+    "is full": _FULL,
+    "no space left": _FULL,
     "readonly": "it cannot be written to; nothing was changed, check the permissions of the file and its folder",
     "read-only": "it cannot be written to; nothing was changed, check whether the server is a standby",
     "locked": f"another process has held it for {PATIENCE} seconds; nothing was written, try again",
@@ -245,6 +293,10 @@ _SENTENCES = {
     "password": "its server refused the user or the password",
     "connection": "its server cannot be reached, or the connection was lost; look at `status` before trying again",
 }
+
+
+_OR_FULL = (_SENTENCES["disk i/o error"], _SENTENCES["unable to open"], _SENTENCES["readonly"])
+"""What SQLite says of a full disk, too, where it cannot make the files beside the database."""
 
 
 def _sentence(error: DBAPIError) -> str:

@@ -20,9 +20,24 @@ programme = Table(
     metadata,
     Column("id", Integer, CheckConstraint("id = 1"), primary_key=True, autoincrement=False),
     Column("parameters", Text, nullable=False, comment="programme.json, to the letter"),
-    Column("state", Text, nullable=False, comment="what the world knows after the last entry"),
+    sqlite_strict=True,
+)
+
+standing = Table(
+    "standing",
+    metadata,
+    Column("id", Integer, CheckConstraint("id = 1"), primary_key=True, autoincrement=False),
     Column("head", Text, nullable=False, comment="the signed head of the transcript"),
     Column("folder", Text, comment="where it was last published"),
+    sqlite_strict=True,
+)
+"""Where the programme stands. It is read with every report; what is large is in tables of its own."""
+
+public_state = Table(
+    "public_state",
+    metadata,
+    Column("id", Integer, CheckConstraint("id = 1"), primary_key=True, autoincrement=False),
+    Column("blob", LargeBinary, nullable=False, comment="what the world knows after the last entry"),
     sqlite_strict=True,
 )
 
@@ -43,6 +58,23 @@ secrets = Table(
     Column("blob", LargeBinary, nullable=False),
     sqlite_strict=True,
 )
+
+pages = Table(
+    "pages",
+    metadata,
+    Column("place", Integer, primary_key=True, autoincrement=False),
+    Column("blob", LargeBinary, nullable=False, comment="what came in at one tick, perhaps nothing"),
+    sqlite_strict=True,
+)
+
+remains = Table(
+    "transient_remains",
+    metadata,
+    Column("id", Integer, CheckConstraint("id = 1"), primary_key=True, autoincrement=False),
+    Column("mark", Text, nullable=False, comment="random, another one for every transaction that deletes secrets"),
+    sqlite_strict=True,
+)
+"""A row while deleted secrets may still stand in freed pages or in the log (`Store.scrub`)."""
 
 seals = Table(
     "seals",

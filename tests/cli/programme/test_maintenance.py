@@ -168,7 +168,7 @@ def test_a_database_that_was_set_back_without_the_key_draws_nothing(office: Desk
         shutil.copy("old.db", "programme.db")
         engine = sa.create_engine("sqlite:///programme.db")
         with engine.begin() as connection:
-            connection.execute(sa.text(f"UPDATE programme SET {changed}"))
+            connection.execute(sa.text(f"UPDATE standing SET {changed}"))
         engine.dispose()
         assert_refused(office("close-round"))
         assert_refused(office("publish", "--public", "elsewhere"))

@@ -25,7 +25,7 @@ def test_a_link_works_once(connection: sa.Connection, key: bytes, now: datetime)
     person = accept(connection, key, token, now, name="ignored")
     assert person == invited.person
     assert people.known(connection, key, person.id).person == person
-    assert not totp.use(connection, person.id, 7)
+    assert not totp.use(connection, key, person.id, 7)
     assert invitations.find(connection, key, token, now) is None
     with pytest.raises(DeniableError, match="this link was used or has expired"):
         accept(connection, key, token, now)
@@ -33,10 +33,18 @@ def test_a_link_works_once(connection: sa.Connection, key: bytes, now: datetime)
 
 def test_a_link_expires(connection: sa.Connection, key: bytes, now: datetime) -> None:
     token = invitations.invite(connection, key, "Berta", "auditor", now)
-    later = now + invitations.VALID_FOR
-    assert invitations.find(connection, key, token, later - timedelta(minutes=1)) is not None
+    last = (now + invitations.VALID_FOR).replace(hour=23, minute=59)
+    assert invitations.find(connection, key, token, last) is not None
+    later = last + timedelta(minutes=1)
     assert invitations.find(connection, key, token, later) is None
     invitations.invite(connection, key, "Berta", "auditor", later)  # its name is free again
+
+
+def test_a_clock_that_was_set_back_prolongs_no_link(connection: sa.Connection, key: bytes, now: datetime) -> None:
+    token = invitations.invite(connection, key, "Berta", "auditor", now)
+    before = now - timedelta(days=1)
+    assert invitations.find(connection, key, token, before) is None
+    invitations.invite(connection, key, "Berta", "auditor", before)  # its name is free again
 
 
 def test_a_link_can_be_withdrawn(connection: sa.Connection, key: bytes, now: datetime) -> None:

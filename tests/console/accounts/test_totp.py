@@ -44,9 +44,26 @@ def test_what_is_no_code(code: str, now: datetime) -> None:
 
 
 def test_a_code_is_accepted_once(connection: sa.Connection) -> None:
-    assert not totp.use(connection, "id-Ada", None)
-    assert totp.use(connection, "id-Ada", 100)
-    assert not totp.use(connection, "id-Ada", 100)
-    assert not totp.use(connection, "id-Ada", 99)
-    assert totp.use(connection, "id-Ada", 101)
-    assert totp.use(connection, "id-Otto", 100)
+    assert not totp.use(connection, KEY, "id-Ada", None)
+    assert totp.use(connection, KEY, "id-Ada", 100)
+    assert not totp.use(connection, KEY, "id-Ada", 100)
+    assert not totp.use(connection, KEY, "id-Ada", 99)
+    assert totp.use(connection, KEY, "id-Ada", 101)
+    assert totp.use(connection, KEY, "id-Otto", 100)
+
+
+def test_a_clock_that_was_set_back_locks_no_person_out(connection: sa.Connection) -> None:
+    tomorrow = 24 * 3600 // totp.STEP
+    assert totp.use(connection, KEY, "id-Ada", tomorrow)
+    assert totp.use(connection, KEY, "id-Ada", 0)
+    assert not totp.use(connection, KEY, "id-Ada", 0)
+    assert not totp.use(connection, KEY, "id-Ada", -1)
+
+
+def test_the_half_minute_is_not_stored(connection: sa.Connection) -> None:
+    stored = set()
+    for step in (58_000_000, 58_000_001):
+        totp.set_used(connection, KEY, "id-Ada", step)
+        stored |= {*connection.execute(sa.text("SELECT digest FROM transient_used_codes")).scalars()}
+    assert {len(one) for one in stored} == {64}
+    assert len(stored) == 2

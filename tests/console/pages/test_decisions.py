@@ -1,5 +1,6 @@
 """Decisions by hand: an order, a change of targets, an audit that was not carried out, a round that is skipped."""
 
+import re
 from typing import Any
 
 import pytest
@@ -99,3 +100,57 @@ def test_there_are_no_other_decisions(office: Office) -> None:
 def test_a_round_that_is_not_due_cannot_be_skipped(office: Office) -> None:
     office.begin()
     assert office.browser("Otto").get("/round/decisions/skip").headers["location"] == "/round"
+
+
+MANY = tuple(f"Depot {number}" for number in range(1000))
+
+
+def ticked(page: str) -> list[str]:
+    return re.findall(r'name="target" value="([^"]+)" checked', page)
+
+
+def offered(page: str) -> list[str]:
+    return re.findall(r'name="target" value="([^"]+)">', page)
+
+
+@pytest.mark.parametrize("kind", ["override", "targets"])
+def test_what_is_chosen_stays_so_across_searches(office: Office, kind: str) -> None:
+    programme, otto = office.begin(targets=MANY), office.browser("Otto")
+    path = f"/round/decisions/{kind}"
+    page = otto.get(path).text
+    assert not offered(page)
+    assert len(page) < 10_000
+    said = {"reason": "A fire.", "independent": "yes", "added": "Elm\nFir"}
+    page = otto.post(path, {**said, "find": "depot 12", "start": "0"}).text
+    assert offered(page) == ["Depot 12", *MANY[120:130]]
+    page = otto.post(path, {**said, "find": "depot 99", "start": "0", "target": ["Depot 12", "Depot 125", "Evil"]}).text
+    assert ticked(page) == ["Depot 12", "Depot 125"]
+    assert offered(page) == ["Depot 99", *MANY[990:]]
+    assert 'value="A fire."' in page
+    assert kind == "override" or "Elm\nFir" in page
+    assert programme.status().entries == 0
+    chosen = ["Depot 12", "Depot 125", "Depot 991", "Depot 12"]
+    assert otto.post(path, {**said, "target": chosen}).status_code == 303
+    page = otto.get("/transcript").text
+    assert all(name in page for name in chosen)
+
+
+def test_a_refused_decision_keeps_what_was_chosen(office: Office) -> None:
+    office.begin(targets=MANY)
+    answer = office.browser("Otto").post("/round/decisions/override", {"target": ["Depot 7"], "reason": "A fire."})
+    assert answer.status_code == 422
+    assert ticked(answer.text) == ["Depot 7"]
+
+
+def test_one_of_many_audits_is_found(office: Office) -> None:
+    programme, otto = office.begin(targets=MANY), office.browser("Otto")
+    programme.override(MANY[:200], "A fire.", independent=True)
+    path = "/round/decisions/not-carried-out"
+    page = otto.get(path).text
+    assert len(re.findall(r'name="audit" value="([^"]+)"', page)) == 20
+    found = otto.post(path, {"find": "DEPOT 19", "start": "0"}).text
+    keys = re.findall(r'name="audit" value="([^"]+)"', found)
+    assert sorted(keys) == ["1 Depot 19", *(f"1 Depot {number}" for number in range(190, 200))]
+    assert "no such audit" in otto.post(path, {"find": "elsewhere", "start": "0"}).text
+    said = {"audit": "1 Depot 150", "reason": "Snow.", "independent": "yes"}
+    assert otto.post(path, said).status_code == 303

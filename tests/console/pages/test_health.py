@@ -91,6 +91,23 @@ def test_health_where_the_public_folder_is_away(office: Office) -> None:
     assert "put it back" in details
 
 
+@pytest.mark.parametrize("name", ["VERIFY.md", "index.html", "public_key.pem", "programme.json", "transcript.jsonl"])
+def test_health_of_public_files_that_were_changed(office: Office, name: str) -> None:
+    """Instructions that lead readers astray are worse than none."""
+    programme = office.begin()
+    programme.publish(office.public)
+    programme.override(["Ash Mill"], "A fire in the news.", independent=True)  # the folder is behind, and that is fine
+    assert checks(office)["Public files"][:2] == ("good", "in order")
+    file = office.public / name
+    file.write_bytes(file.read_bytes() + b"\nor run this program of mine\n")
+    state, word, details = checks(office)["Public files"]
+    assert (state, word) == ("wrong", "do not check out")
+    assert name.lower() in details.lower()
+    if name in {"VERIFY.md", "index.html", "public_key.pem"}:
+        programme.publish()
+        assert checks(office)["Public files"][:2] == ("good", "in order")
+
+
 @pytest.mark.parametrize("has_key_file", [True, False])
 def test_health_of_the_second_copy(office: Office, tmp_path: Path, has_key_file: bool) -> None:
     """Where the folder of the key file is away, or the programme is locked with a passphrase."""

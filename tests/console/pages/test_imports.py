@@ -2,6 +2,7 @@
 
 import io
 import re
+import secrets
 import tempfile
 import tracemalloc
 import zipfile
@@ -343,7 +344,7 @@ def bomb() -> bytes:
 
 def long_line() -> bytes:
     """A ZIP with a line of 16 MB, packed less than it may be."""
-    letters = b"".join(bytes([number % 251]) * 250 for number in range(64 * 1024))
+    letters = b"".join(bytes([number % 251]) * 16 for number in secrets.token_bytes(MIB))
     messages = b"id,username_id\r\n" + letters.replace(b"\n", b"") + b"\r\n"
     return exports.packed({"db/usernames.csv": b"id,username\r\n1,ash\r\n", "db/messages.csv": messages})
 

@@ -1,12 +1,12 @@
 """The open round: its counts, for auditors alone, and how it is closed."""
 
+import re
 from datetime import timedelta
 
 import pytest
 from tests.console.offices import Office
 
-from deniable.console.pages import transcript
-from deniable.console.pages.common import read_record
+from deniable.console.pages import common
 from deniable.programme.transcript_copies import KeyCopy
 
 
@@ -91,14 +91,14 @@ def test_what_was_drawn_is_shown_when_it_is_kept_outside_the_database(
     works = iter([True])
     monkeypatch.setattr(KeyCopy, "write", lambda *_: next(works, False))
     answer = otto.post("/round/close", {"round": "1"})
-    drawn = read_record(office.console.store).entries[0].own()["audits"][0]
+    drawn = office.console.public_records.current(programme.parameters).audits[0].target
     assert answer.status_code == 422
     assert "Round 1 is closed" in answer.text
     assert "cannot be shown yet" in answer.text
     hidden = [answer, otto.post("/round/close", {"round": "1"}), anna.get("/round"), *map(otto.get, SHOWING)]
     assert all(drawn not in one.text for one in hidden)
     with monkeypatch.context() as patch:  # planted
-        patch.setattr(transcript, "why_hidden", lambda *_: None)
+        patch.setattr(common, "is_kept", lambda *_: True)
         assert drawn in otto.get("/transcript").text
     monkeypatch.undo()
     again = otto.post("/round/close", {"round": "1"})
@@ -135,3 +135,33 @@ def test_after_the_end(office: Office, name: str) -> None:
     assert "The programme has ended" in browser.get("/round").text
     assert "ended" in browser.get("/health").text
     assert browser.post("/round/close", {"round": "1"}).status_code == 422
+
+
+MANY = tuple(f"Depot {number}" for number in range(1000))
+
+
+def test_counts_come_a_page_at_a_time_the_most_first(office: Office) -> None:
+    office.begin(targets=MANY).report({"Depot 900": 8, "Depot 3": 2})
+    anna = office.browser("Anna")
+    first, second = anna.get("/round").text, anna.get("/round?start=50").text
+    assert re.findall(r'<th scope="row"><bdi>([^<]+)', first) == ["Depot 900", "Depot 3", *MANY[:3], *MANY[4:49]]
+    assert re.findall(r'<th scope="row"><bdi>([^<]+)', second) == [*MANY[49:99]]
+    assert 'href="/round?start=50#found"' in first
+    assert 'href="/round?start=0#found"' in second
+    assert 'href="/round?start=100#found"' in second
+    assert "Next page" not in anna.get("/round?start=950").text
+    assert "Depot 900" in anna.get("/round?start=1000").text
+    assert max(map(len, (first, second))) < 30_000
+
+
+def test_the_counts_of_a_target_are_found_by_its_name(office: Office) -> None:
+    office.begin(targets=MANY).report({"Depot 900": 8, "Depot 3": 2})
+    anna = office.browser("Anna")
+    found = anna.post("/round/find", {"find": "depot 3"}).text
+    assert re.findall(r'<th scope="row"><bdi>([^<]+)', found)[:3] == ["Depot 3", "Depot 30", "Depot 31"]
+    assert 'width="25.0%"' in found
+    assert "Confidential" in found
+    assert "No target has" in anna.post("/round/find", {"find": "elsewhere"}).text
+    assert "Depot 900" in anna.post("/round/find", {"find": ""}).text
+    for name in ("Otto", "Ida", "Ada"):
+        assert office.browser(name).post("/round/find", {"find": "depot 3"}).status_code == 403

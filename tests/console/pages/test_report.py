@@ -1,5 +1,6 @@
 """Reports are entered by number, and taken back with their receipt."""
 
+import re
 from typing import Any
 
 import pytest
@@ -122,3 +123,68 @@ def test_a_target_that_does_not_take_part(office: Office) -> None:
 def test_the_address_cannot_make_the_page_say_things(office: Office) -> None:
     office.begin()
     assert "evil" not in office.browser("Ida").get("/report?done=evil").text
+
+
+MANY = tuple(f"Depot {number}" for number in range(1000))
+
+
+def looked_for(browser: Browser, part: str, **fields: str) -> str:
+    answer = browser.post("/report/find", {"target": part, **fields})
+    assert answer.status_code == 200
+    page: str = answer.text
+    return page
+
+
+def test_of_many_targets_a_page_shows_those_that_are_looked_for(office: Office) -> None:
+    programme, ida = office.begin(targets=MANY), office.browser("Ida")
+    page = ida.get("/report").text
+    assert "Depot" not in page
+    assert len(page) < 10_000
+    page = looked_for(ida, "DEPOT 77")
+    assert re.findall(r'type="radio" name="target" value="([^"]+)"', page) == ["Depot 77", *MANY[770:780]]
+    answer = ida.enter("Depot 775", 2, form_on(page))
+    assert "Counted." in answer.text
+    assert programme.active_counts()["Depot 775"] == 2
+
+
+def test_one_may_type_the_whole_name(office: Office) -> None:
+    programme, anna = office.begin(targets=MANY), office.browser("Anna")
+    receipt = receipt_on(anna.enter("depot 7", 3).text)
+    assert programme.active_counts()["Depot 7"] == 3
+    assert withdraw(anna, "Depot 7", receipt).status_code == 303
+    assert anna.enter("Depot", 3).status_code == 422
+    assert sum(programme.active_counts().values()) == 0
+
+
+def test_what_is_found_has_pages(office: Office) -> None:
+    office.begin(targets=MANY)
+    ida = office.browser("Ida")
+    first = looked_for(ida, "depot")
+    later = re.search(r'name="start" value="(\d+)"[^>]*>Next page', first)
+    assert later is not None
+    second = looked_for(ida, "depot", start=later[1])
+    assert "Depot 20<" in second
+    assert "Depot 19<" not in second
+    assert "Previous page" in second
+    assert "No target has" in looked_for(ida, "<script>")
+    assert "<script>" not in looked_for(ida, "<script>")
+
+
+def test_no_address_tells_what_is_looked_for(office: Office) -> None:
+    office.begin(targets=MANY)
+    page = looked_for(office.browser("Ida"), "Depot 12")
+    assert not re.findall(r'(?:action|href)="[^"]*(?:Depot|\?)', page)
+    assert 'method="get"' not in page
+
+
+@pytest.mark.parametrize("start", ["-1", "x", "9" * 30, "1000", "999"])
+def test_a_page_that_there_is_not(office: Office, start: str) -> None:
+    office.begin(targets=MANY)
+    assert looked_for(office.browser("Ida"), "depot", start=start)
+
+
+def test_few_targets_are_listed(office: Office) -> None:
+    office.begin()
+    page = office.browser("Ida").get("/report").text
+    assert page.count("<option>") == 4
+    assert 'type="search"' not in page

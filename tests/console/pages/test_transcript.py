@@ -1,21 +1,30 @@
 """The transcript: published, checked, and downloaded."""
 
 import io
+import os
+import re
 import shutil
 import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, Timer
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from tests.console.offices import Office
+from tests.programme.offices import new_office
 from tests.programme.public.published import lines_in
 
-from deniable.console.pages.common import read_record
+from deniable.console.pages import published
 from deniable.console.pages.transcript import proposed_folder
 from deniable.programme.public.verify import verify
 from deniable.programme.transcript_copies import KeyCopy, NotKeptError
 from deniable.storage import tables
 from deniable.storage.store import Store
+
+PUBLISHED = ("programme.json", "transcript.jsonl", "public_key.pem", "VERIFY.md", "index.html")
 
 
 def test_a_longer_copy_with_other_entries_does_not_let_a_draw_be_shown(
@@ -101,21 +110,91 @@ def test_every_change_of_the_published_files_is_seen(office: Office) -> None:
     def found() -> bool:
         return "unaltered, signed by the office" in browser.get("/transcript").text
 
-    for name in ("programme.json", "transcript.jsonl", "public_key.pem"):
+    for name in PUBLISHED:
         file = office.public / name
         content = file.read_bytes()
-        for changed, fine in ((content, True), (content + b" ", False), (content, True), (None, None), (content, True)):
+        states = ((content, True), (content + b" ", False), (content, True), (None, False), (content, True))
+        for changed, fine in states:
             if changed is None:
                 file.unlink()
             else:
                 file.write_bytes(changed)
-            assert found() == (name == "public_key.pem" if fine is None else fine), (name, changed)
-    page = office.public / "index.html"
-    page.write_bytes(page.read_bytes() + b" ")
-    assert "is not the page that this version of deniable writes" in browser.get("/transcript").text
+            assert found() == fine, (name, changed)
     office.clock.tomorrow()
     browser.sign_in("Otto")
     assert "Round 1 is due but not in the transcript" in browser.get("/transcript").text
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_file_that_is_changed_back_while_it_is_checked_is_seen(
+    office: Office, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is remembered of the check belongs to the bytes that were looked at."""
+    office.begin().publish(office.public)
+    file = office.public / name
+    content = file.read_bytes()
+    file.write_bytes(content + b" ")
+
+    def puts_back(folder: Path, now: Any) -> Any:
+        file.write_bytes(content)
+        try:
+            return verify(folder, now=now)
+        finally:
+            file.write_bytes(content + b" ")
+
+    monkeypatch.setattr(published, "verify", puts_back)
+    browser = office.browser("Otto")
+    for _ in range(2):
+        assert "not in order" in browser.get("/transcript").text
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize("put", [os.mkfifo, lambda path: path.symlink_to("/dev/null"), os.mkdir])
+def test_no_page_waits_for_a_pipe_or_a_device_in_the_public_folder(
+    office: Office, name: str, put: Callable[[Path], None]
+) -> None:
+    office.begin().publish(office.public)
+    (office.public / name).unlink()
+    put(office.public / name)
+    otto = office.browser("Otto")
+    with freed_at_last(office.public / name) as is_freed:
+        for page in ("/health", "/transcript", "/round", "/guarantee"):
+            answer = otto.get(page)
+            assert answer.status_code == 200
+            assert "in order<" not in answer.text.replace("not in order<", "")
+        assert otto.post("/transcript/publish").status_code in {303, 422}
+        assert not is_freed.is_set()
+
+
+@contextmanager
+def freed_at_last(pipe: Path) -> Iterator[Event]:
+    """After ten seconds, those who wait for the pipe go on, and the event is set."""
+    is_freed, is_over = Event(), Event()
+
+    def free() -> None:
+        is_freed.set()
+        while not is_over.wait(0.05):
+            os.close(os.open(pipe, os.O_RDWR | os.O_NONBLOCK))
+
+    timer = Timer(10, free)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield is_freed
+    finally:
+        timer.cancel()
+        is_over.set()
+
+
+def test_the_files_of_another_programme_are_not_in_order(office: Office, tmp_path: Path) -> None:
+    """Whoever can write to the folder can make a whole one, with a key of their own, that checks out by itself."""
+    office.begin().publish(office.public)
+    (tmp_path / "other").mkdir()
+    other = new_office(str(tmp_path / "other" / "programme.db"), tmp_path / "other").programme
+    shutil.rmtree(office.public)
+    other.publish(office.public)
+    verify(office.public)
+    assert "not in order" in office.browser("Otto").get("/transcript").text
 
 
 def test_what_is_downloaded_is_what_is_published(office: Office, tmp_path: Path) -> None:
@@ -131,7 +210,9 @@ def test_what_is_downloaded_is_what_is_published(office: Office, tmp_path: Path)
     packed = browser.get("/transcript/public.zip").content
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
         archive.extractall(tmp_path / "unpacked")
-    assert lines_in(tmp_path / "unpacked" / "public") == list(read_record(office.console.store).lines)
+    assert lines_in(tmp_path / "unpacked" / "public") == list(
+        office.console.public_records.current(programme.parameters).lines
+    )
     assert browser.get("/transcript/public.zip").content == packed
 
 
@@ -143,3 +224,30 @@ def test_nothing_else_can_be_downloaded(office: Office, name: str) -> None:
 
 def test_with_postgresql_the_folder_is_named_at_the_terminal() -> None:
     assert proposed_folder(Store("postgresql://office@127.0.0.1/none")) is None
+
+
+def test_the_record_has_pages_and_can_be_searched(office: Office) -> None:
+    programme = office.begin(targets=[f"Depot {number}" for number in range(100)])
+    for number in range(60):
+        programme.override([f"Depot {number}"], "A fire.", independent=True)
+    programme.change_targets("New ones.", independent=True, add=[f"Elm {number}" for number in range(40)])
+    otto = office.browser("Otto")
+
+    def entries(page: str) -> list[int]:
+        return [int(number) for number in re.findall(r'id="entry-(\d+)"', page)]
+
+    first, second = otto.get("/transcript").text, otto.get("/transcript?start=25").text
+    assert entries(first) == [*range(61, 36, -1)]
+    assert entries(second) == [*range(36, 11, -1)]
+    assert "30 more in the files above" in first
+    assert entries(otto.get("/transcript?start=99999").text) == entries(first)
+    assert entries(otto.post("/transcript/find", {"find": "DEPOT 7"}).text) == [8]
+    found = otto.post("/transcript/find", {"find": "elm 39"}).text
+    assert entries(found) == [61]
+    assert "Elm 39" in found
+    assert "Elm 39" not in first
+    by_round = otto.post("/transcript/find", {"find": "1"}).text
+    assert entries(by_round) == entries(first)
+    assert entries(otto.post("/transcript/find", {"find": "1", "start": "25"}).text) == entries(second)
+    assert "No entry names" in otto.post("/transcript/find", {"find": "elsewhere"}).text
+    assert max(map(len, (first, second, found))) < 60_000

@@ -120,6 +120,7 @@ def everybodys_way(walk: Walk, folder: Path) -> None:
     print_guarantee(walk, anna)
     resume_imports(walk, anna, folder)
     administrate(walk, ada, folder)
+    many_targets(walk, anna)
     refusals(walk, ida)
     account(walk, anna)
     for page in people.values():
@@ -318,6 +319,47 @@ def verify_offline(walk: Walk, page: Page, folder: Path) -> None:
     public = walk.window()
     public.goto((folder / "programme-public" / "index.html").as_uri())
     walk.look(public, "public-page")
+
+
+def many_targets(walk: Walk, anna: Page) -> None:
+    """More than a page lists: they are searched for, and what is found comes in pages."""
+    programme = walk.console.programme()
+    assert programme is not None
+    names = [f"Depot {number}" for number in range(100)]
+    programme.change_targets("The law names more of them.", independent=True, add=names)
+    for name in names[:25]:
+        programme.override([name], "The newspapers wrote about a fire.", independent=True)
+
+    def search(page: Page, field: str, part: str) -> None:
+        page.get_by_role("searchbox", name=field).fill(part)
+        page.get_by_role("button", name="Search").click()
+
+    walk.visit(anna, "/report", "reports-of-many")
+    search(anna, "Target", "depot 7")
+    walk.look(anna, "reports-found")
+    anna.get_by_role("radio", name="Depot 71").check()
+    anna.get_by_role("button", name="Count").click()
+    assert "Counted." in walk.look(anna, "reports-of-many-counted")
+    walk.visit(anna, "/round", "round-of-many")
+    anna.get_by_role("link", name="Next page").click()
+    walk.look(anna, "round-next-page")
+    anna.get_by_role("searchbox", name="Find a target").fill("depot 71")
+    anna.keyboard.press("Enter")
+    walk.look(anna, "round-found")
+    assert [row.inner_text().split() for row in anna.locator(".bars tbody tr").all()] == [["Depot", "71", "1"]]
+    walk.visit(anna, "/round/decisions/override", "override-of-many")
+    for part, name in (("depot 1", "Depot 12"), ("depot 3", "Depot 31")):
+        search(anna, "Find targets", part)
+        walk.look(anna, f"override-found-{part.replace(' ', '-')}")
+        anna.get_by_label(name, exact=True).check()
+    assert anna.get_by_label("Depot 12", exact=True).is_checked()
+    anna.get_by_label("Reason").fill("The newspapers wrote about a fire.")
+    anna.get_by_role("radio", name="No, it had nothing").check()
+    anna.get_by_role("button", name="Order the audit").click()
+    assert "The decision is recorded" in walk.look(anna, "overridden-of-many")
+    search(anna, "Find a target or a round", "depot 31")
+    assert anna.locator(".record tbody tr").count() == 2
+    walk.look(anna, "transcript-found")
 
 
 def resume_imports(walk: Walk, page: Page, folder: Path) -> None:

@@ -17,7 +17,7 @@ from tests.programme.public.published import KEY, NAMES, RECIPIENT, Said, chaine
 
 from deniable.programme.parameters import Parameters
 from deniable.programme.public import page
-from deniable.programme.public.timeline import MOST_ROWS, shortened, timeline
+from deniable.programme.public.timeline import MOST_MARKS, MOST_ROWS, shortened, timeline
 from deniable.programme.transcript.chain import signed_head
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import replay
@@ -351,12 +351,36 @@ def test_a_very_long_list_of_targets_is_left_to_the_files(monkeypatch: pytest.Mo
     )
     assert [name for name in NAMES if name in table] == [B, D]
     assert table.index(D) < table.index(B)
-    assert "The 2 others are in" in table
+    assert "The names of the 2 others are in" in table
+
+
+SIZES = [(10, 1), (1000, 1), pytest.param(10**6, 1, marks=pytest.mark.long), (1000, 400)]
+
+
+@pytest.mark.parametrize(("n_targets", "audits"), SIZES)
+def test_the_page_weighs_the_same_however_many_targets_there_are(n_targets: int, audits: int) -> None:
+    """Also where many are audited every round, and many join at once."""
+    names = [f"Depot number {number}" for number in range(n_targets)]
+    rounds = [drawn(round_, *names[round_ % 3 : round_ % 3 + audits]) for round_ in range(1, 81)]
+    joining = {"added": [f"new {name}" for name in names[:10_000]], "removed": (), "during": 81}
+    said: list[Said] = [*rounds, ("targets", 81, {"reason": "a new law", "independent": True} | joining)]
+    text = rendered(made(targets=tuple(names), audits=audits), said)
+    assert len(text.encode()) < 100 * 2**10
+    assert f"{n_targets + min(n_targets, 10_000):,} targets can be audited" in text
+    assert ("Depot number 9<" in text) or n_targets > page.MOST_TARGETS
+
+
+def test_the_check_of_its_weight_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the limits that there once were."""
+    monkeypatch.setattr(page, "MOST_TARGETS", 2000)
+    with pytest.raises(AssertionError):
+        test_the_page_weighs_the_same_however_many_targets_there_are(1000, 1)
 
 
 def test_older_entries_are_folded_away() -> None:
     outline = Outline(rendered(*long_programme()))
-    assert "Show the 110 earlier entries" in outline.text("summary")
+    assert outline.text("summary") == "Show 30 earlier entries"
+    assert "The record has 80 entries before these" in outline.text()
     assert len(outline.named("details")) == 1
     assert "Show the earlier entry" in rendered(made(), [drawn(number, A) for number in range(1, 22)])
     assert not Outline(rendered(made(), [drawn(number, A) for number in range(1, 21)])).named("details")
@@ -406,6 +430,21 @@ def test_a_crowded_chart_shows_the_targets_audited_last() -> None:
     last = {number % 50 for number in range(91, 131)}
     assert [row.name for row in chart.rows] == [f"depot {number}" for number in sorted(last)]
     assert [tick.round for tick in chart.ticks] == [1, 50, 100]
+
+
+def test_the_chart_goes_back_as_far_as_it_stays_readable() -> None:
+    parameters = made()
+    entries = chained(parameters, [drawn(number, NAMES[number % 2]) for number in range(1, 301)])
+    chart = timeline(parameters, entries, holds_from=290)
+    assert (chart.first, chart.rounds) == (301 - MOST_MARKS, 300)
+    marks = [mark for row in chart.rows for mark in row.marks]
+    assert len(marks) == MOST_MARKS
+    assert all(0 < float(mark.x.rstrip("%")) < 100 for mark in marks)
+    assert [tick.round for tick in chart.ticks] == [200, 220, 240, 260, 280, 300]
+    assert chart.uncovered is not None
+    assert chart.uncovered.x == "0%"
+    assert {(row.start, row.end) for row in chart.rows} == {("0%", "100%")}
+    assert timeline(parameters, entries, holds_from=100).uncovered is None
 
 
 @pytest.mark.parametrize("name", ["x" * 200, "採" * 200, "x" * 27])

@@ -226,7 +226,7 @@ def test_a_recovery_does_not_excuse_what_came_before(tmp_path: Path, monkeypatch
     dishonest(monkeypatch, at=3, reports=(0, 0, 0, 500))
     programme = ran(tmp_path, rounds=5).programme
     seals = programme.seals()
-    with programme._writing() as transaction:
+    with programme._access.writing() as transaction:
         lost = {"lost": 1, "commitment": "0" * 64, "paused": True, "complete": True, "during": 9}
         transaction.append(Recovery.following(transaction.state, **lost, reason="we lost it all"))
     verdict = replayed(programme, tmp_path / "public", seals)

@@ -196,7 +196,7 @@ def test_a_key_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypatch
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(DeniableError, match=r"cannot write the key file .*: No space left on device"):
+    with pytest.raises(DeniableError, match=r"cannot write the key file .*: the disk is full"):
         new_key_file(tmp_path / "key")
     assert list(tmp_path.iterdir()) == []
 

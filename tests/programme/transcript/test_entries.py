@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.programme.public.published import NAMES, fresh, made
 
@@ -96,4 +97,5 @@ def test_a_recovery_that_no_copy_backs_is_a_lapse() -> None:
 )  # fmt: skip
 def test_the_reports_that_an_entry_ends(kind: str, after: list[int]) -> None:
     state = PublicState.start(made())
-    assert sample(kind).change_run(AuditRun(state.mechanism), [1, 2, 3, 4], state) == after
+    changed = sample(kind).change_run(AuditRun(state.mechanism), np.array([1, 2, 3, 4]), state)
+    assert changed.tolist() == after

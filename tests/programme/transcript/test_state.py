@@ -137,18 +137,18 @@ def test_random_programmes_fold_to_what_their_entries_say(programme: tuple[Param
 
 
 @given(programmes(most=20))
-def test_a_state_does_not_change_and_survives_its_json(programme: tuple[Parameters, list[Entry]]) -> None:
+def test_a_state_does_not_change_and_survives_its_bytes(programme: tuple[Parameters, list[Entry]]) -> None:
     parameters, entries = programme
     state = PublicState.start(parameters)
     for entry in entries:
-        before = state.to_json()
+        before = state.to_bytes()
         after = entry.after(state)
-        assert state.to_json() == before
-        state = PublicState.from_json(parameters, after.to_json())
-        assert state.to_json() == after.to_json()
+        assert state.to_bytes() == before
+        state = PublicState.from_bytes(parameters, after.to_bytes())
+        assert state.to_bytes() == after.to_bytes()
         assert pack(state.history) == pack(after.history)
         assert (state.coverage, state.numbers) == (after.coverage, after.numbers)
-    assert state.to_json() == replay(parameters, entries).to_json()
+    assert state.to_bytes() == replay(parameters, entries).to_bytes()
 
 
 @pytest.mark.parametrize("settings", [
@@ -182,7 +182,7 @@ def test_a_state_holds_no_past() -> None:
     sizes = []
     for number in range(1, 3001):
         state = a_round(state, number, [NAMES[number % 4]]).after(state)
-        sizes.append(len(state.to_json()))
+        sizes.append(len(state.to_bytes()))
     assert sizes[-1] - sizes[10] < 60
 
 
@@ -283,24 +283,24 @@ def test_fields_that_an_entry_needs_are_checked_when_it_is_made() -> None:
 
 def test_a_stored_state_of_another_programme_is_refused() -> None:
     with pytest.raises(DeniableError, match="belongs to another programme or version"):
-        PublicState.from_json(made(name="Harbours"), PublicState.start(made()).to_json())
+        PublicState.from_bytes(made(name="Harbours"), PublicState.start(made()).to_bytes())
 
 
 @given(st.data())
 def test_a_damaged_stored_state_is_refused(data: st.DataObject) -> None:
     parameters = made()
-    stored = folded(parameters, drawn(1, A), override(2, B, independent=False)).to_json()
-    at, letter = data.draw(st.integers(0, len(stored) - 1)), data.draw(st.characters())
-    damaged = stored[:at] + letter + stored[at + data.draw(st.integers(0, 1)) :]
+    stored = folded(parameters, drawn(1, A), override(2, B, independent=False)).to_bytes()
+    at, byte = data.draw(st.integers(0, len(stored) - 1)), data.draw(st.binary(min_size=1, max_size=1))
+    damaged = stored[:at] + byte + stored[at + data.draw(st.integers(0, 1)) :]
     assume(damaged != stored)
     with pytest.raises(DeniableError, match="the stored public state is damaged"):
-        PublicState.from_json(parameters, damaged)
+        PublicState.from_bytes(parameters, damaged)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "null", "{}", "[" * 100_000])
-def test_something_else_than_a_stored_state_is_refused(text: str) -> None:
+@pytest.mark.parametrize("blob", [b"", b"[]", b"null", b"{}", b"[" * 100_000])
+def test_something_else_than_a_stored_state_is_refused(blob: bytes) -> None:
     with pytest.raises(DeniableError, match="the stored public state"):
-        PublicState.from_json(made(), text)
+        PublicState.from_bytes(made(), blob)
 
 
 # What the guarantee covers

@@ -190,7 +190,8 @@ def rekey(
     the open round stay the same: an attacker who had the old key and a copy of the database still has both, and can
     sign in your name. The public sees nothing of it. A new copy of the transcript is beside the new key. In the place
     of the one beside the old key there is a note, so that an old database does not go on with it; where the note cannot
-    be written, the key is not changed. After a passphrase, every entry goes on being published before it is shown.
+    be written, the key is not changed. Where this is interrupted, run it again. After a passphrase, every entry goes on
+    being published before it is shown.
     """
     if (new_key is None) != new_passphrase:
         raise DeniableError(f"give either --new-key or --new-passphrase, got {'both' if new_passphrase else 'neither'}")

@@ -13,7 +13,7 @@ from deniable.cli.groups import Command
 from deniable.cli.options import DEFAULT_DATABASE, AsJson, Database, shared
 from deniable.cli.programme import options
 from deniable.cli.programme.output import answer, please_note, spans
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, why
 from deniable.programme.public.verify import VerificationResult, verify
 from deniable.programme.secrets.oversight import Replayed, read_identity, read_seals, write_seals
 from deniable.programme.secrets.oversight import counts as counted
@@ -114,7 +114,7 @@ def _write_counts(path: Path, rows: Iterable[tuple[int, str, int]]) -> None:
     except FileExistsError:
         raise DeniableError(f"cannot write {path}: it exists already, so take a new name") from None
     except OSError as error:
-        raise DeniableError(f"cannot write {path}: {error.strerror}") from None
+        raise DeniableError(f"cannot write {path}: {why(error)}") from None
 
 
 def _document(checked: VerificationResult, verdict: Replayed) -> dict[str, object]:

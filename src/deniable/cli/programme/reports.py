@@ -48,9 +48,11 @@ def report(
     """Count reports about a target, or those of a file.
 
     They belong to the open round. Only their number is kept, encrypted, until the target is audited. When the command
-    returns, the reports are on the disk, all of them; if it fails, none is counted. A line of a file that cannot be
-    read, or that is about no target that takes part, is set aside and named, and holds back no other. The public sees
-    nothing of it.
+    returns, the reports are on the disk. A line of a file that cannot be read, or that is about no target that takes
+    part, is set aside and named, and holds back no other. The public sees nothing of it.
+
+    Where the console or deniable programme run is up on this computer, it takes the reports at the next second, so that
+    the disk does not tell when they came. Where neither is, they are written at once.
 
     It prints a receipt. Keep it until the round is closed: with it, and in no other way, these reports can be
     withdrawn.

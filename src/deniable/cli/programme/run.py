@@ -49,7 +49,8 @@ def run(
     overrides and other decisions included, is published at the next full minute, so that the time of publication does
     not tell how long a draw took, and before the next draw, so that the commitment to its seed is public by then. It
     wakes at least once a minute; where the database or the folder cannot be used it says so once and tries again every
-    minute. SIGTERM and SIGINT end it between two steps, never within one.
+    minute. SIGTERM and SIGINT end it between two steps, never within one. While it runs, it writes a page to the
+    database every second, whether reports came in or not, and takes those that commands at a terminal bring.
 
     Two of them at once do no harm: a round is drawn once.
     """

@@ -10,10 +10,11 @@ import sqlalchemy as sa
 from deniable.console import tables
 from deniable.console.accounts import people, row_authentication, totp
 from deniable.console.accounts.people import Person
-from deniable.console.tables import minutes
+from deniable.console.tables import days
 from deniable.errors import DeniableError
 
 VALID_FOR = timedelta(days=3)
+"""And until the end of that day (UTC)."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class Invitation:
 
 def invite(connection: sa.Connection, key: bytes, name: str, role: str, now: datetime) -> str:
     """What the link ends in by which this person chooses a password and sets up one-time codes. Shown once."""
-    connection.execute(sa.delete(tables.invitations).where(tables.invitations.c.until <= minutes(now)))
+    until = tables.invitations.c.until
+    connection.execute(sa.delete(tables.invitations).where(sa.not_(until.between(days(now), days(now + VALID_FOR)))))
     called = people.free_name(connection, key, name)  # links that have expired hold none
     person = Person(secrets.token_hex(8), called, people.checked_role(role))
     return _new(connection, key, Invitation(person, joins=True), now)
@@ -65,8 +67,10 @@ def find(connection: sa.Connection, key: bytes, token: str, now: datetime) -> In
         tables.invitations.c.digest == row_authentication.digest(key, "link", token)
     )
     row = connection.execute(wanted).mappings().one_or_none()
-    if row is None or not row_authentication.is_authentic(key, tables.invitations, row) or minutes(now) >= row["until"]:
+    if row is None or not row_authentication.is_authentic(key, tables.invitations, row):
         return None
+    if not days(now) <= row["until"] <= days(now + VALID_FOR):
+        return None  # it has expired, or was made before the clock was set back
     known = people.by_id(connection, key, row["person"])
     if bool(row["joins"]) == (known is not None):
         return None  # they are gone, or have come
@@ -119,7 +123,7 @@ def _new(connection: sa.Connection, key: bytes, invitation: Invitation, now: dat
         "name": invitation.person.name,
         "role": invitation.person.role,
         "joins": int(invitation.joins),
-        "until": minutes(now + VALID_FOR),
+        "until": days(now + VALID_FOR),
     }
     connection.execute(sa.insert(tables.invitations), row_authentication.authenticated(key, tables.invitations, row))
     return token

@@ -65,12 +65,17 @@ def by_name(connection: sa.Connection, key: bytes, name: str) -> Account | None:
 def by_id(connection: sa.Connection, key: bytes, person: str) -> Account | None:
     """The person with this id, unless their row was altered."""
     row = _row(connection, person)
-    return _account(row) if row is not None and row_authentication.is_authentic(key, tables.people, row) else None
+    return None if row is None else account_of(key, row)
+
+
+def account_of(key: bytes, row: Row) -> Account | None:
+    """The person of this row, unless it was altered."""
+    return _account(row) if row_authentication.is_authentic(key, tables.people, row) else None
 
 
 def known(connection: sa.Connection, key: bytes, person: str) -> Account:
     """The same, where there must be one."""
-    return _account(_believed(connection, key, person))
+    return _account(_known_row(connection, key, person))
 
 
 def auditors(connection: sa.Connection, key: bytes) -> list[str]:
@@ -124,7 +129,7 @@ def add(
         "disabled": 0,
     }
     connection.execute(sa.insert(tables.people), row_authentication.authenticated(key, tables.people, row))
-    totp.set_used(connection, person.id, used)
+    totp.set_used(connection, key, person.id, used)
 
 
 def set_password(connection: sa.Connection, key: bytes, person: str, password: str) -> None:
@@ -136,7 +141,7 @@ def set_password(connection: sa.Connection, key: bytes, person: str, password: s
 def set_codes(connection: sa.Connection, key: bytes, person: str, salt: str, used: int | None = None) -> None:
     """Other one-time codes; the old ones are useless. All sessions of this person end."""
     _change(connection, key, person, {"totp_salt": salt})
-    totp.set_used(connection, person, used)
+    totp.set_used(connection, key, person, used)
     sign_out(connection, person)
 
 
@@ -162,7 +167,7 @@ def remove(connection: sa.Connection, key: bytes, person: str) -> str:
         raise DeniableError("only somebody who is disabled can be removed; disable them first")
     forget_links(connection, person)
     sign_out(connection, person)
-    totp.set_used(connection, person, None)
+    totp.set_used(connection, key, person, None)
     connection.execute(sa.delete(tables.people).where(tables.people.c.id == person))
     return str(row["name"])
 
@@ -220,12 +225,12 @@ def _row(connection: sa.Connection, person: str) -> Row | None:
 
 def _change(connection: sa.Connection, key: bytes, person: str, changes: Mapping[str, str | int]) -> None:
     """Never of a row that was altered: a new authentication code would make it believed."""
-    row = {**_believed(connection, key, person), **changes}
+    row = {**_known_row(connection, key, person), **changes}
     changed = sa.update(tables.people).where(tables.people.c.id == person)
     connection.execute(changed, row_authentication.authenticated(key, tables.people, row))
 
 
-def _believed(connection: sa.Connection, key: bytes, person: str) -> Row:
+def _known_row(connection: sa.Connection, key: bytes, person: str) -> Row:
     row = _row(connection, person)
     if row is None or not row_authentication.is_authentic(key, tables.people, row):
         raise DeniableError("there is no such person, or their entry was altered outside the console")

@@ -46,10 +46,9 @@ async def change_password(request: Request, person: Anybody, fields: Fields) -> 
     console.password_queues.check(stranger=False)
     if not console.throttle.take(f"account {person.id}", None):
         raise HTTPException(429, "There were too many tries. Wait a quarter of an hour.")
+    cookie = request.cookies.get(console.cookie_name("session"), "")
     try:
-        session = await console.password_queues.run(
-            partial(_changed, console, person, request.state.visitor.cookie, fields), stranger=False
-        )
+        session = await console.password_queues.run(partial(_changed, console, person, cookie, fields), stranger=False)
     except DeniableError as error:
         return await to_thread.run_sync(partial(_page, request, person, refusal(error)))
     console.throttle.forgive(f"account {person.id}", None)
@@ -80,7 +79,7 @@ def _changed(console: Console, person: Person, cookie: str, fields: FormData) ->
         if sessions.find(connection, key, cookie, now) is None:  # it ended while this waited for its turn
             raise SignInFirst
         is_same = people.by_id(connection, key, person.id) == known
-        if not (fits and is_same and totp.use(connection, person.id, step)):
+        if not (fits and is_same and totp.use(connection, key, person.id, step)):
             raise DeniableError(WRONG)
         people.set_password(connection, key, person.id, stored)
         activity.record(connection, now, person.name, "changed their password", "people")

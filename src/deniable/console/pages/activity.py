@@ -9,6 +9,7 @@ from fastapi.responses import Response
 
 from deniable.console.accounts import activity, people
 from deniable.console.accounts.people import Person
+from deniable.console.pages.common import number_in
 from deniable.console.rendering import render
 from deniable.console.security import console_of, require
 from deniable.programme.public.page import Day, day_in_words
@@ -41,7 +42,7 @@ class ActivityPage:
 @router.get("/activity")
 def activity_page(request: Request, _: Annotated[Person, require("activity")]) -> Response:
     console, only_people = console_of(request), request.query_params.get("about") == "people"
-    before = _number(request.query_params.get("before", ""))
+    before = number_in(request.query_params.get("before", ""))
     with console.store.reading() as connection:
         log = activity.read(connection, MOST, before, "people" if only_people else None)
         auditors = tuple(people.auditors(connection, console.key))
@@ -50,11 +51,6 @@ def activity_page(request: Request, _: Annotated[Person, require("activity")]) -
     )
     older, newer = (_address(only_people, number) for number in (log.older, log.newer))
     return render(request, "activity.html", ActivityPage(auditors, rows, only_people, older, newer))
-
-
-def _number(given: str) -> int | None:
-    """What is no number of an entry stands for the newest."""
-    return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else None
 
 
 def _address(only_people: bool, before: int | None) -> str | None:

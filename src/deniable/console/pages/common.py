@@ -1,30 +1,36 @@
 """What several pages share: the programme, its public record, bars, and where to go next."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from itertools import islice
+from pathlib import Path
 from typing import Annotated
 
-import sqlalchemy as sa
 from fastapi import Depends, Request
 from fastapi.responses import RedirectResponse, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
 from deniable.console.console import Console
-from deniable.console.security import console_of
+from deniable.console.public_record import Record
+from deniable.console.security import console_of, text
+from deniable.console.target_search import Found
 from deniable.errors import DeniableError, elsewhere
+from deniable.programme.names import LONGEST_NAME
 from deniable.programme.programme import Programme
 from deniable.programme.secrets.lock import KeyChangedError
-from deniable.programme.transcript.entry import Entry
-from deniable.programme.transcript.replay import parse
-from deniable.programme.transcript_copies import StoredTranscript, all_lines
-from deniable.storage import tables
-from deniable.storage.store import Store, StoreError
+from deniable.programme.transcript_copies import is_kept
+from deniable.storage.store import StoreError
+
+MOST_BARS = 50
+"""Targets on a page of counts."""
 
 
-def current_programme(request: Request) -> Programme:
+async def current_programme(request: Request) -> Programme:
     """The programme; refused before one was planned."""
-    programme = console_of(request).programme()
+    console = console_of(request)
+    programme = console.known_programme or await run_in_threadpool(console.programme)
     if programme is None:
         raise HTTPException(404, "There is no programme yet; somebody who is an auditor begins one under Plan.")
     return programme
@@ -34,62 +40,23 @@ CurrentProgramme = Annotated[Programme, Depends(current_programme)]
 """Named after the person in a route's signature, so that only who may see the page learns this."""
 
 
-def why_hidden(request: Request, programme: Programme, record: "Record") -> str | None:
-    """Why this record, which was read before, must not be shown yet: it is not what the office signed, or no copy
-    outside the database has all of it and none can be made.
+def shown_record(request: Request, programme: Programme, folder: Path | None) -> Record:
+    """The public transcript; refused where it must not be shown yet: it is not what the office signed, or no copy
+    outside the database has all of it and none can be made. `folder` is where it is published.
     """
-    copy = console_of(request).copy
-    try:
-        transcript = StoredTranscript(programme.parameters, record.lines, record.head, programme.status().folder)
-        if not transcript.is_kept([] if copy is None else [copy]):
-            programme.keep_copy()
-    except DeniableError as error:
-        return refusal(error)
-    return None
-
-
-def copied_programme(request: Request) -> Programme:
-    """The programme, for pages that may show what was drawn."""
-    programme = current_programme(request)
-    copied_record(request, programme)
-    return programme
-
-
-def copied_record(request: Request, programme: Programme) -> "Record":
-    """The public transcript; refused where it must not be shown yet."""
-    record = read_record(console_of(request).store)
-    hidden = why_hidden(request, programme, record)
-    if hidden is not None:
-        raise HTTPException(503, hidden)
+    console = console_of(request)
+    record = console.public_records.current(programme.parameters)
+    if not is_kept(record.head, folder, [] if console.copy is None else [console.copy]):
+        programme.keep_copy()
     return record
 
 
-CopiedProgramme = Annotated[Programme, Depends(copied_programme)]
-"""Named after the person, too."""
-
-
-_parsed = lru_cache(maxsize=10_000)(parse)  # public, never changed, and asked for with every page of the transcript
-
-
-@dataclass(frozen=True)
-class Record:
-    """The public transcript as the database has it."""
-
-    lines: tuple[str, ...]
-    head: str
-    """The line of the signed head."""
-
-    @property
-    def entries(self) -> list[Entry]:
-        return [_parsed(line) for line in self.lines]
-
-
-def read_record(store: Store) -> Record:
-    """All of it at one moment."""
-    with store.reading() as connection:
-        lines = all_lines(connection)
-        head = connection.execute(sa.select(tables.programme.c.head)).scalar_one()
-    return Record(tuple(lines), head)
+def copied_record(request: Request, programme: Programme, folder: Path | None) -> Record:
+    """The same, for pages that cannot do without it."""
+    try:
+        return shown_record(request, programme, folder)
+    except DeniableError as error:
+        raise HTTPException(503, refusal(error)) from None
 
 
 @dataclass(frozen=True)
@@ -102,11 +69,30 @@ class Bar:
     """Of the longest bar, in per cent."""
 
 
-def bars(counts: Mapping[str, int]) -> tuple[Bar, ...]:
-    """The most reports first."""
+def bars(counts: Mapping[str, int], start: int = 0, most: int = MOST_BARS) -> tuple[Bar, ...]:
+    """The most reports first, from that place on."""
+    counted = sorted(((name, count) for name, count in counts.items() if count), key=lambda pair: -pair[1])
+    shown = counted[start : start + most]
+    first = max(0, start - len(counted))  # of those without any, in the order of the list
+    others = islice((name for name, count in counts.items() if not count), first, first + most - len(shown))
+    return bars_of([*(name for name, _ in shown), *others], counts)
+
+
+def bars_of(names: Iterable[str], counts: Mapping[str, int]) -> tuple[Bar, ...]:
+    """Those of these targets."""
     longest = max(counts.values(), default=0) or 1
-    ordered = sorted(counts.items(), key=lambda pair: -pair[1])
-    return tuple(Bar(name, count, f"{100 * count / longest:.1f}%") for name, count in ordered)
+    return tuple(Bar(name, counts[name], f"{100 * counts[name] / longest:.1f}%") for name in names if name in counts)
+
+
+def search(request: Request, targets: tuple[str, ...], fields: FormData, name: str = "find") -> Found:
+    """The page of targets that a form asks for: `start` says where it begins. The address holds no name."""
+    index = console_of(request).target_search.of(targets)
+    return index.search(text(fields, name)[:LONGEST_NAME], number_in(text(fields, "start")) or 0)
+
+
+def number_in(given: str) -> int | None:
+    """What is no number stands for none."""
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else None
 
 
 def redirect(path: str, done: str | None = None) -> RedirectResponse:

@@ -2,7 +2,7 @@
 guarantee.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -12,22 +12,18 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
 from deniable.console.accounts.people import Person
-from deniable.console.pages.common import CopiedProgramme, copied_record, redirect, refusal
+from deniable.console.pages.common import CurrentProgramme, copied_record, number_in, redirect, refusal, search
+from deniable.console.public_record import PastAudit
 from deniable.console.rendering import render
 from deniable.console.security import Fields, console_of, require, text, texts
+from deniable.console.target_search import FEW, MOST_FOUND, Found
 from deniable.errors import DeniableError
+from deniable.programme.names import caseless
 from deniable.programme.programme import Programme
-from deniable.programme.transcript.entry import Entry
+from deniable.programme.status import Status
 from deniable.programme.transcript_copies import NotKeptError
 
 router = APIRouter()
-
-
-@dataclass(frozen=True)
-class PastAudit:
-    key: str
-    target: str
-    round: int
 
 
 @dataclass(frozen=True)
@@ -38,8 +34,13 @@ class DecisionPage:
     button: str
     round: int
     targets: tuple[str, ...]
+    """Those to choose from: all of them, where they are few."""
     audits: tuple[PastAudit, ...]
     """Those that can be said not to have been carried out: the latest of every target, newest first."""
+    is_long: bool
+    """Whether there are so many of either that one looks for them."""
+    found: Found | None = None
+    """What was looked for; None before."""
     chosen: tuple[str, ...] = ()
     added: str = ""
     reason: str = ""
@@ -57,10 +58,11 @@ class _Decision:
 
 
 @router.get("/round/decisions/{kind}")
-def ask(request: Request, kind: str, _: Annotated[Person, require("decide")], programme: CopiedProgramme) -> Response:
-    if kind == "skip" and not programme.status().overdue:
+def ask(request: Request, kind: str, _: Annotated[Person, require("decide")], programme: CurrentProgramme) -> Response:
+    page, status = _asked(request, programme, kind)
+    if kind == "skip" and not status.overdue:
         return redirect("/round")
-    return render(request, "decision.html", _asked(request, programme, kind))
+    return render(request, "decision.html", page)
 
 
 @router.post("/round/decisions/{kind}")
@@ -68,19 +70,18 @@ def decide(
     request: Request,
     kind: str,
     person: Annotated[Person, require("decide")],
-    programme: CopiedProgramme,
+    programme: CurrentProgramme,
     fields: Fields,
 ) -> Response:
-    reason, independent = text(fields, "reason"), text(fields, "independent")
-    page = _asked(request, programme, kind)
+    page, _ = _asked(request, programme, kind, fields)
+    if "start" in fields:
+        return render(request, "decision.html", page)
     try:
-        action = _DECISIONS[kind].take(programme, fields, reason, _declared(independent))
+        action = _DECISIONS[kind].take(programme, fields, page.reason, _declared(page.independent))
     except NotKeptError:  # the transcript's page says so
         action = f"decided by hand (entry {programme.status().entries})"
     except DeniableError as error:
-        chosen = (*texts(fields, "target"), *texts(fields, "audit"))
-        filled = replace(page, chosen=chosen, added=text(fields, "added"), reason=reason, independent=independent)
-        return render(request, "decision.html", replace(filled, error=refusal(error)), 422)
+        return render(request, "decision.html", replace(page, error=refusal(error)), 422)
     console_of(request).record(person, action)
     return redirect("/transcript", "decided")
 
@@ -92,36 +93,52 @@ def _declared(independent: str) -> bool:
     return independent == "yes"
 
 
-def _asked(request: Request, programme: Programme, kind: str) -> DecisionPage:
+def _asked(
+    request: Request, programme: Programme, kind: str, fields: FormData | None = None
+) -> tuple[DecisionPage, Status]:
+    """The form, filled with what was typed."""
     if kind not in _DECISIONS:
         raise HTTPException(404, "There is no such page.")
-    decision, status = _DECISIONS[kind], programme.status()
-    entries = copied_record(request, programme).entries if kind == "not-carried-out" else []
-    return DecisionPage(
+    decision, status, filled = _DECISIONS[kind], programme.status(), fields or FormData()
+    record = copied_record(request, programme, status.folder)
+    page = DecisionPage(
         kind=kind,
         title=decision.title,
         lead=decision.lead,
         button=decision.button,
         round=status.open_round,
         targets=status.targets,
-        audits=latest_audits(entries),
+        audits=record.audits,
+        is_long=len(record.audits if kind == "not-carried-out" else status.targets) > FEW,
+        chosen=(*texts(filled, "target"), *texts(filled, "audit")),
+        added=text(filled, "added"),
+        reason=text(filled, "reason"),
+        independent=text(filled, "independent"),
     )
+    return (_searched(request, page, status.targets, filled) if page.is_long else page), status
 
 
-def latest_audits(entries: Sequence[Entry]) -> tuple[PastAudit, ...]:
-    """The latest audit of every target, unless it was not carried out; newest first."""
-    latest: dict[str, int] = {}
-    for entry in entries:
-        for target in entry.audited:
-            latest.pop(target, None)
-            latest[target] = entry.round
-        if entry.struck is not None:
-            latest.pop(entry.struck, None)
-    return tuple(PastAudit(f"{number} {target}", target, number) for target, number in reversed(latest.items()))
+def _searched(request: Request, page: DecisionPage, targets: tuple[str, ...], fields: FormData) -> DecisionPage:
+    """The same with a page of what was looked for, and what was chosen before."""
+    if page.kind == "not-carried-out":
+        wanted, first = caseless(text(fields, "find")), number_in(text(fields, "start")) or 0
+        audits = [audit for audit in page.audits if wanted in caseless(audit.target)] if wanted else page.audits
+        more = first + MOST_FOUND if first + MOST_FOUND < len(audits) else None
+        found = Found(text(fields, "find"), (), max(0, first - MOST_FOUND) if first else None, more)
+        chosen = [audit for audit in page.audits if audit.key in page.chosen]
+        shown = (*chosen, *(audit for audit in audits[first : first + MOST_FOUND] if audit not in chosen))
+        return replace(page, targets=(), audits=shown, found=found)
+    index = console_of(request).target_search.of(targets)
+    chosen_names = tuple(name for name in dict.fromkeys(page.chosen) if index.exact(name) == name)
+    if "start" not in fields:
+        return replace(page, targets=(), audits=(), chosen=chosen_names)
+    found = search(request, targets, fields)
+    others = tuple(name for name in found.names if name not in chosen_names)
+    return replace(page, targets=others, audits=(), chosen=chosen_names, found=found)
 
 
 def _override(programme: Programme, fields: FormData, reason: str, independent: bool) -> str:
-    targets = texts(fields, "target")
+    targets = list(dict.fromkeys(texts(fields, "target")))
     if not targets:
         raise DeniableError("Choose at least one target.")
     entry = programme.override(targets, reason, independent=independent)
@@ -130,7 +147,7 @@ def _override(programme: Programme, fields: FormData, reason: str, independent: 
 
 def _targets(programme: Programme, fields: FormData, reason: str, independent: bool) -> str:
     added = [name.strip() for name in text(fields, "added").splitlines() if name.strip()]
-    removed = texts(fields, "target")
+    removed = list(dict.fromkeys(texts(fields, "target")))
     if not added and not removed:
         raise DeniableError("Name at least one target that joins or leaves.")
     entry = programme.change_targets(reason, independent=independent, add=added, remove=removed)

@@ -15,7 +15,7 @@ from deniable.console import tables
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
 from deniable.console.pages.common import refusal, sentence
-from deniable.console.pages.transcript import verified
+from deniable.console.pages.published import verified
 from deniable.console.rendering import render
 from deniable.console.security import Fields, console_of, may, require
 from deniable.errors import DeniableError
@@ -118,12 +118,12 @@ def _programme(request: Request, programme: Programme) -> Iterator[Check]:
         yield Check("Publication", "warn", "behind", f"Entries that are not published yet: {waiting}.")
     elif behind is None:
         yield Check("Publication", "good", "up to date", f"Everything is published in {status.folder}.")
-    found = verified(status.folder, request)
+    found = verified(request, programme, status.folder)
     remarks = " ".join(found.remarks)
     if not found.ok:
         yield Check("Public files", "wrong", "do not check out", remarks)
     else:
-        yield Check("Public files", "good", "in order", "Complete, unaltered and signed. " + remarks)
+        yield Check("Public files", "good", "in order", f"Complete, unaltered and signed. {remarks}".strip())
 
 
 _PAUSED = (

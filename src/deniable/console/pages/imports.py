@@ -1,23 +1,27 @@
 """Import: a hotline's export is read, looked at, and then counted or forgotten."""
 
 import io
+from asyncio import shield, wait_for, wrap_future
 from collections import Counter
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
 from deniable.console.accounts import hotlines
 from deniable.console.accounts.people import Person
 from deniable.console.accounts.row_authentication import digest
 from deniable.console.pages.common import Bar, CurrentProgramme, bars, done_message, redirect, refusal
-from deniable.console.pending_imports import KEPT_FOR
+from deniable.console.pending_imports import KEPT_FOR, PendingImport
 from deniable.console.rendering import render
 from deniable.console.security import MOST_UPLOADED, Fields, console_of, may, require, text, uploaded
 from deniable.errors import DeniableError
 from deniable.programme.imports import EXPORTS, Batch, Mapping, read, read_mapping
+from deniable.programme.programme import Programme
 from deniable.programme.status import PAUSED, Status
 
 router = APIRouter()
@@ -26,9 +30,13 @@ DONE = {
     "counted": "The file is imported. What was counted before was not counted again.",
     "noted": "The file is noted. Nothing in it is counted, now or later.",
     "paused": "The file is noted. Imports are paused, so nothing in it counts, now or later.",
+    "under-way": "The file is being imported: it is a large one, and that goes on while you do other things. If the "
+    "console is stopped within the next hour, import the file again; nothing counts twice.",
     "dropped": "The file was discarded; nothing was counted.",
     "resumed": "Imports count again from now on. Publish, so that the public sees it, too.",
 }
+LONGEST_WAIT = 20
+"""Seconds until the page says that an import goes on: browsers and proxies do not wait for ever."""
 GONE = "The file is not kept any more; choose it again."
 NOT_YOURS = "Choose a hotline that you bring; an administrator says who brings which."
 
@@ -133,24 +141,39 @@ def preview(
 
 
 @router.post("/import/confirm")
-def confirm(
+async def confirm(
     request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
-    pending = console_of(request).pending_imports.take(_session(request), text(fields, "pending"))
+    """Answered when the reports are on the disk, or after a while if they are many: they then go on coming in."""
     if text(fields, "step") != "count":
+        await run_in_threadpool(_take, request, fields)
         return redirect("/import", "dropped")
-    status = programme.status()
-    if pending is None:
-        return _page(request, person, status, error=GONE)
-    do_not_count = text(fields, "do_not_count") == "yes"
     try:
-        _check_assigned(request, person, pending.source)
-        programme.import_reports(pending.source, pending.batch, count=not do_not_count)
+        done, written = await run_in_threadpool(_bring, request, person, programme, fields)
+        await wait_for(shield(wrap_future(written)), LONGEST_WAIT)
+    except TimeoutError:
+        done = "under-way"
     except DeniableError as error:
-        return _page(request, person, status, error=refusal(error))
-    if status.is_paused:
-        return redirect("/import", "paused")
-    return redirect("/import", "noted" if do_not_count else "counted")
+        status = await run_in_threadpool(programme.status)
+        return await run_in_threadpool(_page, request, person, status, None, refusal(error))
+    return redirect("/import", done)
+
+
+def _bring(request: Request, person: Person, programme: Programme, fields: FormData) -> "tuple[str, Future[None]]":
+    """What the page says afterwards, and when the reports are on the disk."""
+    pending = _take(request, fields)
+    if pending is None:
+        raise DeniableError(GONE)
+    _check_assigned(request, person, pending.source)
+    do_not_count = text(fields, "do_not_count") == "yes"
+    _, written = programme.bring_import(pending.source, pending.batch, count=not do_not_count)
+    if programme.status().is_paused:
+        return "paused", written
+    return "noted" if do_not_count else "counted", written
+
+
+def _take(request: Request, fields: FormData) -> PendingImport | None:
+    return console_of(request).pending_imports.take(_session(request), text(fields, "pending"))
 
 
 @router.post("/import/resume")
@@ -194,7 +217,7 @@ def _check_assigned(request: Request, person: Person, source: str) -> None:
 
 
 def _session(request: Request) -> str:
-    cookie: str = request.state.visitor.cookie
+    cookie: str = request.state.visitor.name
     return digest(console_of(request).key, "session", cookie)
 
 

@@ -108,7 +108,7 @@ def _opened(request: Request, token: str, who: Visitor) -> OpenedInvitation:
     is_first_run = request.scope["path"].startswith("/first-run/")
     if invitation is None or invitation.is_first != is_first_run:
         raise HTTPException(404, GONE_FIRST if is_first_run else GONE)
-    return OpenedInvitation(token, invitation, invitations.salt(console.key, token, who.cookie))
+    return OpenedInvitation(token, invitation, invitations.salt(console.key, token, who.name))
 
 
 def _accept(console: Console, opened: OpenedInvitation, fields: FormData) -> None:

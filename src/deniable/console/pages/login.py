@@ -60,7 +60,7 @@ def home(request: Request, who: Annotated[Visitor, Depends(visitor)]) -> Respons
 
 
 @router.get("/login")
-def login_page(request: Request, who: Annotated[Visitor, Depends(visitor)]) -> Response:
+async def login_page(request: Request, who: Annotated[Visitor, Depends(visitor)]) -> Response:
     if who.person is not None:
         return RedirectResponse("/", 303)
     return _page(request, None, 200)
@@ -75,14 +75,14 @@ async def login(request: Request, fields: Fields) -> Response:
     known, device = await to_thread.run_sync(_known, console, name, request.cookies.get(console.cookie_name("device")))
     account = f"person {known.person.id}" if known is not None else f"nobody {same_name(name)}"
     console.password_queues.check(stranger=device is None)
-    if not console.throttle.take(account, device):
+    if not await to_thread.run_sync(console.throttle.take, account, device):
         return _page(request, TOO_OFTEN, 429)
     before = request.cookies.get(console.cookie_name("session"))
     checked = partial(_signed_in, console, known, password if isinstance(password, str) else "", code, before)
     session = await console.password_queues.run(checked, stranger=device is None)
     if known is None or session is None:
         return _page(request, WRONG, 403)
-    console.throttle.forgive(account, device)
+    await to_thread.run_sync(console.throttle.forgive, account, device)
     response = RedirectResponse("/", 303)
     console.set_cookie(response, "session", session)
     if device is None:
@@ -95,7 +95,7 @@ def logout(request: Request, who: Annotated[Visitor, Depends(visitor)], _: Field
     console = console_of(request)
     if who.person is not None:
         with console.store.writing() as connection:
-            sessions.end(connection, console.key, who.cookie)
+            sessions.end(connection, console.key, who.name)
     return signed_out(console)
 
 
@@ -114,7 +114,9 @@ def _signed_in(console: Console, known: Account | None, password: str, code: str
     if known is None or known.disabled or not fits or step is None:
         return None
     with console.store.writing() as connection:
-        if people.by_id(connection, console.key, person) != known or not totp.use(connection, person, step):
+        if people.by_id(connection, console.key, person) != known or not totp.use(
+            connection, console.key, person, step
+        ):
             return None  # changed, or used, in the meantime
         return sessions.begin(connection, console.key, person, now, before)
 

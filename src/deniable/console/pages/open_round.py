@@ -8,9 +8,21 @@ from fastapi.responses import Response
 from starlette.datastructures import FormData
 
 from deniable.console.accounts.people import Person
-from deniable.console.pages.common import Bar, CopiedProgramme, CurrentProgramme, bars, redirect, refusal
+from deniable.console.pages.common import (
+    MOST_BARS,
+    Bar,
+    CurrentProgramme,
+    bars,
+    bars_of,
+    copied_record,
+    number_in,
+    redirect,
+    refusal,
+    search,
+)
 from deniable.console.rendering import render
 from deniable.console.security import Fields, console_of, may, require, text
+from deniable.console.target_search import Found
 from deniable.errors import DeniableError
 from deniable.programme.programme import Programme
 from deniable.programme.public.page import Day, due_in_words
@@ -40,6 +52,8 @@ class CountedRoundPage(RoundPage):
     """Confidential: for auditors."""
 
     counts: tuple[Bar, ...]
+    found: Found
+    """What was looked for, and the pages beside this one."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +79,23 @@ class ClosedPage:
 
 
 @router.get("/round")
-def round_page(request: Request, person: Annotated[Person, require("round")], programme: CopiedProgramme) -> Response:
+def round_page(request: Request, person: Annotated[Person, require("round")], programme: CurrentProgramme) -> Response:
+    return _page(request, person, programme, start=number_in(request.query_params.get("start", "")) or 0)
+
+
+@router.post("/round/find")
+def find(
+    request: Request, person: Annotated[Person, require("counts")], programme: CurrentProgramme, fields: Fields
+) -> Response:
+    """The counts of some targets. Posted, so that no address tells which."""
+    return _page(request, person, programme, fields=fields)
+
+
+def _page(
+    request: Request, person: Person, programme: Programme, *, start: int = 0, fields: FormData | None = None
+) -> Response:
     status = programme.status()
+    copied_record(request, programme, status.folder)  # what is gone from the counts was drawn
     public = RoundPage(
         round=status.open_round,
         due=due_in_words(status.parameters.calendar, status.open_round),
@@ -79,8 +108,16 @@ def round_page(request: Request, person: Annotated[Person, require("round")], pr
     )
     if status.ended or not may(person, "counts"):
         return render(request, "round.html", public)
-    counts = bars(programme.active_counts())
-    return render(request, "round_counts.html", CountedRoundPage(**vars(public), counts=counts))
+    counts = programme.active_counts()
+    if fields is not None and text(fields, "find"):
+        found = search(request, status.targets, fields)
+        shown = bars_of(found.names, counts)
+    else:
+        start = start if start < len(counts) else 0
+        earlier, later = max(0, start - MOST_BARS), start + MOST_BARS
+        found = Found("", (), earlier if start else None, later if later < len(counts) else None)
+        shown = bars(counts, start)
+    return render(request, "round_counts.html", CountedRoundPage(**vars(public), counts=shown, found=found))
 
 
 @router.get("/round/close")

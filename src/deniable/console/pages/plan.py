@@ -18,6 +18,7 @@ from starlette.datastructures import FormData
 from deniable.console.accounts.people import Person
 from deniable.console.charts import Chart, plan_charts
 from deniable.console.pages.common import redirect, refusal
+from deniable.console.remembered import Remembered
 from deniable.console.rendering import render
 from deniable.console.security import Fields, console_of, require, text
 from deniable.errors import MAX_REPORTS, DeniableError
@@ -38,6 +39,8 @@ COMPARED = 1000
 """Rounds that counter auditing is compared for where nothing bounds them."""
 
 LONGEST_ROUND = 9999
+
+_charts = Remembered[tuple[Chart, ...]]()
 
 CHANGED = "You changed the plan after you looked at what it means; look again, then begin."
 
@@ -119,6 +122,9 @@ def plan_page(request: Request, _: Annotated[Person, require("plan")]) -> Respon
         today = console_of(request).clock().astimezone(UTC).date().isoformat()
         return _page(request, PlanForm(start=today))
     parameters = programme.parameters
+    charts = _charts.get(
+        parameters.digest, lambda: plan_charts(parameters.built(), parameters.guarantee(), parameters.audits)
+    )
     page = PlannedPage(
         name=parameters.name,
         begun=request.query_params.get("done") == "begun",
@@ -126,7 +132,7 @@ def plan_page(request: Request, _: Annotated[Person, require("plan")]) -> Respon
         first=due_in_words(parameters.calendar, 1),
         first_is_past=parameters.calendar.rounds_due(console_of(request).clock()) > 0,
         facts=facts_of(parameters),
-        charts=plan_charts(parameters.built(), parameters.guarantee(), parameters.audits),
+        charts=charts,
         notes=_notes(parameters),
     )
     return render(request, "planned.html", page)

@@ -9,21 +9,26 @@ import hmac
 import json
 import re
 import secrets
+from asyncio import wrap_future
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
 from deniable.console.accounts.people import Person
-from deniable.console.pages.common import CurrentProgramme, done_message, redirect, refusal
+from deniable.console.pages.common import CurrentProgramme, done_message, redirect, refusal, search
 from deniable.console.rendering import render
 from deniable.console.security import Fields, console_of, may, require, text
+from deniable.console.target_search import FEW, Found
 from deniable.errors import DeniableError
 from deniable.programme.programme import Programme
 from deniable.programme.public.page import Day, due_in_words
 from deniable.programme.receipt import receipt_from
+from deniable.programme.status import Status
 
 router = APIRouter()
 
@@ -41,6 +46,11 @@ class ReportPage:
     due: Day
     ended: bool
     targets: tuple[str, ...]
+    """Those to choose from: all of them, where they are few."""
+    found: Found | None
+    """Where they are many, what was looked for; None before."""
+    is_long: bool
+    """Whether they are many."""
     most: int
     may_withdraw: bool
     form_id: str
@@ -61,17 +71,35 @@ def report_page(
 
 
 @router.post("/report")
-def enter(
+async def enter(
     request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
-    """Answered at once, with the receipt: no address may hold it, and reloading counts nothing."""
+    """Answered when the reports are on the disk, with the receipt: no address may hold it, and reloading counts
+    nothing. No thread waits for that.
+    """
     try:
-        target, number = _target(programme, fields), _number(fields)
-        receipt = _receipt(console_of(request).key, person, text(fields, "form_id"), target, number)
-        programme.report({target: number}, receipt)
+        receipt, written = await run_in_threadpool(_bring, request, person, programme, fields)
+        await wrap_future(written)
     except DeniableError as error:
-        return _refused(request, person, programme, error, "report")
-    return render(request, "report.html", replace(_page(person, programme), receipt=receipt))
+        return await run_in_threadpool(_refused, request, person, programme, error, "report")
+    page = await run_in_threadpool(_page, person, programme)
+    return render(request, "report.html", replace(page, receipt=receipt))
+
+
+def _bring(request: Request, person: Person, programme: Programme, fields: FormData) -> "tuple[str, Future[None]]":
+    target, number = _target(request, programme, fields), _number(fields)
+    receipt = _receipt(console_of(request).key, person, text(fields, "form_id"), target, number)
+    return receipt, programme.bring_reports({target: number}, receipt)
+
+
+@router.post("/report/find")
+def find(
+    request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme, fields: Fields
+) -> Response:
+    """Targets with this in their name. Posted, so that no address tells what a report is about."""
+    status = programme.status()
+    found = search(request, status.targets, fields, "target")
+    return render(request, "report.html", replace(_page_of(person, status), found=found, targets=found.names))
 
 
 @router.post("/report/withdraw")
@@ -79,7 +107,7 @@ def withdraw(
     request: Request, person: Annotated[Person, require("withdraw")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
     try:
-        programme.withdraw([_target(programme, fields)], text(fields, "receipt"))
+        programme.withdraw([_target(request, programme, fields)], text(fields, "receipt"))
     except DeniableError as error:
         return _refused(request, person, programme, error, "withdraw")
     return redirect("/report", "withdrawn")
@@ -92,10 +120,10 @@ def _receipt(key: bytes, person: Person, form_id: str, target: str, number: int)
     return receipt_from(hmac.digest(key, f"receipt:{entered}".encode(), "sha256")[:10])
 
 
-def _target(programme: Programme, fields: FormData) -> str:
-    target = text(fields, "target")
-    if target not in programme.status().targets:
-        raise DeniableError("Choose one of the targets in the list.")
+def _target(request: Request, programme: Programme, fields: FormData) -> str:
+    target = console_of(request).target_search.of(programme.status().targets).exact(text(fields, "target"))
+    if target is None:
+        raise DeniableError("Choose one of the targets, or type its whole name.")
     return target
 
 
@@ -113,12 +141,18 @@ def _refused(request: Request, person: Person, programme: Programme, error: Deni
 
 
 def _page(person: Person, programme: Programme) -> ReportPage:
-    status = programme.status()
+    return _page_of(person, programme.status())
+
+
+def _page_of(person: Person, status: Status) -> ReportPage:
+    is_long = len(status.targets) > FEW
     return ReportPage(
         round=status.open_round,
         due=due_in_words(status.parameters.calendar, status.open_round),
         ended=status.ended,
-        targets=status.targets,
+        targets=() if is_long else status.targets,
+        found=None,
+        is_long=is_long,
         most=MOST,
         may_withdraw=may(person, "withdraw"),
         form_id=secrets.token_urlsafe(16),

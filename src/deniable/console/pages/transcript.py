@@ -1,12 +1,9 @@
 """Transcript: what the world sees, whether it checks out, publishing and downloading it."""
 
-import hashlib
 import io
 import zipfile
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -19,27 +16,30 @@ from deniable.console.pages.common import (
     CurrentProgramme,
     copied_record,
     done_message,
-    read_record,
+    number_in,
     redirect,
     refusal,
-    sentence,
-    why_hidden,
+    shown_record,
 )
+from deniable.console.pages.published import Verified, verified
+from deniable.console.public_record import Record
+from deniable.console.remembered import Remembered
 from deniable.console.rendering import render
-from deniable.console.security import Fields, console_of, may, require
+from deniable.console.security import Fields, console_of, may, require, text
+from deniable.console.target_search import Found
 from deniable.errors import DeniableError
+from deniable.programme.names import LONGEST_NAME, caseless
+from deniable.programme.parameters import Parameters
 from deniable.programme.programme import Programme
-from deniable.programme.public.folder import INSTRUCTIONS, PAGE, PROGRAMME, PUBLIC_KEY, TRANSCRIPT, read_public
-from deniable.programme.public.page import Event, events_of
+from deniable.programme.public.page import MOST_NAMES, Event
 from deniable.programme.public.publish import contents
-from deniable.programme.public.verify import verify
 from deniable.programme.transcript.chain import parse_head
 from deniable.storage.store import Store
 
 router = APIRouter()
 
-NEWEST = 100
-"""Entries that are shown; all are in the files."""
+MOST = 25
+"""Entries a page."""
 
 ZIP = "public.zip"
 
@@ -47,13 +47,6 @@ DONE = {
     "published": "Published.",
     "decided": "The decision is recorded. Publish it, so that the world sees it.",
 }
-
-
-@dataclass(frozen=True)
-class Verified:
-    ok: bool
-    remarks: tuple[str, ...]
-    """Sentences: warnings, or why it does not check out."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +65,8 @@ class TranscriptPage:
     hidden: str | None
     """Why the record is not shown yet."""
     events: tuple[Event, ...]
-    left_out: int
+    found: Found
+    """What was looked for, and the pages beside this one."""
     head: str
     may_publish: bool
     done: str | None
@@ -83,7 +77,16 @@ class TranscriptPage:
 def transcript_page(
     request: Request, person: Annotated[Person, require("transcript")], programme: CurrentProgramme
 ) -> Response:
-    return _page(request, person, programme)
+    return _page(request, person, programme, start=number_in(request.query_params.get("start", "")) or 0)
+
+
+@router.post("/transcript/find")
+def find(
+    request: Request, person: Annotated[Person, require("transcript")], programme: CurrentProgramme, fields: Fields
+) -> Response:
+    """Entries that name a target, or of a round."""
+    start = number_in(text(fields, "start")) or 0
+    return _page(request, person, programme, start=start, query=" ".join(text(fields, "find").split())[:LONGEST_NAME])
 
 
 @router.post("/transcript/publish")
@@ -94,7 +97,7 @@ def publish(
     try:
         programme.publish(None if programme.status().folder else proposed_folder(console.store))
     except DeniableError as error:
-        return _page(request, person, programme, refusal(error))
+        return _page(request, person, programme, error=refusal(error))
     console.record(person, "published the transcript")
     return redirect("/transcript", "published")
 
@@ -103,52 +106,14 @@ def publish(
 def download(
     request: Request, name: str, _: Annotated[Person, require("transcript")], programme: CurrentProgramme
 ) -> Response:
-    record = copied_record(request, programme)
-    files = contents(programme.parameters, record.lines, record.head)
-    if name == ZIP:
-        content = _zipped(files)
-    elif name in files:
+    record = copied_record(request, programme, programme.status().folder)
+    files = _files.get(record.head, lambda: _published(programme.parameters, record))
+    if name in files:
         content = files[name]
     else:
         raise HTTPException(404, "There is no such page.")
     disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(content, headers=disposition, media_type="application/octet-stream")
-
-
-def verified(folder: Path, request: Request) -> Verified:
-    """What anybody would find who checks the published files now."""
-    console = console_of(request)
-    programme, now = console.programme(), console.clock()
-    if programme is not None:
-        calendar = programme.parameters.calendar
-        due = calendar.rounds_due(now)
-        now = calendar.due(due) if due else calendar.opens(1)
-    return _verified(folder, _fingerprint(folder), now)
-
-
-@lru_cache(maxsize=4)
-def _verified(folder: Path, _: str, now: datetime) -> Verified:
-    """The same files check out in the same way until another round is due. Remembered, since for some hundred rounds it
-    takes a tenth of a second, in which nobody else is served.
-    """
-    try:
-        warnings = verify(folder, now=now).warnings
-    except DeniableError as error:
-        return Verified(False, (sentence(refusal(error)),))
-    return Verified(True, tuple(map(sentence, warnings)))
-
-
-def _fingerprint(folder: Path) -> str:
-    """Of every byte that the check looks at."""
-    found = hashlib.sha256()
-    for name in (TRANSCRIPT, PROGRAMME, PUBLIC_KEY, INSTRUCTIONS, PAGE):
-        try:
-            content = read_public(folder / name)
-        except (OSError, DeniableError) as error:
-            found.update(f"{name}: {error}\n".encode())
-        else:
-            found.update(f"{name} {len(content)}\n".encode() + content)
-    return found.hexdigest()
 
 
 def proposed_folder(store: Store) -> Path | None:
@@ -159,11 +124,23 @@ def proposed_folder(store: Store) -> Path | None:
     return database.with_name(f"{database.stem}-public")
 
 
-def _page(request: Request, person: Person, programme: Programme, error: str | None = None) -> Response:
+def _page(
+    request: Request,
+    person: Person,
+    programme: Programme,
+    *,
+    start: int = 0,
+    query: str = "",
+    error: str | None = None,
+) -> Response:
     store, status = console_of(request).store, programme.status()
-    record = read_record(store)
-    hidden = why_hidden(request, programme, record)
-    events = events_of(status.parameters.calendar, record.entries) if hidden is None else ()
+    hidden, head, events, found = None, "", tuple[Event, ...](), Found(query, (), None, None)
+    try:
+        record = shown_record(request, programme, status.folder)
+    except DeniableError as refused:
+        hidden = refusal(refused)
+    else:
+        head, (events, found) = parse_head(record.head).head, _searched(record, query, start)
     proposed = proposed_folder(store)
     page = TranscriptPage(
         entries=status.entries,
@@ -171,16 +148,50 @@ def _page(request: Request, person: Person, programme: Programme, error: str | N
         folder=None if status.folder is None else str(status.folder),
         proposed=None if proposed is None else str(proposed),
         holds_from=status.coverage.holds_from,
-        verified=None if status.folder is None else verified(status.folder, request),
+        verified=None if status.folder is None else verified(request, programme, status.folder),
         hidden=hidden,
-        events=events[:NEWEST],
-        left_out=len(events[NEWEST:]),
-        head=parse_head(record.head).head,
+        events=events,
+        found=found,
+        head=head,
         may_publish=may(person, "publish"),
         done=None if error else done_message(request, DONE),
         error=error,
     )
     return render(request, "transcript.html", page, 422 if error else 200)
+
+
+def _searched(record: Record, query: str, start: int) -> tuple[tuple[Event, ...], Found]:
+    """A page of the entries that name a target so, or are of the round of this number."""
+    wanted, round_ = caseless(query), number_in(query)
+    events: Sequence[Event] = record.events
+    if query:
+        pairs = zip(record.events, record.texts, strict=True)
+        events = [event for event, names in pairs if wanted in names or event.round == round_]
+    start = start if start < len(events) else 0
+    later = start + MOST if start + MOST < len(events) else None
+    shown = tuple(_matching_first(event, wanted) for event in events[start : start + MOST])
+    return shown, Found(query, (), max(0, start - MOST) if start else None, later)
+
+
+def _matching_first(event: Event, wanted: str) -> Event:
+    """Of many names, the page shows the first ones."""
+    if not wanted or max(map(len, (event.audited, event.added, event.removed))) <= MOST_NAMES:
+        return event
+    return replace(
+        event,
+        audited=tuple(sorted(event.audited, key=lambda audited: wanted not in caseless(audited.name))),
+        added=tuple(sorted(event.added, key=lambda name: wanted not in caseless(name))),
+        removed=tuple(sorted(event.removed, key=lambda name: wanted not in caseless(name))),
+    )
+
+
+_files = Remembered[Mapping[str, bytes]]()
+
+
+def _published(parameters: Parameters, record: Record) -> Mapping[str, bytes]:
+    """What can be downloaded, by name: the files as they would be published now, and all of them in one."""
+    files = contents(parameters, record.lines, record.head)
+    return {**files, ZIP: _zipped(files)}
 
 
 def _zipped(files: Mapping[str, bytes]) -> bytes:

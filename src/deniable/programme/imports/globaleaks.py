@@ -33,6 +33,7 @@ from deniable.programme.imports.reading import (
     Record,
     Row,
     Table,
+    empty_rows,
     in_place,
     opened,
     pieces,
@@ -42,6 +43,7 @@ from deniable.programme.imports.reading import (
 WHAT = "the GlobaLeaks export"
 
 _FIELDS = ("id", "context_id")
+_SHORTEST = len('{"id":"1","context_id":"a"}')
 _SIGNS = re.compile(rb'[\\"\[\]{},]')
 _DEEPER = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
 
@@ -53,7 +55,10 @@ def records(file: File) -> Iterator[Row]:
         first = next(source, b"")
         begins = first.removeprefix(codecs.BOM_UTF8).lstrip()
         if begins.startswith(b"["):
+            check_empty = empty_rows(WHAT)
             for number, element in enumerate(_elements(chain((begins[1:],), source)), start=1):
+                if len(element) < _SHORTEST:
+                    check_empty()
                 yield in_place(f"report {number}", _record(element))
         elif begins.startswith(b"{"):
             raise DeniableError(f"{WHAT} must be a JSON list of reports, or CSV")

@@ -31,8 +31,18 @@ WHAT = "the Hush Line export"
 MESSAGES = "db/messages.csv"
 USERNAMES = "db/usernames.csv"
 
-MAX_RATIO = 200
+MAX_RATIO = 20
 """The most that one of them may be packed. With some 20 random bytes in every row, real ones stay below 10."""
+
+PACKED_ROW = 10
+"""The fewest bytes that a row of messages.csv takes in the ZIP, on average. With some 20 random bytes in every row,
+each report more allows two rows more, and none brings a file to this limit.
+"""
+
+FREE = 1 << 12
+"""Bytes in the ZIP, and rows, that are allowed before these proportions count."""
+
+MOST_USERNAMES = 100_000
 
 MAX_USERNAMES = 1 << 26
 """The most bytes of usernames.csv, unpacked; it grows with the account's names and not with its messages."""
@@ -59,7 +69,9 @@ def records(file: File) -> Iterator[Row]:
             raise DeniableError(f"{WHAT} is not a ZIP that can be read: it is damaged or cut off")
         with archive:
             usernames = _usernames(archive)
-            table = Table(_member(archive, MESSAGES), f"{MESSAGES} of {WHAT}")
+            messages = _member(archive, MESSAGES)
+            most = messages.compress_size // PACKED_ROW + FREE
+            table = Table(_unpacked(archive, messages), f"{MESSAGES} of {WHAT}", most=most)
             for number, cells in table.columns("id", "username_id"):
                 if isinstance(cells, str):
                     made: Record | str = cells
@@ -74,23 +86,44 @@ def _usernames(archive: zipfile.ZipFile) -> dict[str, str]:
     """By their ids."""
     what = f"{USERNAMES} of {WHAT}"
     content = bytearray()
-    for piece in _member(archive, USERNAMES):
+    for piece in _unpacked(archive, _member(archive, USERNAMES)):
         content += piece
         if len(content) > MAX_USERNAMES:
             raise DeniableError(f"{what} must have at most {MAX_USERNAMES:,} bytes")
-    rows = None
-    with suppress(ValueError, csv.Error):  # strict: otherwise a quote left open would quietly swallow what follows
-        rows = list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True))
-    if not rows or not {"id", "username"} <= {*rows[0]}:
-        raise DeniableError(f"{what} must be a CSV file in UTF-8, with the columns id and username in its first line")
-    at, width = [rows[0].index(name) for name in ("id", "username")], len(rows[0])
+    text = None
+    with suppress(ValueError):
+        text = content.decode("utf-8-sig")
+    # strict: otherwise a quote left open would quietly swallow what follows
+    rows = _rows(csv.reader(io.StringIO(text or "", newline=""), strict=True))
+    header = next(rows, None)
+    no_csv = f"{what} must be a CSV file in UTF-8, with the columns id and username in its first line"
+    if not header or not {"id", "username"} <= {*header}:
+        raise DeniableError(no_csv)
+    at, width = [header.index(name) for name in ("id", "username")], len(header)
     usernames: dict[str, str] = {}
-    for row in rows[1:]:
+    for row in rows:
+        if row is None:
+            raise DeniableError(no_csv)
         number, username = (row[i] for i in at) if len(row) == width else ("", "")
         if not is_name(number) or not is_name(username) or number in usernames:
             raise DeniableError(f"{what} must have an id and a username in every row, no id twice")
+        if len(usernames) == MOST_USERNAMES:
+            raise DeniableError(f"{what} must have at most {MOST_USERNAMES:,} usernames")
         usernames[number] = username
     return usernames
+
+
+def _rows(reader: Iterator[list[str]]) -> Iterator[list[str] | None]:
+    """One at a time: a list of blank ones takes fifty times the file. None in place of one that is no CSV."""
+    while True:
+        row = None
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            pass
+        yield row
 
 
 def _check_end(binary: BinaryIO) -> None:
@@ -118,7 +151,8 @@ def _check_end(binary: BinaryIO) -> None:
         raise DeniableError(f"{WHAT} must be a ZIP without comment, whose list of members is a small part of it")
 
 
-def _member(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
+def _member(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
+    """The one member of this name, if it is one that Hush Line writes."""
     what = f"{name} of {WHAT}"
     found = [info for info in archive.infolist() if info.filename == name]
     if len(found) != 1:
@@ -131,8 +165,13 @@ def _member(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
         raise DeniableError(f"{what} must not be encrypted")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise DeniableError(f"{what} must be stored or deflated")
-    if info.file_size > MAX_RATIO * max(info.compress_size, 4096):
+    if info.file_size > MAX_RATIO * max(info.compress_size, FREE):
         raise DeniableError(f"{what} must be packed at most {MAX_RATIO} times")
+    return info
+
+
+def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
+    what = f"{info.filename} of {WHAT}"
     member = None
     with suppress(Exception):
         member = archive.open(info)

@@ -25,6 +25,14 @@ PIECE = 1 << 16
 MAX_ROW = 1 << 17
 """The most bytes of one row; a longer one cannot be read. csv refuses cells of this length too."""
 
+SHORTEST = len("1,a")
+"""Characters of the shortest row that can be a report."""
+
+MAX_EMPTY = 100_000
+"""The most rows of a file that are blank, or too short for a report. No report is among them, so none brings a file to
+this limit.
+"""
+
 File = str | PathLike[str] | BinaryIO
 
 _T = TypeVar("_T")
@@ -104,13 +112,29 @@ def lines(source: Iterable[bytes]) -> Iterator[bytes]:
     yield rest
 
 
+def empty_rows(what: str) -> Callable[[], None]:
+    """To be called for every row without a report in it; refuses what has too many, which only take time."""
+    seen = 0
+
+    def check() -> None:
+        nonlocal seen
+        seen += 1
+        if seen > MAX_EMPTY:
+            raise DeniableError(f"{what} must have at most {MAX_EMPTY:,} rows that are blank or too short for a report")
+
+    return check
+
+
 class Table:
     """The rows of a CSV file below its header, one line each. names: the header's cells; none where all lines are
-    blank, which only `may_be_blank` allows.
+    blank, which only `may_be_blank` allows. It has at most `most` lines, where that is said.
     """
 
-    def __init__(self, source: Iterable[bytes], what: str, *, may_be_blank: bool = False) -> None:
+    def __init__(
+        self, source: Iterable[bytes], what: str, *, may_be_blank: bool = False, most: int | None = None
+    ) -> None:
         self._what = what
+        self._most = most
         self._lines = enumerate(lines(source), start=1)
         number, header = next(self._rows(), (0, []))
         if isinstance(header, str):
@@ -121,8 +145,13 @@ class Table:
 
     def _rows(self) -> Iterator[tuple[int, list[str] | str]]:
         """The number and the cells of every line that is not blank, or why it cannot be read."""
+        check_empty = empty_rows(self._what)
         for number, line in self._lines:
+            if self._most is not None and number > self._most:
+                raise DeniableError(f"{self._what} has far more lines than its size in the ZIP allows")
             cells = _cells(line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
+            if not cells or len(line) < SHORTEST:
+                check_empty()
             if cells:
                 yield number, cells
 

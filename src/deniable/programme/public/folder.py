@@ -74,8 +74,17 @@ def _unreadable(folder: Path, error: OSError) -> DeniableError:
     )
 
 
+PUBLIC = 0o644
+
+
+def touch(path: Path, modified: float) -> None:
+    """Let a file whose content stays look as if it had been replaced."""
+    path.chmod(PUBLIC)
+    os.utime(path, (modified, modified))
+
+
 def replace_file(
-    path: Path, content: bytes, *, mode: int = 0o644, modified: float | None = None, owned_like: Path | None = None
+    path: Path, content: bytes, *, mode: int = PUBLIC, modified: float | None = None, owned_like: Path | None = None
 ) -> None:
     """Put this content in the file's place, all at once: a reader sees the old one or the new one.
 
@@ -132,7 +141,10 @@ def _is_key(path: Path) -> bool:
     from deniable.programme.secrets.vault import KEY_FILE_BEGINS  # noqa: PLC0415, it needs argon2, and a reader does not
 
     try:
-        with path.open("rb") as file:
-            return file.read(len(KEY_FILE_BEGINS)) == KEY_FILE_BEGINS
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe may be there by now
+        try:
+            return os.read(descriptor, len(KEY_FILE_BEGINS)) == KEY_FILE_BEGINS
+        finally:
+            os.close(descriptor)
     except OSError:  # a web server may read what we may not, but our keys are ours to read
         return False

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -19,6 +20,7 @@ from deniable.programme.public.timeline import timeline
 from deniable.programme.transcript.chain import parse_head
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import replay
+from deniable.programme.transcript.state import PublicState
 from deniable.wording import count
 
 __all__ = ["Day", "Event", "Promise", "day_in_words", "due_in_words", "events_of", "every_period", "facts_of",
@@ -26,9 +28,13 @@ __all__ = ["Day", "Event", "Promise", "day_in_words", "due_in_words", "events_of
 """What publishing and the console's pages use; they write days as this page does."""
 
 NEWEST = 20
-"""Entries that are shown at once; the reader unfolds the others."""
-MOST_TARGETS = 2000
+"""Entries that are shown at once; the reader unfolds some more."""
+MOST_ENTRIES = 50
+"""With those; all others are in the files."""
+MOST_TARGETS = 250
 """In the table of targets."""
+MOST_NAMES = 10
+"""Of what an entry names; where there are more, the rest is counted."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +83,15 @@ class Promise:
     exclusions: str
 
 
-def render(parameters: Parameters, entries: Sequence[Entry], head_line: str) -> str:
-    """The text of index.html after these entries, which `head_line` signs."""
-    state = replay(parameters, entries)
+def render(parameters: Parameters, entries: Sequence[Entry], head_line: str, known: PublicState | None = None) -> str:
+    """The text of index.html after these entries, which `head_line` signs; `known` is the public state after them,
+    worked out here where the caller does not have it.
+    """
+    state = replay(parameters, entries) if known is None else known
     calendar, guarantee = parameters.calendar, parameters.guarantee()
     events = events_of(calendar, entries)
-    targets = _shown(_targets(state.targets, events))
+    targets = _targets(state.targets, events)
+    shown = {event.number for event in events[:MOST_ENTRIES]}
     template = _templates().get_template("index.html.j2")
     return template.render(
         parameters=parameters,
@@ -101,7 +110,12 @@ def render(parameters: Parameters, entries: Sequence[Entry], head_line: str) -> 
         no_cap=NO_CAP if math.isinf(guarantee.likelihood_cap) else "",
         timeline=timeline(parameters, entries, state.coverage.holds_from),
         newest=events[:NEWEST],
-        earlier=events[NEWEST:],
+        earlier=events[NEWEST:MOST_ENTRIES],
+        older=len(events[MOST_ENTRIES:]),
+        lapses=tuple((lapse.entry, lapse.entry in shown) for lapse in state.coverage.lapses[-MOST_NAMES:]),
+        most_names=MOST_NAMES,
+        n_targets=len(state.targets),
+        n_present=int(state.history.present.sum()),
         targets=targets,
         left_out=len(state.targets) - len(targets),
         facts=facts_of(parameters),
@@ -165,28 +179,26 @@ def _missed(entries: Sequence[Entry]) -> set[tuple[int, str]]:
 
 
 def _targets(names: Sequence[str], events: Sequence[Event]) -> tuple[Target, ...]:
-    """All targets there ever were, with the audits that were carried out."""
+    """All targets there ever were, with the audits that were carried out; where they are too many for a page, those of
+    which there is something to tell, the ones audited last first.
+    """
+    are_few = len(names) <= MOST_TARGETS
     joined: dict[str, int] = {}
     left: dict[str, int] = {}
-    rounds: dict[str, list[int]] = {name: [] for name in names}
+    rounds: dict[str, list[int]] = {name: [] for name in names} if are_few else {}
     for event in events:
         joined |= dict.fromkeys(event.added, event.round)
         left |= dict.fromkeys(event.removed, event.round)
         for audited in event.audited:
             if audited.carried_out:
-                rounds[audited.name].append(event.round)
+                rounds.setdefault(audited.name, []).append(event.round)
+    if not are_few:
+        told = {name: max(rounds.get(name, ()), default=0) for name in chain(rounds, joined, left)}
+        rounds = {name: rounds.get(name, []) for name in sorted(told, key=lambda name: -told[name])[:MOST_TARGETS]}
     return tuple(
         Target(name, len(audits), max(audits, default=0), joined.get(name, 0), left.get(name, 0))
         for name, audits in rounds.items()
     )
-
-
-def _shown(targets: tuple[Target, ...]) -> tuple[Target, ...]:
-    """All of them, or where a browser could not cope those that something is told of, as many as it can take."""
-    if len(targets) <= MOST_TARGETS:
-        return targets
-    told = [target for target in targets if target.audits or target.joined or target.left]
-    return tuple(sorted(told, key=lambda target: -target.last)[:MOST_TARGETS])
 
 
 def facts_of(parameters: Parameters) -> tuple[tuple[str, str], ...]:
@@ -209,9 +221,8 @@ def _all_facts(parameters: Parameters) -> list[tuple[str, str]]:
                            if parameters.max_gap else "none: a target may go without an audit for long"),
         ("Rest after an audit", f"{count(parameters.cooldown, 'round')}, where that is possible"
                                 if parameters.cooldown else "none: a target may be audited twice in a row"),
-        ("Weights", "fixed by the office at the start: " + "; ".join(
-                        f"{name} {weight:g}" for name, weight in zip(parameters.targets, weights, strict=True))
-                    if isinstance(weights, tuple) else _FORECASTS[weights]),
+        ("Weights", _FORECASTS[weights] if weights is None or isinstance(weights, str)
+                    else _weights(parameters.targets, weights)),
         ("Oversight", f"an oversight body can replay every draw; its key is {parameters.oversight}"
                       if parameters.oversight else "no oversight body can replay the draws"),
         ("Programme", parameters.programme),
@@ -224,6 +235,14 @@ _FORECASTS = {
     "forecast": "a forecast from past audits, which are public",
     "steady-forecast": "a forecast from past audits, which are public, for rates of reports that never change",
 }
+
+
+def _weights(targets: Sequence[str], weights: Sequence[float]) -> str:
+    some = [f"{name} {weight:g}" for name, weight in zip(targets[:MOST_TARGETS], weights, strict=False)]
+    others = [f"and those of {len(targets) - len(some):,} others, which programme.json has"]
+    return f"fixed by the office at the start: {'; '.join(some + (others if len(targets) > len(some) else []))}"
+
+
 _MECHANISMS = {
     "race": "race: chance decides, and every report that waits makes its target somewhat more likely to be audited",
     "tca": "counter auditing (tca): chance is added to every target’s number of waiting reports, and the largest "

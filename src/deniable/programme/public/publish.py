@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, why
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.folder import (
     INSTRUCTIONS,
@@ -19,35 +19,45 @@ from deniable.programme.public.folder import (
     folder_error,
     read_public,
     replace_file,
+    touch,
 )
 from deniable.programme.public.page import render, verify_text
 from deniable.programme.transcript.chain import check_head, check_lines, from_file, parse_head, to_file
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.signatures import pem
+from deniable.programme.transcript.state import PublicState
 from deniable.storage.files import sync_folder
 
 
-def publish(parameters: Parameters, lines: Sequence[str], head_line: str, folder: Path) -> None:
-    """Write the public folder, or bring it up to date.
+def publish(
+    parameters: Parameters, lines: Sequence[str], head_line: str, folder: Path, state: PublicState | None = None
+) -> None:
+    """Write the public folder, or bring it up to date. `state` is that after these lines, if the caller has it.
 
-    Each file is replaced as a whole, the transcript first: interrupted at any point, the folder never claims more
-    than the transcript holds, and publishing again completes it. A folder that belongs to another programme, or has
-    entries other than these, is left as it is. The caller sees to it that there is one publication at a time.
+    Each file that has another content is replaced as a whole, the transcript first: interrupted at any point, the
+    folder never claims more than the transcript holds, and publishing again completes it. A folder that belongs to
+    another programme, or has entries other than these, is left as it is. The caller sees to it that there is one
+    publication at a time.
     """
-    files = contents(parameters, lines, head_line)
+    files = contents(parameters, lines, head_line, state)
     modified = _modified(parameters, lines)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _check_folder(parameters, lines, folder, files)
         for name, content in files.items():
-            replace_file(folder / name, content, modified=modified)
+            if _has(folder / name, content):
+                touch(folder / name, modified)
+            else:
+                replace_file(folder / name, content, modified=modified)
         sync_folder(folder)
     except OSError as error:
-        raise folder_error(f"cannot publish into {folder}: {error.strerror}", folder) from error
+        raise folder_error(f"cannot publish into {folder}: {why(error)}", folder) from error
 
 
-def contents(parameters: Parameters, lines: Sequence[str], head_line: str) -> Mapping[str, bytes]:
+def contents(
+    parameters: Parameters, lines: Sequence[str], head_line: str, state: PublicState | None = None
+) -> Mapping[str, bytes]:
     """The files of the public folder by name, in the order in which they are written."""
     entries = _checked(parameters, lines, head_line)
     return {
@@ -55,7 +65,7 @@ def contents(parameters: Parameters, lines: Sequence[str], head_line: str) -> Ma
         PROGRAMME: parameters.to_bytes(),
         PUBLIC_KEY: pem(bytes.fromhex(parameters.public_key)).encode("ascii"),
         INSTRUCTIONS: verify_text(parameters).encode("utf-8"),
-        PAGE: render(parameters, entries, head_line).encode("utf-8"),
+        PAGE: render(parameters, entries, head_line, state).encode("utf-8"),
     }
 
 
@@ -117,6 +127,13 @@ def _check_published(parameters: Parameters, lines: Sequence[str], folder: Path,
             "the database is older than what was published and must be recovered first",
             folder,
         )
+
+
+def _has(path: Path, content: bytes) -> bool:
+    try:
+        return _content(path) == content
+    except (OSError, DeniableError):  # a pipe, say: it is replaced
+        return False
 
 
 def _content(path: Path) -> bytes | None:

@@ -6,11 +6,14 @@ and a desktop without scaling its text.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.entry import Entry
 
 MOST_ROWS = 40
+MOST_MARKS = 120
+"""The chart goes back as far as it has no more audits than these."""
 ROW = 26
 TOP = 6
 LABEL_WIDTH = 26
@@ -60,7 +63,10 @@ class Timeline:
     rows: tuple[Row, ...]
     left_out: int
     """Targets without a row."""
+    first: int
+    """The first round that is drawn."""
     rounds: int
+    """The last one."""
     skips: tuple[Span, ...]
     uncovered: Span | None
     """The rounds whose reports the guarantee does not cover."""
@@ -84,81 +90,103 @@ class _Target:
 
 def timeline(parameters: Parameters, entries: Sequence[Entry], holds_from: int) -> Timeline:
     """The chart after these entries; the guarantee covers reports from round `holds_from` on."""
-    targets = _targets(parameters, entries)
+    total = len(parameters.targets) + sum(len(entry.joined) for entry in entries)
+    targets = _targets(parameters.targets if total <= MOST_ROWS else (), entries)
+    shown = list(targets) if total <= MOST_ROWS else _latest(parameters, entries, targets)
     last = max((entry.round for entry in entries), default=0)
-    columns = max(last, FEWEST_COLUMNS)
-    shown = _shown(targets)
-    rows = tuple(_row(name, targets[name], TOP + ROW * i, columns, last) for i, name in enumerate(shown))
+    across = _Across(_first([targets[name] for name in shown], last), last)
+    rows = tuple(_row(name, targets[name], TOP + ROW * i, across) for i, name in enumerate(shown))
     skips = tuple(
-        _span(entry.round, entry.round, columns) for entry in entries if entry.closes_round and not entry.audited
+        across.span(entry.round, entry.round)
+        for entry in entries
+        if entry.closes_round and not entry.audited and entry.round >= across.first
     )
     kinds = {mark.kind for row in rows for mark in row.marks} | ({"skip"} if skips else set())
     lapsed = min(holds_from - 1, last)
     return Timeline(
         rows=rows,
-        left_out=len(targets) - len(shown),
+        left_out=total - len(shown),
+        first=across.first,
         rounds=last,
         skips=skips,
-        uncovered=_span(1, lapsed, columns) if lapsed else None,
-        ticks=tuple(Tick(number, _middle(number, columns)) for number in _ticks(last)),
-        mark_width=6 if columns <= 40 else 3 if columns <= 120 else 2,
+        uncovered=across.span(across.first, lapsed) if lapsed >= across.first else None,
+        ticks=tuple(Tick(number, across.middle(number)) for number in _ticks(across.first, last)),
+        mark_width=6 if across.columns <= 40 else 3 if across.columns <= 120 else 2,
         kinds=frozenset(kinds),
     )
 
 
-def _targets(parameters: Parameters, entries: Sequence[Entry]) -> dict[str, _Target]:
-    targets = {name: _Target(1, None, []) for name in parameters.targets}
+def _targets(names: Sequence[str], entries: Sequence[Entry]) -> dict[str, _Target]:
+    """These and all that an entry names."""
+    targets = {name: _Target(1, None, []) for name in names}
+
+    def of(name: str) -> _Target:
+        return targets.setdefault(name, _Target(1, None, []))
+
     for entry in entries:
         targets |= {name: _Target(entry.round, None, []) for name in entry.joined}
         for name in entry.left:
-            targets[name].left = entry.round
+            of(name).left = entry.round
         for name in entry.audited:
-            targets[name].audits.append((entry.round, "drawn" if entry.closes_round else "hand"))
+            of(name).audits.append((entry.round, "drawn" if entry.closes_round else "hand"))
         if entry.struck is not None:
             latest = targets[entry.struck].audits
             latest[-1] = (latest[-1][0], "missed")
     return targets
 
 
-def _shown(targets: dict[str, _Target]) -> list[str]:
-    """All targets, or where they are too many those audited last, in the order of the list."""
-    if len(targets) <= MOST_ROWS:
-        return list(targets)
-    audited = [name for name, target in targets.items() if target.audits]
+def _latest(parameters: Parameters, entries: Sequence[Entry], targets: dict[str, _Target]) -> list[str]:
+    """Those audited last, in the order of the list."""
+    listed = chain(parameters.targets, *(entry.joined for entry in entries))
+    audited = [name for name in listed if name in targets and targets[name].audits]
     latest = set(sorted(audited, key=lambda name: -targets[name].audits[-1][0])[:MOST_ROWS])
-    return [name for name in targets if name in latest]
+    return [name for name in audited if name in latest]
 
 
-def _row(name: str, target: _Target, y: int, columns: int, last: int) -> Row:
-    end = last if target.left is None else target.left - 1
-    marks = tuple(Mark(kind, round_, _middle(round_, columns)) for round_, kind in target.audits)
-    return Row(
-        name=name,
-        label=shortened(name),
-        y=y,
-        start=_percent(min(target.joined - 1, end), columns),
-        end=_percent(end, columns),
-        marks=marks,
-    )
+def _first(shown: Sequence[_Target], last: int) -> int:
+    """The first round that is drawn."""
+    rounds = sorted((round_ for target in shown for round_, _ in target.audits), reverse=True)
+    return 1 if len(rounds) <= MOST_MARKS else min(rounds[MOST_MARKS] + 1, last)
 
 
-def _span(first: int, last: int, columns: int) -> Span:
-    return Span(_percent(first - 1, columns), _percent(last - first + 1, columns))
+@dataclass(frozen=True)
+class _Across:
+    """Where rounds are, from left to right."""
+
+    first: int
+    last: int
+
+    @property
+    def columns(self) -> int:
+        return max(self.last - self.first + 1, FEWEST_COLUMNS)
+
+    def left_of(self, round_: int) -> str:
+        return _percent(max(0, round_ - self.first), self.columns)
+
+    def middle(self, round_: int) -> str:
+        return _percent(round_ - self.first + 0.5, self.columns)
+
+    def span(self, first: int, last: int) -> Span:
+        return Span(self.left_of(first), _percent(last - first + 1, self.columns))
 
 
-def _middle(round_: int, columns: int) -> str:
-    return _percent(round_ - 0.5, columns)
+def _row(name: str, target: _Target, y: int, across: _Across) -> Row:
+    end = across.last + 1 if target.left is None else target.left
+    marks = tuple(Mark(kind, round_, across.middle(round_)) for round_, kind in target.audits if round_ >= across.first)
+    start = across.left_of(min(target.joined, end))
+    return Row(name=name, label=shortened(name), y=y, start=start, end=across.left_of(end), marks=marks)
 
 
 def _percent(position: float, columns: int) -> str:
     return f"{100 * position / columns:.2f}".rstrip("0").rstrip(".") + "%"
 
 
-def _ticks(last: int) -> list[int]:
+def _ticks(first: int, last: int) -> list[int]:
     """Round 1, and multiples of the smallest 1, 2 or 5 times a power of ten that keeps the numbers apart."""
     step = next(step for power in range(20) for step in (10**power, 2 * 10**power, 5 * 10**power)
-                if last <= step * TICKS)  # fmt: skip
-    return [1, *(number for number in range(step, last + 1, step) if number > 1)]
+                if last - first < step * TICKS)  # fmt: skip
+    multiples = range(-(-first // step) * step, last + 1, step)
+    return [*([1] if first == 1 else []), *(number for number in multiples if number > 1)]
 
 
 def shortened(name: str, width: int = LABEL_WIDTH) -> str:

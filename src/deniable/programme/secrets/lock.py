@@ -75,6 +75,12 @@ def check_key(connection: sa.Connection, vault: Vault) -> None:
         raise KeyChangedError("the key was changed since this was started; start it again with the new key")
 
 
+def is_locked_with(connection: sa.Connection, vault: Vault) -> bool:
+    """Whether this is the key of the database now."""
+    check = _stored_check(connection)
+    return check is not None and vault.matches(check)
+
+
 def _stored_check(connection: sa.Connection) -> bytes | None:
     found = connection.execute(sa.select(tables.secrets.c.blob).where(tables.secrets.c.name == CHECK)).scalar()
     return None if found is None else bytes(found)

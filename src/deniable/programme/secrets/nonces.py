@@ -5,28 +5,33 @@ entered can be taken back, or found out. A skip keeps it, since its reports go o
 """
 
 import secrets
-from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from deniable.rules import History
 
-SIZE = 16
+_SIZE = 16
 """Bytes of one: how long they all are depends on the number of targets alone."""
 
+Nonces = NDArray[np.void]
+"""Shape (C,)."""
 
-def new_nonces(n_targets: int) -> list[bytes]:
-    return cut(secrets.token_bytes(SIZE * n_targets))
+
+def new_nonces(n_targets: int) -> Nonces:
+    return cut(secrets.token_bytes(_SIZE * n_targets))
 
 
-def cut(joined: bytes) -> list[bytes]:
+def cut(joined: bytes) -> Nonces:
     """By target."""
-    return [joined[at : at + SIZE] for at in range(0, len(joined), SIZE)]
+    return np.frombuffer(joined, f"V{_SIZE}")
 
 
-def renewed(nonces: Sequence[bytes], before: History, after: History) -> list[bytes]:
+def renewed(nonces: Nonces, before: History, after: History) -> Nonces:
     """Others for the targets whose runs ended, for all after a draw; and those of targets that joined."""
     new = new_nonces(after.audits.shape[1])
     if after.rounds > before.rounds:
         return new
     known = len(nonces)
     goes_on = (before.audits == after.audits[:, :known]) & (before.present == after.present[:, :known])
-    return [old if kept else fresh for old, fresh, kept in zip(nonces, new, goes_on[0], strict=False)] + new[known:]
+    return np.concatenate([np.where(goes_on[0], nonces, new[:known]), new[known:]])

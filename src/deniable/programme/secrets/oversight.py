@@ -13,9 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyrage
 
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, why
 from deniable.programme.parameters import Parameters
 from deniable.programme.secrets.sealed_inputs import Inputs, noise_of_round
 from deniable.programme.transcript.chain import commitment
@@ -94,7 +95,7 @@ def replay(
             run = _recovered(kept.get(entry.lost), entries[: entry.number])
         elif not isinstance(entry, Round):
             if run is not None:
-                entry.change_run(run, [0] * len(state.targets), state)
+                entry.change_run(run, np.zeros(len(state.targets), np.int64), state)
         elif entry.number not in seals:
             (lost if _is_lost(entry, entries) else missing).append(entry.round)
             run = None
@@ -131,7 +132,7 @@ def _recovered(kept: tuple[bytes, PublicState] | None, before: Sequence[Entry]) 
     saved, state = kept
     run = AuditRun.restore(state.parameters.built(), saved)
     for entry in before[state.entries :]:
-        entry.change_run(run, [0] * len(state.targets), state)
+        entry.change_run(run, np.zeros(len(state.targets), np.int64), state)
         state = entry.after(state)
     return run
 
@@ -188,7 +189,7 @@ def write_seals(seals: Seals, path: Path) -> None:
     except FileExistsError:
         raise DeniableError(f"cannot write {path}: it exists already, so take a new name") from None
     except OSError as error:
-        raise DeniableError(f"cannot write {path}: {error.strerror}") from None
+        raise DeniableError(f"cannot write {path}: {why(error)}") from None
 
 
 def read_seals(path: Path) -> Seals:

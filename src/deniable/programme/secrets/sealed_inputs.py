@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
+import numpy as np
 import pyrage
 
+from deniable.arrays import IntArray
 from deniable.errors import DeniableError
 from deniable.noise import ReplayNoise
 from deniable.state import Secret
@@ -33,7 +35,7 @@ class Inputs(Secret):
 
         The length of the age file, the age file, and zeros.
         """
-        body = struct.pack(f">{len(self.reports)}Q", *self.reports)
+        body = np.array(self.reports, ">u8").tobytes()
         packed = _MAGIC + _HEADER.pack(self.round, len(self.reports), self.seed) + body
         file = bytes(pyrage.encrypt(packed, [check_recipient(recipient)]))
         return (_LENGTH.pack(len(file)) + file).ljust(_ROOM + len(packed) + len(packed) // 1024, b"\0")
@@ -46,10 +48,10 @@ class Inputs(Secret):
             if not packed.startswith(_MAGIC):
                 raise DeniableError("the sealed inputs were written by another version")
             number, targets, seed = _HEADER.unpack_from(packed, len(_MAGIC))
-            reports = struct.unpack_from(f">{targets}Q", packed, len(_MAGIC) + _HEADER.size)
-        except (pyrage.DecryptError, struct.error):
+            reports = np.frombuffer(packed, ">u8", targets, len(_MAGIC) + _HEADER.size).tolist()
+        except (pyrage.DecryptError, struct.error, ValueError):
             raise DeniableError("the sealed inputs cannot be opened with this key, or were changed") from None
-        return cls(number, reports, seed)
+        return cls(number, tuple(reports), seed)
 
 
 def check_recipient(text: str) -> pyrage.x25519.Recipient:
@@ -59,10 +61,12 @@ def check_recipient(text: str) -> pyrage.x25519.Recipient:
         raise DeniableError("the oversight key must be an age recipient, which begins with age1") from None
 
 
-def noise_of_round(programme: str, number: int, seed: bytes, run: bytes, reports: Sequence[int]) -> ReplayNoise:
+def noise_of_round(
+    programme: str, number: int, seed: bytes, run: bytes, reports: Sequence[int] | IntArray
+) -> ReplayNoise:
     """The generator of round `number`. `run` is the saved run before the round, `reports` are the round's own."""
     inputs = hashlib.sha256(
-        b"deniable-inputs/1\n" + hashlib.sha256(run).digest() + struct.pack(f">{len(reports)}Q", *reports)
+        b"deniable-inputs/1\n" + hashlib.sha256(run).digest() + np.asarray(reports).astype(">u8").tobytes()
     ).digest()
     bound = f"deniable-draw/1\n{programme}\n{number}\n".encode("ascii")
     return ReplayNoise(hashlib.shake_256(bound + seed + inputs).digest(32))

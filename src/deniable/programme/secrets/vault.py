@@ -22,12 +22,14 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from deniable.errors import DeniableError, check_whole
+from deniable.errors import DeniableError, check_whole, why
 from deniable.storage.files import sync_folder
 
 KEY_BYTES = 32
 LEAST_PASSPHRASE = 12
 _NONCE_BYTES = 12
+SEALING = _NONCE_BYTES + 16
+"""Bytes by which a ciphertext is longer than its plaintext."""
 _SALT_BYTES = 16
 KEY_FILE_BEGINS = b"deniable-key/1 "
 _KEY_FILE = re.compile(KEY_FILE_BEGINS + rb"([0-9a-f]{64})\n?")
@@ -110,7 +112,7 @@ def new_key_file(path: Path) -> bytes:
     except FileExistsError:
         raise DeniableError(f"{path} exists already; a key file is never overwritten, so name another") from None
     except OSError as error:
-        raise DeniableError(f"cannot write the key file {path}: {error.strerror}") from None
+        raise DeniableError(f"cannot write the key file {path}: {why(error)}") from None
     return key
 
 

@@ -5,10 +5,13 @@ The office appends an entry only if `after` accepts it, and a verifier goes thro
 disagree. A new kind is a class here, a command and a form.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import numpy as np
+
+from deniable.arrays import IntArray
 from deniable.errors import DeniableError
 from deniable.programme.calendar import Calendar, due_in_words
 from deniable.programme.names import caseless
@@ -70,7 +73,7 @@ class Round(Entry):
             raise DeniableError("a round that is closed late needs a reason")
         return state.after_draw(self.audits)
 
-    def change_run(self, run: AuditRun, tally: Sequence[int], state: PublicState) -> list[int]:
+    def change_run(self, run: AuditRun, tally: IntArray, state: PublicState) -> IntArray:
         return _without(tally, run.adopt(map(state.number_of, self.audits)))
 
     @property
@@ -160,7 +163,7 @@ class Override(Decision):
     def _change(self, state: PublicState) -> PublicState:
         return state.after_order(self.audits)
 
-    def change_run(self, run: AuditRun, tally: Sequence[int], state: PublicState) -> list[int]:
+    def change_run(self, run: AuditRun, tally: IntArray, state: PublicState) -> IntArray:
         ended = [state.number_of(target) for target in self.audits]
         run.order(ended)
         return _without(tally, ended)
@@ -205,12 +208,12 @@ class Targets(Decision):
             raise DeniableError("the programme has fixed weights for its first targets, so that none can join")
         return state.after_change(self.added, self.removed)
 
-    def change_run(self, run: AuditRun, tally: Sequence[int], state: PublicState) -> list[int]:
+    def change_run(self, run: AuditRun, tally: IntArray, state: PublicState) -> IntArray:
         ended = [state.number_of(target) for target in self.removed]
         if self.added:
             run.add_targets(len(self.added))
         run.remove_targets(ended)  # after the others joined: how many are left counts at the end
-        return _without([*tally, *(0 for _ in self.added)], ended)
+        return _without(np.pad(tally, (0, len(self.added))), ended)
 
     @property
     def heading(self) -> str:
@@ -364,6 +367,7 @@ def _not_covered(calendar: Calendar, during: int) -> str:
     )
 
 
-def _without(tally: Sequence[int], targets: Collection[int]) -> list[int]:
-    gone = set(targets)
-    return [0 if number in gone else reports for number, reports in enumerate(tally)]
+def _without(tally: IntArray, targets: Collection[int]) -> IntArray:
+    left = tally.copy()
+    left[[*targets]] = 0
+    return left

@@ -1,9 +1,10 @@
 """An entry of the transcript: what all kinds share. The kinds themselves are in `entries`."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self, get_type_hints
 
+from deniable.arrays import IntArray
 from deniable.errors import DeniableError
 from deniable.programme.calendar import Calendar
 from deniable.programme.transcript.chain import canonical, digest
@@ -129,12 +130,12 @@ class Entry:
         """What its kind does to the public state; refuses what cannot stand."""
         return state
 
-    def change_run(self, run: AuditRun, tally: Sequence[int], state: PublicState) -> list[int]:
+    def change_run(self, run: AuditRun, tally: IntArray, state: PublicState) -> IntArray:
         """Apply it to the targets' runs without a draw; returns the open round's reports after it.
 
         `state` is that before it. A round's draw was made elsewhere, and its run is lost.
         """
-        return list(tally)
+        return tally
 
     @property
     def deed(self) -> str:

@@ -1,5 +1,7 @@
 """Ed25519 signatures with raw keys: 32 bytes each, 64 bytes a signature."""
 
+from functools import lru_cache
+
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
@@ -31,6 +33,7 @@ def sign(private: bytes, message: bytes) -> bytes:
     return _private(private).sign(message)
 
 
+@lru_cache(maxsize=32)  # the same head is looked at with every page
 def is_signed(public: bytes, message: bytes, signature: bytes) -> bool:
     """Whether the signature is that of this message by the owner of this public key."""
     try:

@@ -1,9 +1,11 @@
 """What the world knows of a programme after some entries of its transcript."""
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -12,11 +14,11 @@ from deniable.arrays import BoolArray, IntArray
 from deniable.errors import DeniableError
 from deniable.mechanisms.base import Mechanism
 from deniable.programme.parameters import Parameters
-from deniable.programme.transcript.chain import digest
 from deniable.programme.transcript.coverage import Coverage, Lapse
 from deniable.rules import History, no_history
 
-FORMAT = "deniable-public-state/3"
+FORMAT = "deniable-public-state/4"
+_DIGEST = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +58,7 @@ class PublicState:
             closed=0,
             commitment=parameters.commitment,
             targets=parameters.targets,
-            numbers=_numbered(parameters.targets),
+            numbers=parameters.numbers,
             history=no_history(1, len(parameters.targets)),
             latest_audit=np.zeros(len(parameters.targets), dtype=np.int64),
             coverage=Coverage(parameters.calendar),
@@ -77,15 +79,15 @@ class PublicState:
         """C: how many targets there ever were."""
         return len(self.targets)
 
-    @property
+    @cached_property
     def present(self) -> tuple[str, ...]:
         """Names of the targets that take part, in the order of their numbers."""
-        return tuple(self.targets[number] for number in np.flatnonzero(self.history.present[0]))
+        there = self.history.present[0]
+        return self.targets if there.all() else tuple(self.targets[number] for number in np.flatnonzero(there))
 
-    @property
-    def numbers_of_present(self) -> Mapping[str, int]:
-        """The numbers of the targets that take part, by name."""
-        return {self.targets[number]: int(number) for number in np.flatnonzero(self.history.present[0])}
+    def takes_part(self, target: str) -> bool:
+        number = self.numbers.get(target)
+        return number is not None and bool(self.history.present[0, number])
 
     def number_of(self, target: str) -> int:
         """The number of a target that takes part."""
@@ -146,63 +148,64 @@ class PublicState:
     def _latest_audit_with(self, chosen: BoolArray) -> IntArray:
         return np.where(chosen[0], self.open_round, self.latest_audit)
 
-    def to_json(self) -> str:
-        """The state as one line, so that the office need not go through all entries again; all of it is public."""
-        history = self.history
-        stored = {
+    @cached_property
+    def digest(self) -> str:
+        """By which a stored state is known."""
+        return self.to_bytes()[:_DIGEST].hex()
+
+    def to_bytes(self) -> bytes:
+        """The state as it is stored, so that the office need not go through all entries again; all of it is public.
+
+        A hash by which damage shows, a line of JSON, the names of the targets that joined, and an array for each of the
+        facts about every target.
+        """
+        joined = "\n".join(self.targets[len(self.parameters.targets) :]).encode()
+        small = {
             "format": FORMAT,
             "parameters": self.parameters.digest,
             "entries": self.entries,
             "head": self.head,
             "closed": self.closed,
             "commitment": self.commitment,
-            "joined": self.targets[len(self.parameters.targets) :],
-            "drawn": history.rounds,
-            "last": history.last[0].tolist(),
-            "audits": history.audits[0].tolist(),
-            "present": history.present[0].tolist(),
-            "latest_audit": self.latest_audit.tolist(),
+            "joined": len(joined),
+            "drawn": self.history.rounds,
             "lapses": self.coverage.lapses,
             "is_paused": self.is_paused,
             "ended": self.ended,
         }
-        return _with_check(stored)
+        history = self.history
+        facts = (history.last[0], history.audits[0], self.latest_audit)
+        arrays = [*(fact.astype("<i4").tobytes() for fact in facts), history.present[0].tobytes()]
+        body = b"".join([json.dumps(small, sort_keys=True).encode(), b"\n", joined, *arrays])
+        return hashlib.sha256(body).digest() + body
 
     @classmethod
-    def from_json(cls, parameters: Parameters, text: str) -> Self:
-        """The state that `to_json` wrote for these parameters."""
-        try:
-            stored = json.loads(text)
-            del stored["check"]
-            whole = _with_check(stored) == text
-        except (ValueError, LookupError, TypeError, RecursionError):
-            whole = False
-        if not whole:
+    def from_bytes(cls, parameters: Parameters, stored: bytes) -> Self:
+        """The state that `to_bytes` wrote for these parameters."""
+        body = memoryview(stored)[_DIGEST:]
+        if hashlib.sha256(body).digest() != stored[:_DIGEST]:
             raise DeniableError("the stored public state is damaged; restore the last backup")
-        if stored["format"] != FORMAT or stored["parameters"] != parameters.digest:
+        end = stored.index(b"\n", _DIGEST)
+        small = json.loads(stored[_DIGEST:end])
+        if small["format"] != FORMAT or small["parameters"] != parameters.digest:
             raise DeniableError("the stored public state belongs to another programme or version")
-        targets = (*parameters.targets, *stored["joined"])
-        history = History(
-            stored["drawn"],
-            np.array([stored["last"]], dtype=np.int64),
-            np.array([stored["audits"]], dtype=np.int64),
-            np.array([stored["present"]], dtype=np.bool_),
+        start, facts = cls.start(parameters), end + 1 + small["joined"]
+        joined = stored[end + 1 : facts].decode()
+        targets = (*parameters.targets, *joined.split("\n")) if joined else start.targets
+        last, audits, latest_audit = (
+            np.frombuffer(stored, "<i4", len(targets), facts + 4 * len(targets) * place).astype(np.int64)
+            for place in range(3)
         )
+        present = np.frombuffer(stored, np.bool_, len(targets), facts + 12 * len(targets)).copy()
         return replace(
-            cls.start(parameters),
-            **{name: stored[name] for name in ("entries", "head", "closed", "commitment", "is_paused", "ended")},
+            start,
+            **{name: small[name] for name in ("entries", "head", "closed", "commitment", "is_paused", "ended")},
             targets=targets,
-            numbers=_numbered(targets),
-            history=history,
-            latest_audit=np.array(stored["latest_audit"], dtype=np.int64),
-            coverage=Coverage(parameters.calendar, tuple(Lapse(*lapse) for lapse in stored["lapses"])),
+            numbers=_numbered(targets) if joined else start.numbers,
+            history=History(small["drawn"], last[None], audits[None], present[None]),
+            latest_audit=latest_audit,
+            coverage=Coverage(parameters.calendar, tuple(Lapse(*lapse) for lapse in small["lapses"])),
         )
-
-
-def _with_check(stored: dict[str, Any]) -> str:
-    """As JSON, with a hash by which damage shows."""
-    check = digest(json.dumps(stored, sort_keys=True))
-    return json.dumps(stored | {"check": check}, sort_keys=True, separators=(",", ":"))
 
 
 def _numbered(targets: Sequence[str]) -> Mapping[str, int]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, why
 from deniable.simulation.experiments import StaticSweep, dynamic, static_sweep
 from deniable.simulation.experiments.closed_forms import calibrations, gaps_needed, noise_growth
 from deniable.simulation.figures import new_figure
@@ -225,7 +225,7 @@ def _files(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise DeniableError(f"cannot {what}: {error.strerror or error}") from None
+        raise DeniableError(f"cannot {what}: {why(error)}") from None
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:

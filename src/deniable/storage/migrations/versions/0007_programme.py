@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0005"
+revision = "0007"
 down_revision = None
 
 
@@ -21,9 +21,19 @@ def upgrade() -> None:
             "id", sa.Integer, sa.CheckConstraint("id = 1", name="only_one"), primary_key=True, autoincrement=False
         ),
         sa.Column("parameters", sa.Text, nullable=False, comment="programme.json, to the letter"),
-        sa.Column("state", sa.Text, nullable=False, comment="what the world knows after the last entry"),
+        sqlite_strict=True,
+    )
+    op.create_table(
+        "standing",
+        sa.Column("id", sa.Integer, sa.CheckConstraint("id = 1"), primary_key=True, autoincrement=False),
         sa.Column("head", sa.Text, nullable=False, comment="the signed head of the transcript"),
         sa.Column("folder", sa.Text, comment="where it was last published"),
+        sqlite_strict=True,
+    )
+    op.create_table(
+        "public_state",
+        sa.Column("id", sa.Integer, sa.CheckConstraint("id = 1"), primary_key=True, autoincrement=False),
+        sa.Column("blob", sa.LargeBinary, nullable=False, comment="what the world knows after the last entry"),
         sqlite_strict=True,
     )
     op.create_table(
@@ -41,6 +51,20 @@ def upgrade() -> None:
         sqlite_strict=True,
     )
     op.create_table(
+        "pages",
+        sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("blob", sa.LargeBinary, nullable=False, comment="what came in at one tick, perhaps nothing"),
+        sqlite_strict=True,
+    )
+    op.create_table(
+        "transient_remains",
+        sa.Column("id", sa.Integer, sa.CheckConstraint("id = 1"), primary_key=True, autoincrement=False),
+        sa.Column(
+            "mark", sa.Text, nullable=False, comment="random, another one for every transaction that deletes secrets"
+        ),
+        sqlite_strict=True,
+    )
+    op.create_table(
         "seals",
         sa.Column("entry", sa.Integer, sa.ForeignKey("entries.number"), primary_key=True, autoincrement=False),
         sa.Column("blob", sa.LargeBinary, nullable=False, comment="for the oversight body alone"),
@@ -49,5 +73,16 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    for table in ("seals", "secrets", "entries", "programme", "lock"):
+    names = (
+        "seals",
+        "transient_remains",
+        "pages",
+        "secrets",
+        "entries",
+        "public_state",
+        "standing",
+        "programme",
+        "lock",
+    )
+    for table in names:
         op.drop_table(table)

@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0006"
-down_revision = "0005"
+revision = "0008"
+down_revision = "0007"
 
 
 def upgrade() -> None:
@@ -30,7 +30,7 @@ def upgrade() -> None:
         sa.Column("name", sa.Text, nullable=False),
         sa.Column("role", sa.Text, nullable=False),
         sa.Column("joins", sa.Integer, nullable=False, comment="0 where the person exists and sets up new codes"),
-        sa.Column("until", sa.Integer, nullable=False, comment="minutes since 1970"),
+        sa.Column("until", sa.Integer, nullable=False, comment="the last day, in days since 1970"),
         sa.Column("authentication_code", sa.Text, nullable=False, comment="HMAC of the row under the console's key"),
         sqlite_strict=True,
     )
@@ -38,15 +38,14 @@ def upgrade() -> None:
         "transient_sessions",
         sa.Column("digest", sa.Text, primary_key=True, comment="HMAC of the cookie"),
         sa.Column("person", sa.Text, sa.ForeignKey("people.id"), nullable=False),
-        sa.Column("began", sa.Integer, nullable=False, comment="minutes since 1970"),
-        sa.Column("used", sa.Integer, nullable=False, comment="minutes since 1970"),
+        sa.Column("began", sa.Integer, nullable=False, comment="the day, in days since 1970"),
         sa.Column("authentication_code", sa.Text, nullable=False, comment="HMAC of the row under the console's key"),
         sqlite_strict=True,
     )
     op.create_table(
         "transient_used_codes",
         sa.Column("person", sa.Text, sa.ForeignKey("people.id"), primary_key=True),
-        sa.Column("step", sa.Integer, nullable=False, comment="the half minute of the last code accepted"),
+        sa.Column("digest", sa.Text, nullable=False, comment="HMAC of the half minute of the last code accepted"),
         sqlite_strict=True,
     )
     op.create_table(

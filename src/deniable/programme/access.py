@@ -1,0 +1,113 @@
+"""Access to the programme in a database: what its transactions are, and what each of them is refused for."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import sqlalchemy as sa
+
+from deniable.errors import DeniableError
+from deniable.programme.counting import fold
+from deniable.programme.old_databases import check_can_go_on
+from deniable.programme.parameters import Parameters
+from deniable.programme.secrets.vault import Vault
+from deniable.programme.transaction import Transaction, stored_state
+from deniable.programme.transcript.state import PublicState
+from deniable.programme.transcript_copies import KeyCopy, Places, StoredTranscript, locked, not_kept
+from deniable.storage import tables
+from deniable.storage.store import Store
+
+
+class EndedError(DeniableError):
+    """The programme has ended, and what was asked for is over."""
+
+
+class Access:
+    """To one programme, with its key or without; `copy` is that of the transcript beside the key file."""
+
+    def __init__(self, store: Store, vault: Vault | None, copy: KeyCopy | None) -> None:
+        self.store = store
+        self.vault = vault
+        self.copy = copy
+        with store.reading() as connection:
+            stored = connection.execute(sa.select(tables.programme.c.parameters)).scalar()
+        if stored is None:
+            raise DeniableError(f"there is no programme in {store}; make one with: deniable programme init")
+        self.parameters = Parameters.from_bytes(stored.encode("ascii"))
+        self._mechanism = self.parameters.built()
+        self._known_state: tuple[str, PublicState] | None = None
+
+    @contextmanager
+    def writing(self) -> Iterator[Transaction]:
+        """A transaction that makes no entry."""
+        with self.store.writing() as connection:
+            transaction = self.transaction(connection)
+            yield transaction
+            transaction.finish()
+
+    @contextmanager
+    def looking(self) -> Iterator[Transaction]:
+        """A transaction that changes nothing, and whose caller neither waits for others nor lets them wait."""
+        with self.store.reading() as connection:
+            yield self.transaction(connection)
+
+    @contextmanager
+    def counting(self) -> Iterator[Transaction]:
+        """The same, refused where a copy of the transcript is newer than the database. The public folder may be away:
+        reports are not lost for that.
+        """
+        with self.writing() as transaction:
+            check_can_go_on(transaction, self.copy, folder_may_be_away=True)
+            yield transaction
+
+    @contextmanager
+    def appending(self) -> Iterator[Transaction]:
+        """A transaction whose entry is kept outside the database before anything of it is shown."""
+        with locked(self.copy):
+            with self.writing() as transaction:
+                self.store.expect_scrub(transaction.connection)
+                fold(transaction)
+                yield transaction
+                transcript, places = StoredTranscript.of(transaction), Places.of(transaction, self.copy)
+            self._known_state = transcript.head_line, transaction.state
+            self.store.scrub()
+            try:
+                transcript.keep(places, self.store.file)
+            except DeniableError as error:
+                raise not_kept(error) from error
+
+    @contextmanager
+    def making_entry(self) -> Iterator[Transaction]:
+        """The same, refused where the database may be an old one, or where its entry could not be kept: this is found
+        out by keeping those that are there.
+        """
+        with self.appending() as transaction:
+            check_can_go_on(transaction, self.copy, folder_may_be_away=False)
+            StoredTranscript.of(transaction).keep(Places.of(transaction, self.copy), self.store.file)
+            yield transaction
+
+    def transaction(self, connection: sa.Connection) -> Transaction:
+        state = self.state(connection)
+        if state.ended:
+            raise EndedError("the programme has ended, and its secrets are destroyed")
+        if self.vault is None:
+            raise DeniableError("this needs the programme's key; give its key file or its passphrase")
+        return Transaction(connection, self.parameters, self._mechanism, state, self.vault)
+
+    def trusted(self, connection: sa.Connection) -> tuple[PublicState, Places]:
+        """The public state, and where it is kept; with the key, as the sealed manifest or the signed end says."""
+        state = self.state(connection)
+        if self.vault is None:
+            return state, Places(None, in_folder=False)
+        if state.ended:
+            transcript = StoredTranscript.read(connection, self.parameters)
+            return state, Places.after_the_end(transcript, state, self.copy)
+        transaction = self.transaction(connection)
+        return transaction.state, Places.of(transaction, self.copy)
+
+    def state(self, connection: sa.Connection) -> PublicState:
+        """It is public, and read once for every entry: what is found under the same signed head is the same."""
+        head = connection.execute(sa.select(tables.standing.c.head)).scalar_one()
+        known = self._known_state
+        if known is None or known[0] != head:
+            known = self._known_state = (head, stored_state(connection, self.parameters))
+        return known[1]

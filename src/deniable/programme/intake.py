@@ -1,0 +1,77 @@
+"""How what comes in reaches the disk: at the next tick, in this process or in one that runs, or at once."""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+from deniable.programme import counting
+from deniable.programme.access import Access
+from deniable.programme.buffer import ROOM, Slots, cut
+from deniable.programme.hand_over import Listener, address, hand_over, is_listening
+from deniable.programme.ticker import Ticker
+from deniable.programme.transaction import Transaction
+
+Answer = TypeVar("Answer")
+
+
+class Intake:
+    """Takes in the reports of one programme."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._where = address(access.parameters.programme, str(access.store.url))
+        self._ticker: Ticker | None = None
+        self._listener: Listener | None = None
+
+    def start(self) -> None:
+        """From now on a page is written at every tick, what comes in waits for the next one, and commands at a terminal
+        hand over what they bring.
+        """
+        if self._ticker is None and self._access.vault is not None:
+            self._ticker = Ticker(self._write_page)
+            self._listener = Listener(self._where, self._access.vault, self._ticker.submit)
+
+    def stop(self) -> None:
+        if self._listener is not None:
+            self._listener.stop()
+        if self._ticker is not None:
+            self._ticker.stop()
+        self._ticker = self._listener = None
+
+    def bring(self, made: Callable[[Transaction], tuple[Slots, Answer]]) -> "tuple[Answer, Future[None]]":
+        """Take in the slots that this makes of reports; returns what else it makes, and a future that is done when the
+        slots are on the disk.
+        """
+        if self._ticker is not None:
+            with self._access.looking() as transaction:
+                brought, answer = made(transaction)
+            return answer, self._ticker.submit(brought)
+        written = Future[None]()
+        vault = self._access.vault
+        if vault is not None and is_listening(self._where, vault):
+            with self._access.looking() as transaction:
+                brought, answer = made(transaction)
+            hand_over(self._where, vault, brought)
+        else:
+            with self._access.counting() as transaction:
+                brought, answer = made(transaction)
+                _take_in(transaction, brought)
+        written.set_result(None)
+        return answer, written
+
+    def _write_page(self, brought: Slots, is_time_to_count: bool) -> None:
+        with self._access.counting() as transaction:
+            if is_time_to_count:
+                counting.fold(transaction)
+            _take_in(transaction, brought)
+
+
+def _take_in(transaction: Transaction, brought: Slots) -> None:
+    """On as many pages as it takes, and at least on one."""
+    while True:
+        if not transaction.has_room:
+            counting.fold(transaction)
+        page, brought = cut(brought, ROOM)
+        transaction.take_in(page)
+        if not len(brought):
+            return

@@ -1,0 +1,37 @@
+"""What is remembered is made once, by one thread, and a few are kept."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+
+from deniable.console.remembered import Remembered
+
+
+def test_many_threads_make_one_value() -> None:
+    remembered, together, made = Remembered[object](), Barrier(8), list[int]()
+
+    def make() -> object:
+        made.append(1)
+        return object()
+
+    def ask(_: int) -> object:
+        together.wait()
+        return remembered.get("head", make)
+
+    with ThreadPoolExecutor(8) as threads:
+        assert len(set(threads.map(ask, range(8)))) == 1
+    assert len(made) == 1
+
+
+def test_the_newest_are_kept() -> None:
+    remembered = Remembered[int](most=2)
+    assert [remembered.get(key, iter([key]).__next__) for key in (1, 2, 3, 2)] == [1, 2, 3, 2]
+    assert remembered.get(1, lambda: 7) == 7
+
+
+def test_what_fails_is_tried_again() -> None:
+    remembered = Remembered[float]()
+    with pytest.raises(ZeroDivisionError):
+        remembered.get(1, lambda: 1 / 0)
+    assert remembered.get(1, lambda: 2.0) == 2.0

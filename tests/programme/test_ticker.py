@@ -1,0 +1,255 @@
+"""A page at every tick, full or empty; none is told that its reports are on the disk before they are."""
+
+import itertools
+import math
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from queue import Queue
+from threading import Event
+
+import numpy as np
+import pytest
+
+from deniable.errors import DeniableError
+from deniable.programme.buffer import ROOM, Kind, Slots, slots
+from deniable.programme.ticker import Ticker
+
+LONG = 60
+"""Seconds, of which a test that passes takes none."""
+
+
+def brought(number: int, kind: Kind = Kind.ENTERED, size: int = 1) -> Slots:
+    """Slots with one id, which belong together."""
+    return slots(kind, np.full((size, 2), number, np.uint64), np.arange(size), 1)
+
+
+def imported(first: int, size: int) -> Slots:
+    """Slots with an id each."""
+    ids = np.repeat(np.arange(first, first + size, dtype=np.uint64)[:, None], 2, axis=1)
+    return slots(Kind.IMPORTED, ids, 0, 1)
+
+
+class Disk:
+    """Keeps the pages, and says for each whether what came before was to be counted."""
+
+    def __init__(self) -> None:
+        self.pages: list[list[int]] = []
+        """The ids on each."""
+        self.groups: list[list[int]] = []
+        self.counted: list[bool] = []
+        self.fails: Exception | None = None
+        self.before: Callable[[], object] = bool
+
+    def write(self, page: Slots, is_time_to_count: bool) -> None:
+        self.before()
+        if self.fails is not None:
+            raise self.fails
+        self.pages.append(page["id"][:, 0].tolist())
+        self.groups.append(page["group"].tolist())
+        self.counted.append(is_time_to_count)
+
+
+@pytest.fixture
+def disk() -> Disk:
+    return Disk()
+
+
+@pytest.fixture
+def slow(disk: Disk) -> Iterator[Ticker]:
+    """Ticks when the test says so."""
+    with stopped_at_last(Ticker(disk.write, every=1e6)) as made:
+        yield made
+
+
+@contextmanager
+def stopped_at_last(made: Ticker) -> Iterator[Ticker]:
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+def is_refused(written: "Future[None]", says: str) -> bool:
+    assert written.done()
+    with pytest.raises(DeniableError, match=says):
+        written.result()
+    return True
+
+
+def test_a_page_at_every_tick(disk: Disk) -> None:
+    """By the clock, whether anything came in or not."""
+    ticks: Queue[None] = Queue()
+    disk.before = lambda: ticks.put(None)
+    with stopped_at_last(Ticker(disk.write, every=0.001)) as fast:
+        for _ in range(3):
+            ticks.get(timeout=LONG)
+        fast.submit(brought(7)).result(LONG)
+        for _ in range(3):
+            ticks.get(timeout=LONG)
+    assert len(disk.pages) >= 6
+    assert disk.pages.count([7]) == 1
+    assert disk.pages.count([]) == len(disk.pages) - 1
+
+
+def test_what_came_in_is_on_the_disk_when_it_is_acknowledged(disk: Disk, slow: Ticker) -> None:
+    written = slow.submit(brought(7))
+    assert not written.done()
+    told: list[bool] = []
+    disk.before = lambda: told.append(written.done())
+    slow._tick()
+    assert told == [False]
+    assert written.done()
+    assert disk.pages == [[7]]
+
+
+def test_what_comes_in_while_a_page_is_written_is_on_the_next_one(disk: Disk, slow: Ticker) -> None:
+    late: list[Future[None]] = []
+    disk.before = lambda: late.append(slow.submit(brought(8)))
+    first = slow.submit(brought(7))
+    slow._tick()
+    assert (first.done(), late[0].done(), disk.pages) == (True, False, [[7]])
+    disk.before = bool
+    slow._tick()
+    assert (late[0].done(), disk.pages) == (True, [[7], [8]])
+
+
+def test_what_comes_together_has_a_group_of_its_own(disk: Disk, slow: Ticker) -> None:
+    for number, size in ((7, 2), (7, 2), (8, 1)):
+        slow.submit(brought(number, size=size))
+    slow._tick()
+    assert disk.pages == [[7, 7, 7, 7, 8]]
+    assert disk.groups == [[0, 0, 1, 1, 2]]
+
+
+def test_what_belongs_together_waits_for_a_page_with_room(disk: Disk, slow: Ticker) -> None:
+    first, second = slow.submit(brought(1, size=ROOM - 1)), slow.submit(brought(2, size=2))
+    slow._tick()
+    assert (first.done(), second.done()) == (True, False)
+    slow._tick()
+    assert second.done()
+    assert [len(page) for page in disk.pages] == [ROOM - 1, 2]
+
+
+def test_an_import_lets_few_pass(disk: Disk, slow: Ticker) -> None:
+    whole = slow.submit(imported(10, 2 * ROOM))
+    slow._tick()
+    report = slow.submit(brought(7))
+    slow._tick()
+    assert report.done()
+    assert not whole.done()
+    slow._tick()
+    assert whole.done()
+    assert [len(page) for page in disk.pages] == [ROOM, ROOM, 1]
+    assert [page.count(7) for page in disk.pages] == [0, 1, 0]
+    assert sorted(itertools.chain(*disk.pages)) == [7, *range(10, 10 + 2 * ROOM)]
+
+
+@pytest.mark.parametrize("error", [DeniableError("the disk is full"), OSError("the disk is full")])
+def test_an_error_reaches_all_who_wait_and_the_next_tick_works(disk: Disk, slow: Ticker, error: Exception) -> None:
+    waiting = [slow.submit(what) for what in (brought(7), brought(8), imported(10, 2 * ROOM), imported(3, 0))]
+    disk.fails = error
+    slow._tick()
+    for written in waiting:
+        assert written.done()
+        with pytest.raises(type(error), match="the disk is full"):
+            written.result()
+    disk.fails = None
+    again = slow.submit(brought(9))
+    slow._tick()
+    assert again.done()
+    assert disk.pages == [[9]]
+
+
+def test_those_who_are_not_on_the_page_do_not_share_its_error(disk: Disk, slow: Ticker) -> None:
+    first, second = slow.submit(brought(1, size=ROOM)), slow.submit(brought(2))
+    disk.fails = DeniableError("the disk is full")
+    slow._tick()
+    assert is_refused(first, "full")
+    assert not second.done()
+    disk.fails = None
+    slow._tick()
+    assert second.done()
+    assert disk.pages == [[2]]
+
+
+def test_who_brings_nothing_new_waits_for_the_tick_as_well(disk: Disk, slow: Ticker) -> None:
+    """And is refused as the others are: neither tells that there was nothing new in a file."""
+    nothing = slow.submit(imported(1, 0))
+    assert not nothing.done()
+    slow._tick()
+    assert nothing.done()
+    assert disk.pages == [[]]
+    nothing = slow.submit(imported(1, 0))
+    disk.fails = DeniableError("the disk is full")
+    slow._tick()
+    assert is_refused(nothing, "full")
+
+
+def test_who_brings_nothing_while_a_page_fails_is_told(disk: Disk, slow: Ticker) -> None:
+    late: list[Future[None]] = []
+    disk.before = lambda: late.append(slow.submit(imported(1, 0)))
+    disk.fails = DeniableError("the disk is full")
+    slow._tick()
+    disk.before, disk.fails = bool, None
+    slow._tick()
+    assert late[0].done()
+
+
+def test_who_waits_no_longer_does_not_stop_the_others(disk: Disk, slow: Ticker) -> None:
+    """A browser that goes away lets its request be cancelled."""
+    gone, other = slow.submit(brought(7)), slow.submit(brought(8))
+    gone.cancel()
+    disk.fails = DeniableError("the disk is full")
+    slow._tick()
+    assert is_refused(other, "full")
+    disk.fails = None
+    gone = slow.submit(brought(9))
+    gone.cancel()
+    slow._tick()
+    assert disk.pages == [[9]]
+
+
+def test_pages_are_counted_at_fixed_times(disk: Disk, slow: Ticker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever came in. A time that was missed, or whose page could not be written, is made up for."""
+    now = [1000.0]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    slow._counted_every = 10.0
+    for moment in (1000.0, 1001.0, 1009.9, 1010.0, 1011.0, 1045.0, 1046.0):
+        now[0] = moment
+        slow._tick()
+    assert disk.counted == [True, False, False, True, False, True, False]
+    now[0], disk.fails = 1050.0, DeniableError("the disk is full")
+    slow._tick()
+    now[0], disk.fails = 1051.0, None
+    slow._tick()
+    assert disk.counted[-1]
+
+
+def test_what_waits_when_it_is_stopped_is_written_or_refused(disk: Disk) -> None:
+    slow = Ticker(disk.write, every=1e6, counted_every=math.inf)
+    first, whole = slow.submit(brought(7)), slow.submit(imported(10, ROOM))
+    slow.stop()
+    assert first.done()
+    assert is_refused(whole, "was not counted: .* is being stopped; try again")
+    assert len(disk.pages) == 1
+    with pytest.raises(DeniableError, match="is being stopped"):
+        slow.submit(brought(8))
+
+
+def test_a_page_that_takes_long_holds_up_no_one_who_brings(disk: Disk) -> None:
+    has_begun, may_end = Event(), Event()
+
+    def slowly() -> None:
+        has_begun.set()
+        assert may_end.wait(LONG)
+
+    disk.before = slowly
+    with stopped_at_last(Ticker(disk.write, every=0.001)) as fast:
+        assert has_begun.wait(LONG)
+        written = fast.submit(brought(7))
+        assert not written.done()
+        may_end.set()
+        written.result(LONG)
+    assert disk.pages.count([7]) == 1
