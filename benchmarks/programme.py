@@ -60,21 +60,18 @@ def in_a_century() -> datetime:
     return datetime(2126, 1, 1, tzinfo=UTC)
 
 
+def created(database: str, folder: Path, names: list[str]) -> Programme:
+    return Programme.create(
+        database, KeyFile(folder / "programme.key"), clock=in_a_century, name="Benchmark", targets=names,
+        mechanism="race", delta=0.1, calendar=Calendar(date(2026, 1, 5), "1D", "UTC"),
+    )  # fmt: skip
+
+
 def measure(database: str, folder: Path, sizes: Sizes) -> Measured:
     """A programme with reports before every round, published when it starts, so that every draw looks at the folder."""
     names = [f"Target {number}" for number in range(sizes.targets)]
     dice = np.random.default_rng(0)
-    programme = Programme.create(
-        database,
-        KeyFile(folder / "programme.key"),
-        clock=in_a_century,
-        name="Benchmark",
-        targets=names,
-        mechanism="race",
-        delta=0.1,
-        calendar=Calendar(date(2026, 1, 5), "1D", "UTC"),
-    )
-    with closing(programme):
+    with closing(created(database, folder, names)) as programme:
         programme.publish(folder / "public")
         filing: list[float] = []
         closing_: list[float] = []
@@ -161,14 +158,10 @@ def run_for_long(given: argparse.Namespace) -> None:
 
 def cost_of(database: str, folder: Path, targets: int, reports: int, rounds: int) -> tuple[list[float], float, float]:
     """Seconds of each report; medians of closing a round and of publishing it."""
-    programme = Programme.create(
-        database, KeyFile(folder / "programme.key"), clock=in_a_century, name="Benchmark",
-        targets=[f"Target {number}" for number in range(targets)], mechanism="race", delta=0.1,
-        calendar=Calendar(date(2026, 1, 5), "1D", "UTC"),
-    )  # fmt: skip
-    with closing(programme):
+    names = [f"Target {number}" for number in range(targets)]
+    with closing(created(database, folder, names)) as programme:
         programme.publish(folder / "public")
-        taken = [timed(partial(programme.report, {f"Target {n % targets}": 1})) for n in range(reports)]
+        taken = [timed(partial(programme.report, {names[n % targets]: 1})) for n in range(reports)]
         closed, published = list[float](), list[float]()
         for _ in range(rounds):
             closed.append(timed(programme.close_round))

@@ -37,6 +37,9 @@ def elsewhere(error: DeniableError) -> str:
     return error.elsewhere if isinstance(error, PlaceError) else str(error)
 
 
+DISK_FULL = "the disk is full; make room and try again"
+
+
 def why(error: OSError) -> str:
     """Why the operating system did not do something.
 
@@ -44,7 +47,7 @@ def why(error: OSError) -> str:
     'the disk is full; make room and try again'
     """
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return "the disk is full; make room and try again"
+        return DISK_FULL
     return error.strerror or str(error)
 
 

@@ -122,7 +122,7 @@ def test_a_stranger_who_calls_is_refused(where: str, vault: Vault, stranger: Vau
 
 
 def answer_to(where: str, message: bytes) -> bytes:
-    """What is said to somebody who waits for the challenge and sends this."""
+    """What is said to a caller who waits for the challenge and sends this."""
     called = call(where)
     assert called is not None
     with called:

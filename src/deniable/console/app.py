@@ -188,7 +188,7 @@ class Guard:
 
     def _renew_session(self, scope: Scope, headers: MutableHeaders) -> None:
         """Tell the browser that its session was used now, unless the page gave it another cookie, or took it away."""
-        who: Visitor | None = scope.get("state", {}).get("visitor")
+        who: Visitor | None = scope["state"].get("visitor")
         begins = f"{self._console.cookie_name('session')}="
         if who is None or who.renewed is None:
             return
@@ -227,9 +227,8 @@ class Guard:
 
 def _is_stranger(scope: Scope) -> bool:
     """Whether what is answered is for a browser that is not signed in, or a machine without a token."""
-    state = scope.get("state", {})
-    who = state.get("visitor")
-    return "token" not in state and (who is None or who.person is None)
+    who = scope["state"].get("visitor")
+    return "token" not in scope["state"] and (who is None or who.person is None)
 
 
 def _declared(headers: Headers) -> int:

@@ -105,6 +105,6 @@ def _templates() -> Environment:
 
 
 def compile_templates() -> None:
-    """All of them, at the start, so that nobody waits for it."""
+    """All of them, at the start, so that no request waits for it."""
     for name in _templates().list_templates():
         _templates().get_template(name)

@@ -84,7 +84,7 @@ class Visitor:
 
     person: Person | None
     name: str = field(repr=False)
-    """Of the session, or of the visit where nobody is signed in: what their cookies have in common."""
+    """Of the session, or of the visit of a person who is not signed in: what their cookies have in common."""
     is_new: bool
     """Whether the browser does not have the cookie of the visit yet."""
     renewed: str | None = field(default=None, repr=False)
@@ -101,7 +101,7 @@ def may(person: Person | None, permission: Permission) -> bool:
 
 
 async def visitor(request: Request) -> Visitor:
-    """Whoever made the request; the answer brings a cookie that says when (`app.Guard`), and nothing is written."""
+    """Who made the request; the answer brings a cookie that says when (`app.Guard`), and nothing is written."""
     console = console_of(request)
     cookie = request.cookies.get(console.cookie_name("session"), "")
     found = await run_in_threadpool(_session, console, cookie) if cookie else None

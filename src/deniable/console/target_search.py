@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from threading import Lock
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
@@ -29,6 +29,12 @@ class Found:
     earlier: int | None
     """Where the pages beside this one start; None where there is none."""
     later: int | None
+
+    @classmethod
+    def place(cls, query: str, start: int, most: int, total: int) -> Self:
+        """Of a page of something else than targets: `most` of `total`, from `start` on."""
+        later = start + most
+        return cls(query, (), max(0, start - most) if start else None, later if later < total else None)
 
 
 class TargetIndex:

@@ -37,18 +37,18 @@ class Access:
         self._known_state: tuple[str, PublicState] | None = None
 
     @contextmanager
+    def looking(self) -> Iterator[Transaction]:
+        """A transaction that changes nothing, and whose caller neither waits for others nor lets them wait."""
+        with self.store.reading() as connection:
+            yield self.transaction(connection)
+
+    @contextmanager
     def writing(self) -> Iterator[Transaction]:
         """A transaction that makes no entry."""
         with self.store.writing() as connection:
             transaction = self.transaction(connection)
             yield transaction
             transaction.finish()
-
-    @contextmanager
-    def looking(self) -> Iterator[Transaction]:
-        """A transaction that changes nothing, and whose caller neither waits for others nor lets them wait."""
-        with self.store.reading() as connection:
-            yield self.transaction(connection)
 
     @contextmanager
     def counting(self) -> Iterator[Transaction]:

@@ -112,9 +112,7 @@ class Buffer:
         page = np.zeros(ROOM, SLOT)
         page[: len(brought)] = brought
         blob = self._vault().seal(_name(round_, self._pages), page.tobytes())
-        row = sa.update(tables.pages).where(tables.pages.c.place == self._pages)
-        if not self._connection.execute(row, {"blob": blob}).rowcount:
-            self._connection.execute(sa.insert(tables.pages), {"place": self._pages, "blob": blob})
+        tables.put(self._connection, tables.pages, self._pages, blob)
         self._pages, self._chain = self._pages + 1, _chained(self._chain, blob)
 
     def read(self, round_: int) -> Arrived:

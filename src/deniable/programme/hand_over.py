@@ -12,7 +12,7 @@ import secrets
 import socket
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from threading import Thread
 
@@ -100,9 +100,7 @@ def is_listening(where: str, vault: Vault) -> bool:
     """
     asked = secrets.token_bytes(_ASKED)
     try:
-        with call(where) or socket.socket(socket.AF_UNIX) as called:
-            called.settimeout(_PATIENCE)
-            challenge = _receive(called, 64).decode("ascii")
+        with _challenged(where) as (called, challenge):
             _send(called, vault.seal(f"asked/{challenge}", asked))
             return vault.open(f"here/{challenge}", _receive(called)) == asked
     except (OSError, EOFError, ValueError, DeniableError):
@@ -112,9 +110,7 @@ def is_listening(where: str, vault: Vault) -> bool:
 def hand_over(where: str, vault: Vault, brought: Slots) -> None:
     """Give these slots to the process that listens there, and wait until they are on the disk."""
     try:
-        with call(where) or socket.socket(socket.AF_UNIX) as called:
-            called.settimeout(_PATIENCE)
-            challenge = _receive(called, 64).decode("ascii")
+        with _challenged(where) as (called, challenge):
             _send(called, vault.seal(f"handed over/{challenge}", brought.tobytes()))
             called.settimeout(None)  # an import may take many ticks
             told = vault.open(f"taken in/{challenge}", _receive(called)).decode()
@@ -125,6 +121,17 @@ def hand_over(where: str, vault: Vault, brought: Slots) -> None:
         ) from None
     if told:
         raise DeniableError(told)
+
+
+@contextlib.contextmanager
+def _challenged(where: str) -> Iterator[tuple[socket.socket, str]]:
+    """A connection, and what the process that listens wants to see sealed with what is said."""
+    called = call(where)
+    if called is None:
+        raise ConnectionRefusedError
+    with called:
+        called.settimeout(_PATIENCE)
+        yield called, _receive(called, 64).decode("ascii")
 
 
 def _open(where: str) -> socket.socket | None:

@@ -119,10 +119,10 @@ class Programme:
             folder = connection.execute(sa.select(tables.standing.c.folder)).scalar()
         return Status.now(state, None if folder is None else Path(folder), self._clock())
 
-    def takes_part(self, target: str) -> bool:
-        """Whether there is a target of this name now."""
+    def targets(self) -> tuple[str, ...]:
+        """Those that take part now: the same tuple for as long as they do."""
         with self._access.store.reading() as connection:
-            return self._access.state(connection).takes_part(target)
+            return self._access.state(connection).present
 
     def check_current(self) -> None:
         """Refuse where a copy of the transcript is newer than the database, or differs from it, or is missing."""

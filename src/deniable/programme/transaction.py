@@ -346,9 +346,7 @@ class Transaction:
 
     def _store(self, name: str, blob: bytes) -> None:
         self._has_changed = True
-        row = sa.update(tables.secrets).where(tables.secrets.c.name == name)
-        if not self.connection.execute(row, {"blob": blob}).rowcount:
-            self.connection.execute(sa.insert(tables.secrets), {"name": name, "blob": blob})
+        tables.put(self.connection, tables.secrets, name, blob)
 
     def _bound(self, name: str) -> str:
         return f"{name}/round {self.state.open_round}" if name in _OF_THE_ROUND else name

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from deniable.errors import DeniableError, PlaceError
+from deniable.errors import DISK_FULL, DeniableError, PlaceError
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.folder import TRANSCRIPT, check_apart, read_head, read_public, replace_file
 from deniable.programme.public.publish import publish
@@ -45,9 +45,6 @@ NOT_FOUND = (
     "no copy of the transcript that is found here has every entry of the database, and what was drawn is shown only "
     "when a copy has it: run deniable programme publish first, or name the key file with DENIABLE_KEY"
 )
-
-
-_FULL = "the disk is full; make room and try again"
 
 
 class NotKeptError(DeniableError):
@@ -147,13 +144,17 @@ def _ends_with(head: Head, file: Path) -> bool:
 
 def _nowhere(places: "Places") -> DeniableError:
     if places.copy is not None and files.is_full(places.copy.path.parent):
-        return places.copy.error(f"cannot be written, and what is drawn must be kept there before it is shown: {_FULL}")
+        return places.copy.error(
+            f"cannot be written, and what is drawn must be kept there before it is shown: {DISK_FULL}"
+        )
     return DeniableError(_NOWHERE)
 
 
 def not_kept(error: DeniableError) -> NotKeptError:
     """What is said where an entry is recorded and this error kept it from being copied."""
-    return NotKeptError(_NOT_KEPT.format("make room on the disk, which is full" if _FULL in str(error) else _WRITABLE))
+    return NotKeptError(
+        _NOT_KEPT.format("make room on the disk, which is full" if DISK_FULL in str(error) else _WRITABLE)
+    )
 
 
 def _can_write_into(folder: Path) -> bool:
@@ -249,7 +250,7 @@ class KeyCopy:
         was = base64.b64encode(self.content()).decode("ascii")
         note = {"was": was, "replaced_by": None if by is None else str(by)}
         if not self._put(_REPLACED + json.dumps(note).encode() + b"\n"):
-            remedy = _FULL if files.is_full(self.path.parent) else "make its folder writable"
+            remedy = DISK_FULL if files.is_full(self.path.parent) else "make its folder writable"
             raise self.error(f"cannot be replaced, and an old database would go on with it: {remedy}")
 
     def content(self) -> bytes:

@@ -141,9 +141,7 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """A transaction that has the programme to itself: all or nothing, one after the other across processes."""
-        # PostgreSQL: not a snapshot from before the lock, since what the writer before us committed must be seen.
-        options: dict[str, Any] = {"writes": True} if self.is_sqlite else {"isolation_level": "READ COMMITTED"}
-        with self._sentences(), self._engine.connect().execution_options(**options) as connection, connection.begin():
+        with self._sentences(), self._connected_to_write() as connection, connection.begin():
             if not self.is_sqlite:
                 connection.execute(sa.text(f"SET LOCAL lock_timeout = '{PATIENCE}s'"))
                 connection.execute(sa.select(tables.lock.c.id).with_for_update())
@@ -151,6 +149,11 @@ class Store:
             yield connection
         if has_remains:
             self.scrub()
+
+    def _connected_to_write(self) -> sa.Connection:
+        # PostgreSQL: not a snapshot from before the lock, since what the writer before us committed must be seen.
+        options: dict[str, Any] = {"writes": True} if self.is_sqlite else {"isolation_level": "READ COMMITTED"}
+        return self._engine.connect().execution_options(**options)
 
     def expect_scrub(self, connection: sa.Connection) -> None:
         """Note, in the transaction that deletes secrets, that `scrub` must follow.
@@ -179,8 +182,7 @@ class Store:
 
     def _forget_remains(self, mark: str) -> None:
         """But not those of a transaction that came in the meantime, which has another mark."""
-        options: dict[str, Any] = {"writes": True} if self.is_sqlite else {"isolation_level": "READ COMMITTED"}
-        with self._engine.connect().execution_options(**options) as connection, connection.begin():
+        with self._connected_to_write() as connection, connection.begin():
             connection.execute(sa.delete(tables.remains).where(tables.remains.c.mark == mark))
         if self.is_sqlite:
             self._empty_log()

@@ -2,7 +2,19 @@
 known reports, which tell how many hotlines there are and roughly how many reports they brought.
 """
 
-from sqlalchemy import CheckConstraint, Column, ForeignKey, Integer, LargeBinary, MetaData, Table, Text
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    Connection,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    insert,
+    update,
+)
 
 metadata = MetaData()
 
@@ -83,3 +95,10 @@ seals = Table(
     Column("blob", LargeBinary, nullable=False, comment="for the oversight body alone"),
     sqlite_strict=True,
 )
+
+
+def put(connection: Connection, table: Table, key: str | int, blob: bytes) -> None:
+    """Store a blob under its key: in the same row, where there is one."""
+    (column,) = table.primary_key.columns
+    if not connection.execute(update(table).where(column == key), {"blob": blob}).rowcount:
+        connection.execute(insert(table), {column.name: key, "blob": blob})

@@ -198,7 +198,7 @@ def test_nobody_without_the_key_makes_a_digest(office: Office, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("keyed", [True, False])
-def test_nobody_without_the_key_prolongs_a_session(
+def test_no_stranger_to_the_key_prolongs_a_session(
     office: Office, monkeypatch: pytest.MonkeyPatch, keyed: bool
 ) -> None:
     """By another row, or by another cookie."""

@@ -51,7 +51,7 @@ def test_the_check_of_changes_can_fail(office: Office, monkeypatch: pytest.Monke
         test_a_change_is_seen_though_size_and_time_are_the_same(office)
 
 
-def test_a_pipe_among_the_files_makes_nobody_wait(office: Office) -> None:
+def test_a_pipe_among_the_files_makes_no_page_wait(office: Office) -> None:
     office.begin().publish(office.public)
     (office.public / "transcript.jsonl").unlink()
     os.mkfifo(office.public / "transcript.jsonl")

@@ -187,7 +187,7 @@ def freed_at_last(pipe: Path) -> Iterator[Event]:
 
 
 def test_the_files_of_another_programme_are_not_in_order(office: Office, tmp_path: Path) -> None:
-    """Whoever can write to the folder can make a whole one, with a key of their own, that checks out by itself."""
+    """A person who can write to the folder can make a whole one, with a key of their own, that checks out by itself."""
     office.begin().publish(office.public)
     (tmp_path / "other").mkdir()
     other = new_office(str(tmp_path / "other" / "programme.db"), tmp_path / "other").programme

@@ -123,8 +123,7 @@ def _searched(request: Request, page: DecisionPage, targets: tuple[str, ...], fi
     if page.kind == "not-carried-out":
         wanted, first = caseless(text(fields, "find")), number_in(text(fields, "start")) or 0
         audits = [audit for audit in page.audits if wanted in caseless(audit.target)] if wanted else page.audits
-        more = first + MOST_FOUND if first + MOST_FOUND < len(audits) else None
-        found = Found(text(fields, "find"), (), max(0, first - MOST_FOUND) if first else None, more)
+        found = Found.place(text(fields, "find"), first, MOST_FOUND, len(audits))
         chosen = [audit for audit in page.audits if audit.key in page.chosen]
         shown = (*chosen, *(audit for audit in audits[first : first + MOST_FOUND] if audit not in chosen))
         return replace(page, targets=(), audits=shown, found=found)

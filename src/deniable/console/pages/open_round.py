@@ -114,8 +114,7 @@ def _page(
         shown = bars_of(found.names, counts)
     else:
         start = start if start < len(counts) else 0
-        earlier, later = max(0, start - MOST_BARS), start + MOST_BARS
-        found = Found("", (), earlier if start else None, later if later < len(counts) else None)
+        found = Found.place("", start, MOST_BARS, len(counts))
         shown = bars(counts, start)
     return render(request, "round_counts.html", CountedRoundPage(**vars(public), counts=shown, found=found))
 

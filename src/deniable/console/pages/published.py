@@ -40,10 +40,10 @@ class Verified:
 
 
 def verified(request: Request, programme: Programme, folder: Path) -> Verified:
-    """What anybody would find who checks the published files now; and whether each of them is what the office wrote.
+    """What any reader would find who checks the published files now; and whether each of them is what the office wrote.
 
     The same files check out in the same way until another round is due. Remembered, since for some hundred rounds it
-    takes a tenth of a second, in which nobody else is served.
+    takes a tenth of a second, in which no other person is served.
     """
     calendar = programme.parameters.calendar
     due = calendar.rounds_due(console_of(request).clock())

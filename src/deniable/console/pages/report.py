@@ -121,7 +121,7 @@ def _receipt(key: bytes, person: Person, form_id: str, target: str, number: int)
 
 
 def _target(request: Request, programme: Programme, fields: FormData) -> str:
-    target = console_of(request).target_search.of(programme.status().targets).exact(text(fields, "target"))
+    target = console_of(request).target_search.of(programme.targets()).exact(text(fields, "target"))
     if target is None:
         raise DeniableError("Choose one of the targets, or type its whole name.")
     return target

@@ -168,9 +168,8 @@ def _searched(record: Record, query: str, start: int) -> tuple[tuple[Event, ...]
         pairs = zip(record.events, record.texts, strict=True)
         events = [event for event, names in pairs if wanted in names or event.round == round_]
     start = start if start < len(events) else 0
-    later = start + MOST if start + MOST < len(events) else None
     shown = tuple(_matching_first(event, wanted) for event in events[start : start + MOST])
-    return shown, Found(query, (), max(0, start - MOST) if start else None, later)
+    return shown, Found.place(query, start, MOST, len(events))
 
 
 def _matching_first(event: Event, wanted: str) -> Event:
