@@ -34,6 +34,8 @@ RESEARCH: dict[str, list[str]] = {
         "Enumeration", "ClosedForm", "Particles", "BlackBox", "UnsuitableError",
     ],
     "deniable.attack.bounds": ["Event"],
+    "deniable.class_guarantees": [],
+    "deniable.classed_streams": ["counted", "visited", "ClassedStream"],
     "deniable.curves": ["TotalVariation", "Gaussian", "Exponential"],
     "deniable.mechanisms": ["Mechanism", "State", "calibrate"],
     "deniable.mechanisms.base": ["CountMechanism", "largest", "one_hot"],
@@ -50,6 +52,7 @@ RESEARCH: dict[str, list[str]] = {
     ],
     "deniable.calibration": [],
     "deniable.utility": [],
+    "deniable.report_classes": ["ReportClass"],
     "deniable.simulation.evaluation": ["Study", "Replay", "score", "Score", "Estimate"],
 }  # fmt: skip
 """Modules and names of the page's second part; an empty list stands for all functions of the module."""

@@ -16,6 +16,7 @@ CALLED_BY_OTHERS = {
     "__dir__": "Python's",
     "__getattr__": "Python's",
     "Axes": "an annotation in quotes",
+    "class_": "a field of the API's document, by its other name",
     "daemon": "threading's",
     "downgrade": "Alembic's",
     "down_revision": "Alembic's",

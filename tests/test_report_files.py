@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from deniable.errors import MAX_REPORTS, DeniableError
-from deniable.report_files import read_csv, read_targets, write_csv
+from deniable.report_classes import ReportClass
+from deniable.report_files import read_classed_csv, read_csv, read_targets, write_csv
 from deniable.streams import ReportStream
 
 AB = ("acme", "bravo")
@@ -405,3 +406,50 @@ def test_target_lists(tmp_path: Path) -> None:
 def test_bad_target_lists_are_refused(tmp_path: Path, text: str | bytes, message: str) -> None:
     with refused(message):
         read_targets(save(tmp_path / "targets.txt", text))
+
+
+# Classes of reports
+
+CLASSES = (ReportClass("minor", 1), ReportClass("serious", 3), ReportClass("danger", None))
+
+
+@pytest.mark.parametrize("header", ["round,target,class,reports", "Round,Target,Class,Reports"])
+def test_classes_are_read_apart(reports: Path, header: str) -> None:
+    save(reports, f"{header}\n1,acme,minor,2\n1,acme,serious,1\n2,bravo,danger,1\n")
+    found = read_classed_csv(reports, CLASSES)
+    assert found.reports.tolist() == [[[2, 0], [0, 0]], [[1, 0], [0, 0]], [[0, 0], [0, 1]]]
+    assert found.to_stream().counts.tolist() == [[5, 0], [0, 0]]
+    assert found.to_stream(most_counted=1).counts.tolist() == [[4, 0], [0, 0]]
+    assert found.visits.tolist() == [[False, False], [False, True]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"round,target,reports\n1,acme,{SECRET}\n", "the column class is missing"),
+        (f"acme,bravo\n{SECRET},1\n", "a file with classes of reports has the columns"),
+        (f"round,target,class,reports\n1,acme,grave,{SECRET}\n", "line 2: the class 'grave' is not among"),
+        (f"round,target,class,reports\n1,acme,{SECRET},1\n", "the class is not among those given, minor, serious"),
+        (f"round,target,class,reports\n1,acme,,{SECRET}\n", "the class is not among those given"),
+        (
+            f"round,target,class,reports\n1,acme,minor,{SECRET}\n1,acme,minor,1\n",
+            "this round, target and class must not come twice",
+        ),
+        (f"round,target,class,class,reports\n1,acme,minor,minor,{SECRET}\n", "too many"),
+    ],
+)
+def test_what_is_wrong_with_classes_is_said(reports: Path, text: str, message: str) -> None:
+    with refused(message) as caught:
+        read_classed_csv(save(reports, text), CLASSES)
+    assert str(SECRET) not in str(caught.value)
+
+
+@pytest.mark.parametrize("header", ["round,target,class,reports", "Date,Target,Class,Reports"])
+def test_a_column_of_classes_needs_their_weights(reports: Path, header: str) -> None:
+    with refused("the column class needs every class and its weight, as in --class serious=3"):
+        read_csv(save(reports, f"{header}\n1,acme,minor,1\n"))
+
+
+def test_two_classes_of_one_name_are_refused(reports: Path) -> None:
+    with refused("names of their own"):
+        read_classed_csv(reports, [ReportClass("minor", 1), ReportClass("Minor", 2)])

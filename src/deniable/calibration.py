@@ -20,7 +20,7 @@ import numpy as np
 from deniable.arrays import FloatArray
 from deniable.errors import DeniableError, check_delta, check_positive, check_probability, check_whole
 from deniable.normal import erfinv
-from deniable.rounding import as_written, float_above
+from deniable.rounding import as_written, float_above, float_below
 
 _ULP = 2.0**-52
 # Relative room for the rounding of the few operations in a formula, and of the argument it is evaluated at.
@@ -253,7 +253,7 @@ def delta_for_person(advantage: float, max_reports: int) -> float:
     0.075
     """
     k = check_whole("max_reports", max_reports, least=1)
-    return -float_above(-2 * Fraction(_asked_advantage(advantage)) / k)
+    return float_below(2 * Fraction(_asked_advantage(advantage)) / k)
 
 
 def gaussian_delta_for_person(advantage: float, max_reports: int) -> float:

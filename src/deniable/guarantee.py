@@ -1,6 +1,7 @@
 """What a mechanism promises, and what that means for the person who files a report."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any, overload
@@ -31,11 +32,24 @@ class Guarantee:
     curve: Curve
     horizon: int | None = None
     reports: int = 1
+    kind: str = ""
+    """What reports they are, behind "a report" or "3 reports": "of weight 3", "of class serious"."""
 
     def __post_init__(self) -> None:
         if self.horizon is not None:
             check_whole("horizon", self.horizon, least=1)
         check_whole("reports", self.reports, least=1)
+
+    @property
+    def filed(self) -> str:
+        """What was filed or not, in words.
+
+        >>> one = Guarantee(TotalVariation(0.1), kind="of class serious")
+        >>> one.filed, one.for_reports(2).filed
+        ('a report of class serious', '2 reports of class serious')
+        """
+        reports = "a report" if self.reports == 1 else count(self.reports, "report")
+        return f"{reports} {self.kind}".rstrip()
 
     @property
     def delta(self) -> float:
@@ -58,6 +72,15 @@ class Guarantee:
         see `between_two`.
         """
         return self.curve.likelihood_cap
+
+    @property
+    def has_cap(self) -> bool:
+        """Whether the cap is worth telling to a reporter: a factor beyond a million protects no one."""
+        return self.likelihood_cap <= _WORTH_SAYING
+
+    @property
+    def promises_nothing(self) -> bool:
+        return self.delta == 1 and not self.has_cap
 
     @overload
     def tradeoff(self, fpr: float) -> float: ...
@@ -120,17 +143,20 @@ class Guarantee:
         """
         return prior_advantage(self.delta, prior)
 
-    def in_words(self) -> str:
-        """One paragraph for a reporter who knows no statistics."""
-        if _promises_nothing(self.curve):
-            subject = "a report" if self.reports == 1 else f"{self.reports} reports by one person"
+    def in_words(self, seen: str = "every audit", shown: str = "the audits", besides: Sequence[str] = ()) -> str:
+        """One paragraph for a reporter who knows no statistics.
+
+        Somebody watches `seen`, which is what `shown` show; sentences `besides` stand before what is left out.
+        """
+        if self.promises_nothing:
+            whose = "" if self.reports == 1 else " by one person"
             return (
-                f"This programme promises nothing about what its audits reveal of {subject}: somebody who "
+                f"This programme promises nothing about what its audits reveal of {self.filed}{whose}: somebody who "
                 "watches them may become certain of what was filed, so do not rely on the audits to hide "
                 "it."
             )
-        sentences = [_INDEPENDENT] if self.delta == 0 else self._limits()
-        return " ".join([*sentences, _EXCLUSIONS])
+        sentences = [_INDEPENDENT] if self.delta == 0 else self._limits(seen)
+        return " ".join([*sentences, *besides, f"The promise is about what {shown} show {_EXCLUSIONS}"])
 
     def to_dict(self) -> dict[str, Any]:
         """The public figures, ready for JSON: what has no limit is None.
@@ -149,11 +175,11 @@ class Guarantee:
             "curve": {"kind": kind} | {name: _finite(value) for name, value in asdict(self.curve).items()},
         }
 
-    def _limits(self) -> list[str]:
+    def _limits(self, seen: str) -> list[str]:
         one = self.reports == 1
-        filed = "you filed a report" if one else f"you filed your {self.reports} reports"
+        filed = f"you filed {self.filed}" if one else f"you filed your {self.filed}"
         guess = (
-            "Suppose someone watches every audit, knows how targets are chosen, knows every other report, "
+            f"Suppose someone watches {seen}, knows how targets are chosen, knows every other report, "
             f"and tries to guess whether {filed}: watching improves their chance of guessing right by at "
             f"most {points(self.delta)}, whatever they believed before."
         )
@@ -161,7 +187,7 @@ class Guarantee:
             f"Besides, no sequence of audits is more than {rounded_up(self.likelihood_cap)} times as likely "
             f"if {filed} as it would be if you had not, everything else equal, so watching multiplies the "
             "odds of that suspicion by at most this factor."
-            if self.likelihood_cap <= _WORTH_SAYING
+            if self.has_cap
             else ""
         )
         duration = (
@@ -171,9 +197,9 @@ class Guarantee:
             "and says nothing about later ones."
         )
         scope = (
-            f"It is a promise about one report. {_more_reports(self.for_reports(3))}"
+            f"It is a promise about {self.filed.replace('a ', 'one ', 1)}. {_more_reports(self.for_reports(3))}"
             if one
-            else f"It is a promise about {self.reports} reports by one person, whatever targets they concern."
+            else f"It is a promise about {self.filed} by one person, whatever targets they concern."
         )
         return [sentence for sentence in (guess, odds, self._two_people(bool(odds)), duration, scope) if sentence]
 
@@ -181,7 +207,8 @@ class Guarantee:
         neither = "Neither limit holds" if capped else "This limit does not hold"
         each, alike = "", "target in the same round"
         if self.reports > 1:
-            each, alike = f", with up to {self.reports} reports each", "targets in the same rounds"
+            each, alike = f", with up to {self.filed} each", "targets in the same rounds"
+        of_class = " under the same class" if self.kind else ""
         pair = self.between_two()
         gain = (
             "the audits may tell them which of the two it was, and nothing is promised about that."
@@ -191,7 +218,7 @@ class Guarantee:
         )
         return (
             f"{neither} between two people: if someone is sure that exactly one of two people filed{each}, {gain} If "
-            f"both would have reported the same {alike}, the audits show nothing about which of them it was."
+            f"both would have reported the same {alike}{of_class}, the audits show nothing about which of them it was."
         )
 
 
@@ -201,34 +228,29 @@ _INDEPENDENT = (
 )
 
 _EXCLUSIONS = (
-    "The promise is about what the audits show and about nothing else: it does not protect you if access "
+    "and about nothing else: it does not protect you if access "
     "logs leak, if the channel you report through is not anonymous, if an audit is so narrow that it points "
     "to the few people who could have known, or if somebody retaliates because of what they know from "
     "elsewhere; and it trusts the audit office itself, which sees the reports, to keep them confidential."
 )
 
-# A factor beyond this protects nobody, and is not put before a reporter.
 _WORTH_SAYING = 1_000_000
 
 
-def _promises_nothing(curve: Curve) -> bool:
-    return curve.delta == 1 and curve.likelihood_cap > _WORTH_SAYING
-
-
 def _more_reports(grouped: Guarantee) -> str:
-    if _promises_nothing(grouped.curve):
-        return f"If you file {grouped.reports} reports, it promises nothing about them taken together."
-    factor = grouped.likelihood_cap
-    capped = f", and the factor at most {rounded_up(factor)}" if factor <= _WORTH_SAYING else ""
+    if grouped.promises_nothing:
+        return f"If you file {grouped.filed}, it promises nothing about them taken together."
+    capped = f", and the factor at most {rounded_up(grouped.likelihood_cap)}" if grouped.has_cap else ""
     return (
-        f"If you file more, the limit for them taken together is higher: for {grouped.reports} reports the "
+        f"If you file more, the limit for them taken together is higher: for {grouped.filed} the "
         f"improvement is at most {points(grouped.delta)}{capped}."
     )
 
 
 def points(delta: float) -> str:
     """What watching adds to the chance of a right guess, at most: half of delta, rounded up."""
-    return f"{rounded_up(delta, 50)} points in 100"
+    number = rounded_up(delta, 50)
+    return f"{number} {'point' if number == '1' else 'points'} in 100"
 
 
 def points_above_half(delta: float) -> str:

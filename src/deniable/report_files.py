@@ -9,8 +9,10 @@ from typing import Literal, NamedTuple, TextIO
 
 import numpy as np
 
+from deniable.classed_streams import ClassedStream
 from deniable.csv_files import FilePath, bad_line, read_columns, reading, rows
 from deniable.errors import MAX_REPORTS, DeniableError, check_whole, why
+from deniable.report_classes import ONE_CLASS, ReportClass, check_classes
 from deniable.streams import ReportStream, check_targets, day_number, shown_name
 
 MAX_ROUNDS = 1_000_000
@@ -21,7 +23,9 @@ MAX_CELLS = 10**8
 
 _LONG = {"target", "reports"}
 _UNITS = {"round", "date"}
+_CLASS = "class"
 _HEADINGS = {"name", "target", "targets"}
+_WITH_CLASSES = "has the columns round (or date), target, class and reports"
 _READ_AS_WIDE = "; read as one column a target, but a long file has the columns round or date, target, reports"
 
 
@@ -36,6 +40,7 @@ class _Header(NamedTuple):
     targets: tuple[str, ...]  # of a wide file; empty for a long one
     target_at: int
     reports_at: int
+    class_at: int | None = None
 
     def split(self, cells: list[str]) -> tuple[tuple[str, ...], list[str]]:
         """A row's targets and, for each, the cell with its count."""
@@ -43,11 +48,20 @@ class _Header(NamedTuple):
             return self.targets, cells[self.width - len(self.targets) :]
         return (cells[self.target_at],), [cells[self.reports_at]]
 
+    @property
+    def keys(self) -> str:
+        """What no two rows may have in common."""
+        if self.targets:
+            return self.unit
+        return f"{self.unit} and target" if self.class_at is None else f"{self.unit}, target and class"
 
-def _long_header(path: FilePath, line: int, names: list[str]) -> _Header:
+
+def _long_header(path: FilePath, line: int, names: list[str], classed: bool) -> _Header:
     unit = "date" if "date" in names else "round"
-    expected = {unit, *_LONG}
-    rule = "a long file has the columns round (or date), target and reports"
+    expected = {unit, *_LONG, *([_CLASS] if classed else [])}
+    if _CLASS in names and not classed:
+        raise bad_line(path, line, "the column class needs every class and its weight, as in --class serious=3")
+    rule = f"a long file {_WITH_CLASSES if classed else 'has the columns round (or date), target and reports'}"
     for name in sorted(expected):
         if name not in names:
             raise bad_line(path, line, f"the column {name} is missing: {rule}")
@@ -55,7 +69,8 @@ def _long_header(path: FilePath, line: int, names: list[str]) -> _Header:
         if name not in expected or names.count(name) > 1:
             raise bad_line(path, line, f"there is a column{shown_name(name)} too many: {rule}")
     at = names.index
-    return _Header(len(names), unit, at(unit), (), at("target"), at("reports"))
+    class_at = at(_CLASS) if classed else None
+    return _Header(len(names), unit, at(unit), (), at("target"), at("reports"), class_at)
 
 
 def _wide_header(path: FilePath, line: int, names: list[str], listed: tuple[str, ...] | None) -> _Header:
@@ -77,14 +92,17 @@ def _wide_header(path: FilePath, line: int, names: list[str], listed: tuple[str,
     return _Header(len(names), unit, 0, tuple(found), 0, 0)
 
 
-def _header(path: FilePath, line: int, names: list[str], listed: tuple[str, ...] | None) -> _Header:
+def _header(path: FilePath, line: int, names: list[str], listed: tuple[str, ...] | None, classed: bool) -> _Header:
     if len(names) == 1 and re.search(r"[;\t]", names[0]):
         raise bad_line(path, line, "cells must be separated by commas")
     lower = [name.lower() for name in names]
-    if len(names) == 3 and set(lower) > _LONG and not (_LONG | _UNITS) & set(names):  # Date,Target,Reports
+    in_capitals = set(lower) > _LONG and not (_LONG | _UNITS) & set(names)  # Date,Target,Reports
+    if in_capitals and len(names) == 3 + (_CLASS in lower):
         names = lower
     if _LONG & set(names):
-        return _long_header(path, line, names)
+        return _long_header(path, line, names, classed)
+    if classed:
+        raise bad_line(path, line, f"a file with classes of reports {_WITH_CLASSES}")
     return _wide_header(path, line, names, listed)
 
 
@@ -153,12 +171,30 @@ def read_csv(
     start: the first day of the first round, for a file with dates; earlier ones are refused. By default the first
         date in the file.
     """
+    one_class = read_classed_csv(path, None, targets, period=period, rounds=rounds, start=start)
+    return ReportStream(one_class.reports[0], one_class.targets, one_class.rounds)
+
+
+def read_classed_csv(
+    path: FilePath,
+    classes: Sequence[ReportClass] | None,
+    targets: Sequence[str] | None = None,
+    *,
+    period: str = "1D",
+    rounds: int | None = None,
+    start: str | None = None,
+) -> ClassedStream:
+    """As `read_csv`, with classes of reports: the long form then has a column `class` as well.
+
+    Without classes there is no such column, and every report counts once.
+    """
+    every = ONE_CLASS if classes is None else check_classes(classes)
     listed = None if targets is None else check_targets(targets)
     days = period_days(period)
     n_rounds = None if rounds is None else check_whole("rounds", rounds, least=1)
     first = None if start is None else _start_day(start)
     with reading(path) as file:
-        header, table = _read_table(file, path, listed, first)
+        header, table = _read_table(file, path, listed, first, None if classes is None else every)
     dated = header.unit == "date"
     for name, given in (("period", days != 1), ("start", start is not None)):
         if given and not dated:
@@ -169,9 +205,9 @@ def read_csv(
             "unless the targets, the number of rounds and, for dates, the start are given"
         )
     if listed is None:
-        listed = check_targets(header.targets or sorted({name for _, (name,) in table}))
+        listed = check_targets(header.targets or sorted({name for _, (name,), _ in table}))
 
-    times = [time for time, _ in table]
+    times = [time for time, *_ in table]
     if first is None:
         first = min(times) if dated else 1
     spanned = (max(times, default=first) - first) // days + 1
@@ -180,18 +216,19 @@ def read_csv(
         raise DeniableError(f"rounds must cover every round in {path}, got {n_rounds}")
     if n_rounds > MAX_ROUNDS:
         raise DeniableError(f"{path} must span at most {MAX_ROUNDS} rounds")
-    if n_rounds * len(listed) > MAX_CELLS:
-        raise DeniableError(f"{path} must span at most {MAX_CELLS} rounds times targets")
+    if n_rounds * len(listed) * len(every) > MAX_CELLS:
+        times_classes = "" if classes is None else " times classes"
+        raise DeniableError(f"{path} must span at most {MAX_CELLS} rounds times targets{times_classes}")
     if dated and first + (n_rounds - 1) * days > date.max.toordinal():
         raise DeniableError(f"the last of the rounds in {path} must start before the year 10000")
 
     column = {name: c for c, name in enumerate(listed)}
-    counts = np.zeros((n_rounds, len(listed)), dtype=np.int64)
-    for (time, names), values in table.items():
-        counts[(time - first) // days, [column[name] for name in names]] += values
+    counts = np.zeros((len(every), n_rounds, len(listed)), dtype=np.int64)
+    for (time, names, layer), values in table.items():
+        counts[layer, (time - first) // days, [column[name] for name in names]] += values
     starts = range(first, first + n_rounds * days, days)
     labels = tuple(date.fromordinal(day).isoformat() for day in starts) if dated else tuple(map(str, starts))
-    return ReportStream(counts, listed, labels)
+    return ClassedStream(counts, every, listed, labels)
 
 
 def _start_day(start: str) -> int:
@@ -202,16 +239,21 @@ def _start_day(start: str) -> int:
 
 
 def _read_table(
-    file: TextIO, path: FilePath, listed: tuple[str, ...] | None, first: int | None
-) -> tuple[_Header, dict[tuple[int, tuple[str, ...]], list[int]]]:
-    """The header, and the counts of each row by its time (round, or day) and its targets."""
+    file: TextIO,
+    path: FilePath,
+    listed: tuple[str, ...] | None,
+    first: int | None,
+    classes: Sequence[ReportClass] | None,
+) -> tuple[_Header, dict[tuple[int, tuple[str, ...], int], list[int]]]:
+    """The header, and the counts of each row by its time (round, or day), its targets and the place of its class."""
     lines = rows(file, path)
     line, names = next(lines, (0, []))
     if not names:
         raise DeniableError(f"{path} must name its columns in the first line, but is empty")
-    header = _header(path, line, names, listed)
+    header = _header(path, line, names, listed, classes is not None)
+    layers = {} if classes is None else {one.name: layer for layer, one in enumerate(classes)}
     known = None if listed is None else {*listed}
-    table: dict[tuple[int, tuple[str, ...]], list[int]] = {}
+    table: dict[tuple[int, tuple[str, ...], int], list[int]] = {}
     for row, (line, cells) in enumerate(lines, start=1):
         if len(cells) != header.width:
             raise bad_line(path, line, f"expected {header.width} cells, got {len(cells)}")
@@ -225,10 +267,16 @@ def _read_table(
             raise bad_line(path, line, "the target must not be empty")
         if known is not None and targets[0] not in known:
             raise bad_line(path, line, _unlisted(targets[0]))
-        if (time, targets) in table:
-            what, how_read = (header.unit, _READ_AS_WIDE) if header.targets else (f"{header.unit} and target", "")
-            raise bad_line(path, line, f"this {what} must not come twice; add their counts into one row{how_read}")
-        table[time, targets] = reports
+        layer = 0 if header.class_at is None else layers.get(cells[header.class_at], -1)
+        if layer < 0:
+            unknown = shown_name(cells[header.class_at or 0])
+            raise bad_line(path, line, f"the class{unknown} is not among those given, {', '.join(layers)}")
+        if (time, targets, layer) in table:
+            how_read = _READ_AS_WIDE if header.targets else ""
+            raise bad_line(
+                path, line, f"this {header.keys} must not come twice; add their counts into one row{how_read}"
+            )
+        table[time, targets, layer] = reports
     return header, table
 
 

@@ -1,11 +1,15 @@
 """Rounding to the safe side: what is stated is never less than the exact value.
 
-A float is a fraction whose denominator is a power of two. Everything here treats it as that exact number and works in
-fractions, so no step rounds on the way.
+A float is a fraction whose denominator is a power of two. The functions for figures to be read treat it as that exact
+number and work in fractions, so no step rounds on the way. Long products are decimals of 40 digits, every step of which
+is rounded down (`DOWN`) or up (`UP`).
 """
 
 import math
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+
+DOWN, UP = (Context(40, rounding, MIN_EMIN, MAX_EMAX, traps=[]) for rounding in (ROUND_FLOOR, ROUND_CEILING))
 
 
 def rounded_up(value: float | Fraction, scale: int = 1, *, digits: int = 3, places: int | None = None) -> str:
@@ -47,7 +51,7 @@ def as_written(value: float) -> float:
     >>> as_written(0.1) < Fraction(1, 10) < 0.1, as_written(0.3)
     (True, 0.3)
     """
-    return -float_above(-Fraction(repr(float(value))))
+    return float_below(Fraction(repr(float(value))))
 
 
 def written_above(value: float | Fraction) -> Fraction:
@@ -72,6 +76,35 @@ def float_above(exact: Fraction) -> float:
     except OverflowError:
         return math.inf
     return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
+
+
+def float_below(exact: Fraction) -> float:
+    """The largest float that is not above the exact value.
+
+    >>> float_below(Fraction(1, 10)), float_below(Fraction(3, 10))
+    (0.09999999999999999, 0.3)
+    """
+    return -float_above(-exact)
+
+
+def decimal(context: Context, exact: Fraction) -> Decimal:
+    """The fraction in 40 digits, rounded as the context says."""
+    return context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+
+
+def power(context: Context, base: Decimal, exponent: int) -> Decimal:
+    """base**exponent for base >= 0, every step rounded as the context says.
+
+    >>> power(DOWN, Decimal(2), 10)
+    Decimal('1024')
+    """
+    result = Decimal(1)
+    while exponent:
+        if exponent & 1:
+            result = context.multiply(result, base)
+        base = context.multiply(base, base)
+        exponent >>= 1
+    return result
 
 
 def _places(exact: Fraction, digits: int) -> int:

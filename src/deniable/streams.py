@@ -251,12 +251,14 @@ def _check_audits(audits: ArrayLike, n_targets: int) -> IntArray:
     return array.astype(np.int64)
 
 
-def active_counts(stream: ArrayLike, transcript: ArrayLike, audits: int | None = None) -> IntArray:
+def active_counts(
+    stream: ArrayLike, transcript: ArrayLike, audits: int | None = None, ordered: BoolArray | None = None
+) -> IntArray:
     """Active counts n_{t,c} before the audit of each round, this round's reports included.
 
     stream: report counts (..., T, C); transcript: audited targets (..., T), from 0, or (..., T, audits) where their
     number a round is given. The leading axes are runs and are broadcast: one stream serves many transcripts.
-    Returns (..., T, C).
+    `ordered` are audits by hand, (T, C), before the reports of each round. Returns (..., T, C).
 
     >>> active_counts([[1, 0], [1, 1], [0, 1]], transcript=[0, 1, 0])
     array([[1, 0],
@@ -280,6 +282,8 @@ def active_counts(stream: ArrayLike, transcript: ArrayLike, audits: int | None =
     active = np.empty((*runs, n_rounds, n_targets), dtype=np.int64)
     current = np.zeros((*runs, n_targets), dtype=np.int64)
     for t in range(n_rounds):
+        if ordered is not None:
+            current[..., ordered[t]] = 0
         current += counts[..., t, :]
         active[..., t, :] = current  # def:active-counts
         np.put_along_axis(current, drawn[..., t, :], 0, axis=-1)

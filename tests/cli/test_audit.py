@@ -552,3 +552,84 @@ def test_a_folder_without_permission_is_refused_before_the_draw(
 ) -> None:
     monkeypatch.setattr(os, "access", lambda _, mode: not mode & os.W_OK)
     assert_refused(run("audit", reports, *RACE, *public, "--out", tmp_path / "out"), "Permission denied")
+
+
+# Classes of reports
+
+CLASSES = ["--class", "minor=1", "--class", "serious=3", "--class", "danger=visit"]
+CLASSED = "round,target,class,reports\n1,acme,minor,700\n1,bravo,serious,1\n2,acme,danger,2\n3,charlie,serious,1\n"
+
+
+@pytest.fixture
+def classed(tmp_path: Path) -> Path:
+    path = tmp_path / "classed.csv"
+    path.write_text(CLASSED, encoding="utf-8")
+    return path
+
+
+def test_the_guarantee_is_told_for_each_class_and_visits_are_ordered(run: Run, classed: Path) -> None:
+    code, out, _ = run("audit", classed, *RACE, *CLASSES)
+    assert code == 0
+    plain = " ".join(out.split())
+    assert "a report of class serious: watching improves their chance" in plain
+    assert "A report of class minor: watching improves a guess whether you filed it by at most 5 points" in plain
+    assert "A report of class danger is not protected" in plain
+    assert re.search(r"^2  acme  \(visit, not drawn\)$", out, re.MULTILINE)
+    assert "weight of reports resolved" in out
+
+
+def test_the_public_files_tell_visits_from_draws(run: Run, classed: Path, tmp_path: Path) -> None:
+    out = tmp_path / "public"
+    assert run("audit", classed, *RACE, *CLASSES, "--most-counted", "5", "--out", out, "--assume-public").code == 0
+    rows = list(csv.DictReader((out / "transcript.csv").read_text().splitlines()))
+    assert [(row["round"], row["target"]) for row in rows if row["how"] == "visit"] == [("2", "acme")]
+    assert [row["round"] for row in rows if row["how"] == "drawn"] == ["1", "2", "3"]
+    figures = json.loads((out / "guarantee.json").read_text())
+    assert [round(one["guarantee"]["delta"], 3) for one in figures["classes"][:2]] == [0.1, 0.293]
+    assert figures["classes"][2] == {"class": "danger", "weight": None, "guarantee": None}
+    assert figures["guarantee"]["delta"] == figures["classes"][1]["guarantee"]["delta"]
+    assert figures["most_counted"] == 5
+    assert "class danger is not protected" in " ".join((out / "guarantee.txt").read_text().split())
+    assert "700" not in "".join(path.read_text() for path in out.iterdir())
+
+
+def test_a_visit_ends_the_run_and_a_flood_counts_up_to_the_limit(run: Run, tmp_path: Path) -> None:
+    """Greedy shows it: acme leads by its flood, or without the visit it would be audited in round 2."""
+    path = tmp_path / "flood.csv"
+    path.write_text(
+        "round,target,class,reports\n1,acme,minor,9\n1,bravo,serious,3\n2,acme,danger,1\n2,charlie,minor,1\n"
+        "3,acme,minor,2\n3,bravo,minor,700\n",
+        encoding="utf-8",
+    )
+    found = json.loads(run("audit", path, "--mechanism", "greedy", *CLASSES, "--json").out)
+    assert [(row["target"], row["how"]) for row in found["transcript"]] == [
+        *(("acme", "drawn"), ("acme", "visit"), ("bravo", "drawn"), ("bravo", "drawn"))
+    ]
+    capped = json.loads(run("audit", path, "--mechanism", "greedy", *CLASSES, "--most-counted", "1", "--json").out)
+    assert [row["target"] for row in capped["transcript"]][:3] == ["bravo", "acme", "charlie"]
+    # Weights of 1 and 3, and 1, and 1 and 1: what acme had was dealt with by the visit.
+    assert capped["confidential"]["reports"] == 7
+    assert capped["confidential"]["reports_resolved"] == 6
+
+
+@pytest.mark.usefixtures("no_draw")
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], "the column class needs every class and its weight"),
+        (["--class", "minor=1"], "the class 'serious' is not among those given, minor"),
+        (["--class", "minor=0"], "the weight of class minor must be a whole number from 1 to 100, or visit, got 0"),
+        (["--class", "minor=1.5"], "the weight of class minor must be a whole number"),
+        (["--class", "minor=1", "--class", "minor=2"], "names of their own, got minor twice"),
+        (["--class", "danger=visit"], "at least one class of reports must have a weight"),
+        (["--class", "minor"], "must be written NAME=WEIGHT"),
+        ([*CLASSES, "--most-counted", "0"], "--most-counted must be a whole number of at least 1, got 0"),
+    ],
+)
+def test_bad_classes_are_refused_in_one_line(run: Run, classed: Path, options: list[str], words: str) -> None:
+    assert_refused(run("audit", classed, *RACE, *options), words)
+
+
+@pytest.mark.usefixtures("no_draw")
+def test_classes_need_their_column(run: Run, reports: Path) -> None:
+    assert_refused(run("audit", reports, *RACE, *CLASSES), "the column class is missing")

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from tests.cli.running import Run
 
+from deniable.mechanisms import calibrate
 from deniable.planning import OTHER_COUNTERS, PLANNED
-from deniable.promptness import REPORTS
+from deniable.promptness import REPORTS, Deadline, audits_needed
 from deniable.simulation.figures import MECHANISM_COLOURS
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "choose.md"
@@ -257,3 +258,70 @@ def test_the_page_shows_what_the_command_prints(run: Run) -> None:
     assert shown
     _, out, _ = run(*shlex.split(command[1]))
     assert [line.rstrip() for line in out.splitlines()] == shown[1].splitlines()
+
+
+def test_a_deadline_says_what_it_takes(run: Run) -> None:
+    code, out, _ = run(*SMALL, "--deadline", "4", "--probability", "0.8")
+    words = " ".join(out.split())
+    assert code == 0
+    assert len(rows(out, "race")) == 4
+    assert "with a probability of at least 0.8" in words
+    assert "at least 70 targets of 100 have to be visited within 4 rounds without any report" in words
+    assert "A longest gap of 4 rounds makes the visit certain" in words
+    assert "audited just before" in words
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_a_deadline_in_json_is_what_the_calculation_says(run: Run) -> None:
+    _, out, _ = run(*SMALL, "--deadline", "4", "--json")
+    found = json.loads(out)["deadline"]
+    by_id = {entry["id"]: entry for entry in found["mechanisms"]}
+    race = calibrate("race", 6, 0.1)
+    needed = audits_needed(race, Deadline(4))
+    assert needed is not None
+    assert (found["rounds"], found["probability"], found["audits"]) == (4, 0.9, needed)
+    assert by_id["race"]["calculated"]["visited"]["low"] >= 0.9
+    assert by_id["race"]["calculated"]["forced_delta"] == pytest.approx((1 - needed / 6) ** 4)
+    assert found["least_audits"] <= needed
+    assert found["audits_for_certainty"] == 2
+    tca = by_id["tca"]
+    assert (tca["audits_needed"], tca["calculated"]) == (None, None)
+    low, high = tca["simulated"]["alone"]["interval"]
+    assert 0 <= low <= tca["simulated"]["alone"]["visited"] / 10 <= high <= 1
+    assert "rr" not in by_id
+
+
+def test_yearly_figures_cost_what_they_add(run: Run) -> None:
+    _, out, _ = run(*SMALL, "--yearly-figures-delta", "0.02")
+    words = " ".join(out.split())
+    assert "noise of ± 20" in words
+    assert "with race 0.12 in place of 0.1" in words
+    assert "0.08 is left for the audits" in words
+    _, out, _ = run(*SMALL, "--yearly-figures-delta", "0.02", "--json")
+    found = json.loads(out)
+    assert found["deadline"] is None
+    race = next(entry for entry in found["yearly_figures"]["mechanisms"] if entry["id"] == "race")
+    assert 0.1199 < race["delta"] <= 0.12
+    assert found["yearly_figures"]["variance"] == 398
+    _, out, _ = run(*SMALL, "--yearly-figures-delta", "0.5")
+    assert "nothing would be left for the audits" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["--deadline", "0"], "deadline must be a whole number of at least 1"),
+        (["--deadline", "2.5"], "--deadline"),
+        (["--deadline", "41"], "horizon of 40 rounds"),
+        (["--deadline", "3", "--probability", "1"], "give --max-gap in place of a deadline"),
+        (["--deadline", "3", "--probability", "-0.1"], "more than 0"),
+        (["--deadline", "3", "--cooldown", "3"], "longer than the rest"),
+        (["--probability", "0.5"], "give --deadline"),
+        (["--yearly-figures-delta", "0"], "--yearly-figures-delta must be at least"),
+        (["--yearly-figures-delta", "0.95"], "promises nothing"),
+    ],
+)
+def test_bad_deadlines_and_figures_are_one_sentence(run: Run, given: list[str], words: str) -> None:
+    code, out, err = run(*SMALL, *given)
+    assert (code, out) == (2, "")
+    assert words in " ".join(err.split())

@@ -148,3 +148,31 @@ def test_a_95_percent_wait_that_has_not_ended_is_a_lower_bound(run: Run) -> None
 )
 def test_bad_options_are_refused_in_one_line(run: Run, reports: Path, options: list[str], words: str) -> None:
     assert_refused(run("simulate", *(option.format(reports=reports) for option in options)), words)
+
+
+WEIGHTS = ["--class", "minor=1", "--class", "serious=3"]
+
+
+def test_classes_of_a_replayed_stream_have_a_delta_each(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "classed.csv"
+    path.write_text("round,target,class,reports\n1,acme,minor,2\n2,bravo,serious,700\n", encoding="utf-8")
+    replay = ["simulate", "--workers", "1", "--runs", "2", "--stream", path, *RACE, "--mechanism", "rr", *WEIGHTS]
+    scores = json.loads(run(*replay, "--most-counted", "1", "--json").out)["scores"]
+    assert [{name: round(delta, 3) for name, delta in one["delta_by_class"].items()} for one in scores] == [
+        {"minor": 0.1, "serious": 0.293},
+        {"minor": 0.1, "serious": 0.1},
+    ]
+    assert scores[0]["deficit"]["mean"] < 3  # of weights 1 and 3
+    assert "by class, race at 0.1: minor 0.1, serious 0.293" in run(*replay).out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (WEIGHTS, "--class and --most-counted are for --stream"),
+        (["--most-counted", "3"], "--class and --most-counted are for --stream"),
+        ([*WEIGHTS, "--class", "danger=visit"], "reports of class danger do not take part"),
+    ],
+)
+def test_what_makes_no_sense_for_generated_reports_is_refused(run: Run, options: list[str], words: str) -> None:
+    assert_refused(run(*SMALL, "--mechanism", "race", *options), words)

@@ -26,6 +26,7 @@ from deniable.programme.programme import Programme
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.secrets.lock import unlock
 from deniable.programme.transcript_copies import KeyCopy
+from deniable.report_classes import ReportClass
 from deniable.storage.store import Store
 
 with warnings.catch_warnings():
@@ -37,6 +38,9 @@ CSP = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 PASSWORD = "correct horse battery"
+
+
+CLASSES = (ReportClass("minor", 1), ReportClass("serious", 3), ReportClass("danger", None))
 
 
 FILE = b"id,channel\n1,Ash Mill\n2,Ash Mill\n3,Cedar Bank\n"
@@ -136,10 +140,11 @@ class Browser:
     def post(self, path: str, data: dict[str, Any] | None = None, **options: Any) -> Any:
         return self.client.post(path, data={"csrf": self.csrf(), **(data or {})}, **options)
 
-    def enter(self, target: str, number: int | str, form_id: str | None = None) -> Any:
+    def enter(self, target: str, number: int | str, form_id: str | None = None, report_class: str = "") -> Any:
         """Enter reports by hand, in a form of its own or once more in one that there was."""
         form_id = form_on(self.get("/report").text) if form_id is None else form_id
-        return self.post("/report", {"target": target, "number": str(number), "form_id": form_id})
+        data = {"target": target, "number": str(number), "form_id": form_id}
+        return self.post("/report", data | ({"class": report_class} if report_class else {}))
 
     def cookie(self, name: str) -> str | None:
         value: str | None = self.client.cookies.get(self.office.console.cookie_name(name))

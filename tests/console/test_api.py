@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from tests.console.offices import Browser, Office, recovered
+from tests.console.offices import CLASSES, Browser, Office, recovered
 from tests.programme.offices import TARGETS
 
 from deniable.console.accounts import tokens
@@ -117,6 +117,7 @@ def test_the_status_is_read(office: Office) -> None:
         "entries": 0,
         "published": 0,
         "targets": list(TARGETS),
+        "classes": {"report": 1},
         "paused": False,
         "ended": False,
     }
@@ -341,3 +342,35 @@ def test_any_bytes_are_answered(office: Office, body: bytes) -> None:
         office.people["headers"] = token(office, "reports")  # type: ignore[assignment]
     answer = push(office.browser(), office.people["headers"], body)  # type: ignore[arg-type]
     assert answer.status_code in {400, 422}
+
+
+def test_a_push_names_a_class_where_there_are_several(office: Office) -> None:
+    programme = office.begin(classes=CLASSES)
+    headers, machine = token(office, "reports", "status"), office.browser()
+    answers = [push(machine, headers, {"class": one, "reports": {"Ash Mill": 1}}) for one in ("serious", "danger")]
+    assert {(one.status_code, one.content) for one in answers} == {(200, b'{"counted":true,"left_out":[]}')}
+    assert programme.active_counts()["Ash Mill"] == 3
+    assert programme.waiting_visits() == [("Ash Mill", "danger")]
+    for wrong in ({}, {"class": None}, {"class": "none"}, {"class": "Serious"}, {"class": ""}):
+        refused = push(machine, headers, {"reports": {"Ash Mill": 1}, **wrong})
+        assert refused.status_code == 422
+        assert refused.json() == {"error": "The class must be one of: minor, serious, danger."}
+    for other in ({"class": 1}, {"class": ["minor"]}, {"class": "minor", "more": 1}):
+        document = {"reports": {"Ash Mill": 1}} | other
+        assert "The body must be" in push(machine, headers, document).json()["error"]
+    twice = b'{"id": "9", "reports": {"Ash Mill": 1}, "class": "minor", "class": "minor"}'
+    assert push(machine, headers, twice).status_code == 422
+    assert programme.active_counts()["Ash Mill"] == 3
+    known = machine.client.get(STATUS, headers=headers).json()
+    assert known["classes"] == {"minor": 1, "serious": 3, "danger": "visit"}
+    assert "&#34;class&#34;: &#34;minor&#34;" in office.browser("Ada").get("/api").text
+
+
+def test_where_there_is_one_class_a_push_need_not_name_it(office: Office) -> None:
+    programme = office.begin()
+    headers, machine = token(office, "reports"), office.browser()
+    for right in ({}, {"class": None}, {"class": "report"}):
+        assert push(machine, headers, {"reports": {"Ash Mill": 1}, **right}).status_code == 200
+    assert push(machine, headers, {"class": "minor", "reports": {"Ash Mill": 1}}).status_code == 422
+    assert "&#34;class&#34;" not in office.browser("Ada").get("/api").text
+    assert programme.active_counts()["Ash Mill"] == 3

@@ -21,9 +21,9 @@ from tests.console.test_api import token
 
 from deniable.console import app, sessions
 from deniable.console.accounts import activity, invitations, people, tokens, totp
-from deniable.console.app import HEADERS, THREADS
+from deniable.console.app import HEADERS
 from deniable.console.console import DemoPerson
-from deniable.console.limits import TRIES, PasswordQueues
+from deniable.console.limits import QUICK, SLOW, TRIES, PasswordQueues
 from deniable.console.pages import imports
 from deniable.console.pages.login import TOO_OFTEN, WRONG
 from deniable.console.security import ALLOWED, SMALL
@@ -896,7 +896,7 @@ def test_every_page_a_demonstration_shows_is_marked(office: Office) -> None:
 
 def test_there_are_enough_connections_for_all_threads() -> None:
     """A pool of the database layer gives 15."""
-    assert THREADS + 2 * PasswordQueues.AT_ONCE < 15
+    assert QUICK + SLOW + 2 * PasswordQueues.AT_ONCE < 15
 
 
 def at_once(browsers: list[Browser], path: str, typed: list[dict[str, str]]) -> list[int]:

@@ -21,9 +21,10 @@ def test_a_demonstration_has_a_past_and_a_round_that_is_due(tmp_path: Path) -> N
     status = programme.status()
     assert (status.open_round, status.overdue) == (ROUNDS, 1)
     assert status.targets == TARGETS
+    assert len(programme.waiting_visits()) == 1
     assert programme.close_round().audits
     checked = verify(tmp_path / "public", now=clock())
-    assert {entry.kind for entry in checked.remarkable} == {"skip", "override"}
+    assert {entry.kind for entry in checked.remarkable} == {"skip", "override", "emergency"}
     assert sum(programme.active_counts().values()) > 0
     console.close()
 

@@ -22,6 +22,7 @@ from deniable.console.pages import (
     activity,
     api_guide,
     decisions,
+    emergencies,
     guarantee,
     health,
     hotlines,
@@ -34,38 +35,45 @@ from deniable.console.pages import (
     report,
     tokens,
     transcript,
+    work_list,
 )
 from deniable.console.pages.common import Bar
 
 FRAME = {"who", "role", "navigation", "programme", "csrf", "demo"}
 
-ROUND = {"round", "due", "overdue", "ended", "targets", "may_close", "may_decide", "may_report"}
-PREVIEW = {"pending", "kind", "source", "round", "minutes", "megabytes", "paused", "is_large", "set_aside"}
+ROUND = {"round", "due", "overdue", "ended", "targets", "may_close", "may_decide", "may_report", "not_public"}
+EMERGENCIES = {"classes", "asked", "others", "hours", "ended", "done", "error"}
+PREVIEW = {"pending", "kind", "source", "round", "minutes", "megabytes", "paused", "is_large", "set_aside", "visits"}
 
 SHOWN: dict[str, tuple[type, set[str]]] = {
     "account.html": (account.AccountPage, {"name", "role", "done", "error"}),
     "activity.html": (activity.ActivityPage, {"auditors", "rows", "only_people", "older", "newer"}),
     "api.html": (api_guide.ApiPage, {"operations", "document"}),
     "close.html": (open_round.ClosePage, {"round", "is_drawn", "audits", "late", "reason", "error"}),
-    "closed.html": (open_round.ClosedPage, {"round", "audits", "already", "next_round", "next_due", "overdue"}),
+    "closed.html": (
+        open_round.ClosedPage,
+        {"round", "audits", "already", "next_round", "next_due", "overdue", "secret"},
+    ),
     "decision.html": (
         decisions.DecisionPage,
         {"kind", "title", "lead", "button", "round", "targets", "audits", "is_long", "found", "chosen", "added",
-         "reason", "independent", "error"},
+         "new_name", "reason", "independent", "consequence", "error"},
     ),
+    "emergencies.html": (emergencies.EmergenciesPage, EMERGENCIES),
+    "emergencies_waiting.html": (emergencies.WaitingEmergenciesPage, EMERGENCIES | {"waiting"}),
     "error.html": (ErrorPage, {"status", "heading", "sentence"}),
-    "guarantee.html": (guarantee.GuaranteePage, {"name", "promise", "coverage", "lapsed"}),
+    "guarantee.html": (guarantee.GuaranteePage, {"name", "promise", "coverage", "lapsed", "waits"}),
     "health.html": (health.HealthPage, {"checks", "wrong", "may_back_up", "error"}),
     "hotlines.html": (hotlines.HotlinesPage, {"hotlines", "people", "typed_name", "done", "error"}),
     "import.html": (
         imports.ImportPage,
         {"kinds", "kind", "sources", "source", "mapped", "megabytes", "paused", "may_resume", "reason", "done",
-         "error"},
+         "error", "classes", "class_column"},
     ),
     "import_preview.html": (imports.PreviewPage, PREVIEW),
     "import_preview_counts.html": (
         imports.CountedPreviewPage,
-        PREVIEW | {"new", "others", "n_set_aside", "left_out", "counts"},
+        PREVIEW | {"new", "others", "n_set_aside", "left_out", "by_class", "counts"},
     ),
     "invitation.html": (
         invitations.InvitationPage,
@@ -83,17 +91,21 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     ),
     "report.html": (
         report.ReportPage,
-        {"round", "due", "ended", "targets", "found", "is_long", "most", "may_withdraw", "form_id", "receipt", "done",
-         "error", "error_at"},
+        {"round", "due", "ended", "targets", "found", "is_long", "most", "classes", "visits", "may_withdraw",
+         "form_id", "receipt", "done", "error", "error_at"},
     ),
     "round.html": (open_round.RoundPage, ROUND),
-    "round_counts.html": (open_round.CountedRoundPage, ROUND | {"counts", "found"}),
+    "round_counts.html": (
+        open_round.CountedRoundPage,
+        ROUND | {"counts", "found", "has_classes", "most_counted", "visit_waits"},
+    ),
     "tokens.html": (tokens.TokensPage, {"tokens", "new", "typed_name", "error"}),
     "transcript.html": (
         transcript.TranscriptPage,
-        {"entries", "published", "folder", "proposed", "holds_from", "verified", "hidden", "events", "found", "head",
-         "may_publish", "done", "error"},
+        {"entries", "published", "folder", "proposed", "holds_from", "has_emergencies", "verified", "hidden", "events",
+         "found", "head", "may_publish", "done", "error"},
     ),
+    "work_list.html": (work_list.WorkListPage, {"audits", "total", "found", "today", "done", "error"}),
 }  # fmt: skip
 
 CONFIDENTIAL = {"round_counts.html", "import_preview_counts.html"}

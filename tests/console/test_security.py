@@ -24,6 +24,10 @@ NEEDS: dict[tuple[str, str], Permission] = {
     ("POST", "/account/sign-out"): "account",
     ("GET", "/activity"): "activity",
     ("GET", "/api"): "people",
+    ("GET", "/emergencies"): "decide",
+    ("POST", "/emergencies/ask"): "counts",
+    ("POST", "/emergencies/confirm"): "decide",
+    ("POST", "/emergencies/withdraw"): "decide",
     ("GET", "/guarantee"): "guarantee",
     ("GET", "/health"): "health",
     ("POST", "/health/backup"): "people",
@@ -59,6 +63,9 @@ NEEDS: dict[tuple[str, str], Permission] = {
     ("POST", "/transcript/find"): "transcript",
     ("POST", "/transcript/publish"): "publish",
     ("GET", "/transcript/{name}"): "transcript",
+    ("GET", "/work-list"): "decide",
+    ("POST", "/work-list"): "decide",
+    ("POST", "/work-list/find"): "decide",
 }
 
 

@@ -37,8 +37,8 @@ def a_mark_below_which_nothing_counts(monkeypatch: pytest.MonkeyPatch) -> None:
         audits = state.history.audits[0]
         ended = [run for run in running[at] if audits[run[0]] > run[1] or not state.history.present[0, run[0]]]
         marks[at] = max([marks[at], *(running[at].pop(run) for run in ended)])
-        above = [(id_, target) for id_, target in reports if _number(id_) > marks[at]]
-        for id_, target in above:
+        above = [report for report in reports if _number(report[0]) > marks[at]]
+        for id_, target, *_ in above:
             if target is not None and state.takes_part(target):
                 run = (state.numbers[target], int(audits[state.numbers[target]]))
                 running[at][run] = max(running[at].get(run, 0), _number(id_))
@@ -111,7 +111,7 @@ def a_target_that_left_refuses_the_import(monkeypatch: pytest.MonkeyPatch) -> No
 
     def planted(transaction: Transaction, source: str, reports: Reports, *, count: bool) -> tuple[Slots, int]:
         rows = [*reports]
-        if any(target is not None and not transaction.state.takes_part(target) for _, target in rows):
+        if any(target is not None and not transaction.state.takes_part(target) for _, target, *_ in rows):
             raise DeniableError("a target does not take part")
         return original(transaction, source, rows, count=count)
 
@@ -121,10 +121,12 @@ def a_target_that_left_refuses_the_import(monkeypatch: pytest.MonkeyPatch) -> No
 def a_target_that_left_refuses_what_is_entered(monkeypatch: pytest.MonkeyPatch) -> None:
     original = counting.entered
 
-    def planted(transaction: Transaction, reports: Mapping[str, int], receipt: str) -> tuple[Slots, None]:
+    def planted(
+        transaction: Transaction, reports: Mapping[str, int], receipt: str, report_class: str | None = None
+    ) -> tuple[Slots, None]:
         if not all(map(transaction.state.takes_part, reports)):
             raise DeniableError("a target does not take part")
-        return original(transaction, reports, receipt)
+        return original(transaction, reports, receipt, report_class)
 
     monkeypatch.setattr(counting, "entered", planted)
 
@@ -135,7 +137,7 @@ def a_withdrawal_without_a_receipt(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def planted(transaction: Transaction, names: Iterable[str], receipt: str) -> tuple[Slots, tuple[str, ...]]:
         check_receipt(receipt)
-        counts, tally = _by_number(transaction.state, dict.fromkeys(names, 1)), counting.settle(transaction).tally
+        counts, tally = _by_number(transaction.state, dict.fromkeys(names, 1)), counting.settle(transaction).tally[0]
         if any(tally[target] < count for target, count in counts.items()):
             raise DeniableError("there are not so many")
         ids = _random(len(counts))
@@ -144,7 +146,7 @@ def a_withdrawal_without_a_receipt(monkeypatch: pytest.MonkeyPatch) -> None:
     def planted_settle(transaction: Transaction) -> Settled:
         settled, came = settle(transaction), transaction.arrived().slots
         gone = came[came["kind"] == Kind.WITHDRAWN]
-        np.subtract.at(settled.tally, gone["target"], gone["number"].astype(np.int64))
+        np.subtract.at(settled.tally[0], gone["target"], gone["number"].astype(np.int64))
         return replace(settled, tally=np.maximum(settled.tally, 0))
 
     monkeypatch.setattr(counting, "withdrawn", planted)
@@ -168,9 +170,9 @@ def a_push_that_counts_as_often_as_it_comes(monkeypatch: pytest.MonkeyPatch) -> 
     original = counting.pushed
 
     def planted(
-        transaction: Transaction, sender: str, name: str, reports: Mapping[str, int]
+        transaction: Transaction, sender: str, name: str, reports: Mapping[str, int], report_class: str | None = None
     ) -> tuple[Slots, counting.Pushed]:
-        brought, answer = original(transaction, sender, name, reports)
+        brought, answer = original(transaction, sender, name, reports, report_class)
         brought["id"] = _random(1)
         return brought, answer
 

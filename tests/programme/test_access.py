@@ -93,10 +93,10 @@ def test_who_looks_does_not_wait_for_who_writes(office: Office) -> None:
     """A report that waits for its tick, and a page that shows counts, hold up no one."""
     with another_writes(office):
         with office.programme._access.looking() as transaction:
-            assert transaction.tally().tolist() == [0] * len(TARGETS)
+            assert transaction.tally().tolist() == [[0] * len(TARGETS)]
         assert office.programme.active_counts() == dict.fromkeys(TARGETS, 0)
     with office.programme._access.looking() as transaction:
-        assert transaction.tally().tolist() == [0] * len(TARGETS)
+        assert transaction.tally().tolist() == [[0] * len(TARGETS)]
         with another_writes(office):  # nor the other way round
             pass
 
@@ -117,7 +117,7 @@ def test_what_came_in_is_counted_before_every_entry(office: Office) -> None:
     for entries in (office.programme._access.appending, office.programme._access.making_entry):
         with entries() as transaction:
             assert len(transaction.arrived().slots) == 0
-            assert transaction.tally().tolist() == [1, 0, 0, 0]
+            assert transaction.tally().tolist() == [[1, 0, 0, 0]]
 
 
 def test_where_a_copy_is_newer_reports_are_refused_and_a_source_can_still_be_added(office: Office) -> None:

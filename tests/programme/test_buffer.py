@@ -248,7 +248,7 @@ def test_what_is_read_is_what_was_written(office: Office) -> None:
 def _random_slots(size: int) -> buffer.Slots:
     dice = np.random.default_rng(size)
     ids = dice.integers(0, 2**64, (size, 2), np.uint64)
-    return slots(Kind.IMPORTED, ids, dice.integers(0, 1000, size), dice.integers(0, 2**32, size), 3)
+    return slots(Kind.IMPORTED, ids, dice.integers(0, 1000, size), dice.integers(0, 2**32, size), source=3)
 
 
 def test_those_who_came_together_have_one_number_and_no_others() -> None:

@@ -86,7 +86,7 @@ def report_in_two_steps(programme: Programme, seed: int, times: int) -> Counter[
         with programme._access.writing() as transaction:
             counts = transaction.tally()
         _until_another_wrote(programme, counts)
-        counts[target] += 1
+        counts[0, target] += 1
         with programme._access.writing() as transaction:
             transaction.write_tally(counts)
         filed[TARGETS[target]] += 1
@@ -151,11 +151,11 @@ def race(database: str, folder: Path, reporting: Deed) -> tuple[Counter[str], Co
     deeds: list[tuple[Deed, tuple[Any, ...]]] = [(reporting, (seed, 40)) for seed in range(3)]
     *filed, _ = together(office, [*deeds, (close_rounds, (12,))])
     with office.programme._access.writing() as transaction:
-        counted = Counter(dict(zip(TARGETS, counting.settle(transaction).tally.tolist(), strict=True)))
+        counted = Counter(dict(zip(TARGETS, counting.settle(transaction).tally[0].tolist(), strict=True)))
     rounds = unsealed(database, identity)
     assert len(rounds) == 12
     for inputs in rounds.values():
-        counted.update(dict(zip(TARGETS, inputs.reports, strict=True)))
+        counted.update(dict(zip(TARGETS, inputs.reports[0].tolist(), strict=True)))
     return sum(filed, Counter()), counted
 
 

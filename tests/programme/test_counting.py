@@ -78,9 +78,9 @@ def found(office: Office, held: Iterable[bytes], receipt: str = RECEIPT) -> list
     """What the database, its key, the receipt and these nonces tell: targets and numbers."""
     with office.programme._access.writing() as transaction:
         known = transaction.known(ENTERED)
-        ((first, second),) = transaction.hashes([["receipt", receipt, 0]]).tolist()
+        ((first, second),) = transaction.hashes([["receipt", receipt, 0, 0]]).tolist()
         own = f"{first:016x}{second:016x}"
-        ids = [["entered", own, target, nonce.hex()] for target, nonce in enumerate(held)]
+        ids = [["entered", own, target, nonce.hex(), 0] for target, nonce in enumerate(held)]
         return [(target, int(number)) for target, number in enumerate(known.numbers(transaction.hashes(ids))) if number]
 
 

@@ -47,7 +47,7 @@ def tick(office: Office) -> None:
 def counted(office: Office) -> list[int]:
     """Without what is on pages."""
     with office.programme._access.looking() as transaction:
-        return [*map(int, transaction.tally())]
+        return [*map(int, transaction.tally()[0])]
 
 
 def pages(office: Office) -> int:

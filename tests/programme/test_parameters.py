@@ -4,6 +4,7 @@ import dataclasses
 import datetime
 import hashlib
 import json
+import math
 import pickle
 import re
 from typing import Any
@@ -19,6 +20,7 @@ from deniable.mechanisms import CounterAuditing, Race, forecast, steady_forecast
 from deniable.programme.calendar import Calendar
 from deniable.programme.names import check_name
 from deniable.programme.parameters import Parameters, delta_for
+from deniable.report_classes import parsed
 from deniable.rules import Rules
 
 CALENDAR = Calendar(datetime.date(2026, 1, 5), "1W", "Europe/Berlin", datetime.time(9))
@@ -124,10 +126,16 @@ def test_bytes_are_these() -> None:
         '    "zone": "Europe/Berlin"\n'
         "  },\n"
         '  "calibrated": 1.3134667431317784,\n'
+        '  "classes": [\n'
+        "    [\n"
+        '      "report",\n'
+        "      1\n"
+        "    ]\n"
+        "  ],\n"
         f'  "commitment": "{"cd" * 32}",\n'
         '  "cooldown": 0,\n'
         '  "delta": 0.1,\n'
-        '  "format": "deniable-programme/1",\n'
+        '  "format": "deniable-programme/2",\n'
         '  "guarantee": {\n'
         '    "advantage": 0.05,\n'
         '    "between_two": {\n'
@@ -146,17 +154,21 @@ def test_bytes_are_these() -> None:
         '  "horizon": null,\n'
         '  "max_gap": null,\n'
         '  "mechanism": "race",\n'
+        '  "most_counted": null,\n'
         '  "name": "Pr\\u00fcfstelle S\\u00fcd",\n'
         '  "oversight": null,\n'
         f'  "programme": "{"0123456789abcdef" * 2}",\n'
         f'  "public_key": "{"ab" * 32}",\n'
+        '  "registered": null,\n'
         '  "reports_per_person": 1,\n'
+        '  "reveal_after": 0,\n'
         '  "targets": [\n'
         '    "Acme",\n'
         '    "Bravo",\n'
         '    "C\\u00e1f\\u00e9"\n'
         "  ],\n"
-        '  "weights": null\n'
+        '  "weights": null,\n'
+        '  "yearly_figures_delta": null\n'
         "}\n"
     )
 
@@ -196,7 +208,7 @@ def _nudged(value: Any) -> Any:
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"format": "deniable-programme/2"}, "must have format deniable-programme/1"),
+        ({"format": "deniable-programme/1"}, "must have format deniable-programme/2"),
         ({"extra": 1}, "has an unknown field 'extra'"),
         ({"delta": 1}, "has a value of the wrong type for delta"),
         ({"delta": "0.1"}, "has a value of the wrong type for delta"),
@@ -328,12 +340,16 @@ def test_no_changed_byte_goes_unnoticed(position: int, byte: int) -> None:
         (TCA | {"max_gap": 10}, "give either a horizon or a max_gap for tca, got both"),
         (RACE | {"weights": (1.0, 2.0, 10**400)}, "weights must be positive numbers, and at least one of them is too"),
         (RACE | {"reports_per_person": 0}, "reports_per_person must be a whole number of at least 1, got 0"),
-        (TCA | {"reports_per_person": 10**400}, "reports_per_person must be at most 1000000000"),
+        (TCA | {"reports_per_person": 10**400}, "reports_per_person must be at most 10000"),
         (RACE | {"audits": 0}, "audits must be a whole number of at least 1, got 0"),
         (RACE | {"audits": 4}, "audits must be at most the number of targets, 3, got 4"),
         (RACE | {"max_gap": 0}, "max_gap must be a whole number of at least 1, got 0"),
         (RACE | {"max_gap": 2}, "max_gap must be at least "),
         (RACE | {"cooldown": -1}, "cooldown must be a whole number of at least 0, got -1"),
+        (RACE | {"reveal_after": -1}, "reveal_after must be a whole number of at least 0, got -1"),
+        (RACE | {"reveal_after": 1.5}, "reveal_after must be a whole number of at least 0, got 1.5"),
+        (RACE | {"reveal_after": 1001}, "reveal_after must be at most 1000 rounds, got 1001"),
+        (TCA | {"reveal_after": 100}, "reveal_after must be less than the horizon, 100,"),
         (RACE | {"weights": (1.0, 2.0)}, "weights must have shape (3,), one for each target, got (2,)"),
         (RACE | {"weights": (1.0, 2.0, 0.0)}, "weights must be positive numbers"),
         (RACE | {"weights": (1.0, 2.0, True)}, "weights must be numbers"),
@@ -445,3 +461,44 @@ def test_parameters_with_that_delta_promise_the_advantage(mechanism: str, report
 def test_bad_arguments_of_delta_for(arguments: tuple[Any, ...], says: str) -> None:
     with pytest.raises(DeniableError, match=re.escape(says)):
         delta_for(*arguments)
+
+
+# Yearly figures
+
+FIGURES = {**RACE, "yearly_figures_delta": 0.02}
+
+
+def test_yearly_figures_are_added_to_the_promise() -> None:
+    alone, both = Parameters(**RACE), Parameters(**FIGURES)
+    assert both.guarantee_of_audits() == alone.guarantee()
+    assert 0.1199 < both.guarantee().delta <= 0.12
+    assert both.guarantee().likelihood_cap == math.inf
+    many = Parameters(**FIGURES, reports_per_person=3, classes=tuple(map(parsed, ("minor=1", "serious=2"))))
+    assert many.guarantee_of_audits().curve == alone.guarantee().for_reports(6).curve
+    assert many.guarantee().delta == pytest.approx(alone.guarantee().for_reports(6).delta + 3 * 0.019997, abs=1e-5)
+
+
+def test_the_statement_has_both_parts_and_is_recomputed() -> None:
+    parameters = Parameters(**FIGURES)
+    assert Parameters.from_bytes(parameters.to_bytes()) == parameters
+    stated = stored(parameters)["guarantee"]
+    assert stated["yearly_figures"]["variance"] == 398
+    assert stated["audits"] == stored(Parameters(**RACE))["guarantee"]
+    assert stated["delta"] <= stated["audits"]["delta"] + stated["yearly_figures"]["delta"] + 1e-9
+    for figure in (b'"delta": 0.119', b'"variance": 398'):
+        with pytest.raises(DeniableError, match="another guarantee"):
+            Parameters.from_bytes(parameters.to_bytes().replace(figure, figure.replace(b"9", b"8")))
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"yearly_figures_delta": 0.0}, "must be at least"),
+        ({"yearly_figures_delta": 1.0}, "must be at least"),
+        ({"yearly_figures_delta": 0.4, "delta": 0.7}, "leaves nothing for the audits"),
+        ({"yearly_figures_delta": 0.02, "reports_per_person": 50}, "leaves nothing for the audits"),
+    ],
+)
+def test_figures_that_leave_nothing(settings: dict[str, Any], says: str) -> None:
+    with pytest.raises(DeniableError, match=says):
+        Parameters(**(RACE | settings))

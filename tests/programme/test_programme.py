@@ -5,7 +5,7 @@ import shutil
 import stat
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -275,7 +275,7 @@ def test_a_decision_is_made_in_the_open_round_at_the_earliest(office: Office, da
             "no target named",
         ),
         (lambda p: p.change_targets("why", independent=True, remove=TARGETS[:3]), "at least (2|two) targets must"),
-        (lambda p: p.not_carried_out(1, "Ash Mill", "locked", independent=True), "is not one of round 1"),
+        (lambda p: p.not_carried_out(1, "Ash Mill", "locked", independent=True), "in round 1 is open"),
         (lambda p: p.end(""), "reason must be"),
         (lambda p: p.import_reports("", []), "hotline's name"),
         (lambda p: p.resume_imports("why"), "not paused"),
@@ -488,6 +488,8 @@ def test_a_database_behind_its_publication_draws_nothing(rolled_back: Office, tm
         lambda: programme.override(["Ash Mill"], "accident", independent=True),
         lambda: programme.change_targets("growth", independent=True, add=["Elm Yard"]),
         lambda: programme.not_carried_out(1, "Ash Mill", "locked", independent=True),
+        lambda: programme.carried_out(1, "Ash Mill", date(2026, 1, 6)),
+        lambda: programme.rename_target("Ash Mill", "Ash Works", "sold", independent=True),
         lambda: programme.end("over"),
         lambda: programme.report({"Ash Mill": 1}),
         lambda: programme.withdraw(["Ash Mill"], new_receipt()),

@@ -199,7 +199,7 @@ def test_a_lost_connection(postgres: str, tmp_path: Path) -> None:
 
     def interrupted() -> None:
         with programme._access.writing() as transaction:
-            transaction.write_tally(np.array([1, 2, 3, 4]))
+            transaction.write_tally(np.array([[1, 2, 3, 4]]))
             pid = transaction.connection.execute(sa.text("SELECT pg_backend_pid()")).scalar_one()
             with psycopg.connect(postgres, autocommit=True) as other:
                 other.execute("SELECT pg_terminate_backend(%s, 10000)", [pid])

@@ -5,6 +5,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,15 +25,28 @@ from tests.programme.planted_bugs import Plant
 from tests.programme.twin_machine import OPERATIONS, TARGETS, TwinWorlds
 from tests.programme.twin_worlds import Stage, World, coupled
 
+from deniable.programme.calendar import Calendar
+from deniable.report_classes import ReportClass
 from deniable.storage import layout
 from deniable.storage.store import Store
 
+CLASSES = (ReportClass("minor", 1), ReportClass("serious", 3), ReportClass("danger", None))
 RULES: dict[str, dict[str, Any]] = {
     "race": {},
-    "race with oversight": {"audits": 2, "cooldown": 1, "weights": "forecast"},
-    "tca": {"horizon": 60},
+    "race with oversight": {
+        "audits": 2,
+        "cooldown": 1,
+        "weights": "forecast",
+        "reveal_after": 2,
+        "classes": CLASSES,
+        "most_counted": 4,
+        "yearly_figures_delta": 0.02,
+        "calendar": Calendar(date(2025, 12, 30), "1D", "UTC"),
+    },
+    "tca": {"horizon": 60, "classes": CLASSES},
     "tca with oversight": {"max_gap": 20},
 }
+"""Two of the year's last rounds are due when the second begins."""
 EVERY_DAY = {"race": (1, 10), "tca": (31,)}
 """The seeds of the everyday run, ten lives each."""
 STEPS = 20

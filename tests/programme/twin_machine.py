@@ -35,6 +35,8 @@ from deniable.programme.transaction import Transaction
 TARGETS = ("Ash Mill", "Birch Works", "Cedar Bank", "Dogwood Clinic")
 LEAST_TARGETS, MOST_TARGETS = 3, 8
 WHY = "the office says why"
+HEAVIEST = 3
+CLASS_OF_CHANNEL = dict(zip(CHANNELS, ("minor", "serious", "minor", "serious"), strict=True))
 
 Reports = Mapping[str, int]
 T = TypeVar("T")
@@ -234,7 +236,7 @@ class TwinWorlds(RuleBasedStateMachine):
         assert len(differing) <= self.rows_with_its_id()
         for target, by in differing.items():
             assert self.names[target] in {*one.status.targets} & self.targets_of_row
-            assert abs(by) <= 1
+            assert abs(by) <= (HEAVIEST if self.has_classes() else 1)
             self.runs_of_row.add((target, self.run(target)))
         assert len(self.runs_of_row) <= self.rows_with_its_id(), "the row counts in one run"
         if differing and not self.differing:
@@ -361,7 +363,8 @@ class TwinWorlds(RuleBasedStateMachine):
         reports = {self.target(which): count for which in about}
         if by_command:
             (target, *_), number = reports, str(count)
-            self.both("report", lambda world: world.command("report", target, number, "--key", world.key_path))
+            words = ("report", target, number, *(("--class", "minor") if self.has_classes() else ()))
+            self.both("report", lambda world: world.command(*words, "--key", world.key_path))
             return
         self.enterings.append(Entering(receipt(next(self.numbers)), reports, reports))
         self.enter_again(-1)
@@ -371,7 +374,12 @@ class TwinWorlds(RuleBasedStateMachine):
         entering = self.entering(self.enterings, which)
         if entering is None or (entering is self.row and not self.row_can_be_entered_again):
             return
-        self.in_worlds("enter", entering, lambda reports: lambda world: world.programme.report(reports, entering.name))
+        report_class = self.class_of(entering.name)
+        self.in_worlds(
+            "enter",
+            entering,
+            lambda reports: lambda world: world.programme.report(reports, entering.name, report_class=report_class),
+        )
 
     @operation(
         hotline=3,
@@ -408,8 +416,11 @@ class TwinWorlds(RuleBasedStateMachine):
     def push_again(self, which: int) -> None:
         pushed = self.entering(self.pushes, which)
         if pushed is not None:
+            report_class = self.class_of(pushed.name)
             self.in_worlds(
-                "push", pushed, lambda reports: lambda world: world.programme.push("token", pushed.name, reports)
+                "push",
+                pushed,
+                lambda reports: lambda world: world.programme.push("token", pushed.name, reports, report_class),
             )
 
     @operation(
@@ -424,7 +435,7 @@ class TwinWorlds(RuleBasedStateMachine):
         for kind, which in things:
             entering = self.entering(self.pushes if kind == "push" else self.enterings, which)
             if entering is not None and (entering is not self.row or self.row_can_be_entered_again):
-                self.in_worlds(f"{kind} at once", entering, brought(kind, entering.name))
+                self.in_worlds(f"{kind} at once", entering, brought(kind, entering.name, self.class_of(entering.name)))
         for world in self.worlds:
             world.ticker.is_held = False
         self.both("tick", lambda world: world.ticker.tick())
@@ -471,6 +482,8 @@ class TwinWorlds(RuleBasedStateMachine):
         match how:
             case "close":
                 self.close(which, is_late=False, by_command=False)
+            case "order" if self.has_classes() and which % 2:
+                self.visit_at_once(which)
             case "order":
                 self.order(which, by_command=False)
             case _:
@@ -491,6 +504,16 @@ class TwinWorlds(RuleBasedStateMachine):
             return
         entry = self.both("order", lambda world: world.programme.override([target], WHY, independent=True)).answer
         if entry is not None:
+            self.audits.append((entry.round, target))
+
+    def visit_at_once(self, which: int) -> None:
+        """Because of a report of danger, which both worlds have."""
+        target = self.target(which)
+        self.both("report danger", lambda world: world.programme.report({target: 1}, report_class="danger"))
+        waiting = self.both("visits", lambda world: world.programme.waiting_visits()).answer
+        entry = self.both("order", lambda world: world.programme.visit(target, "danger")).answer
+        if entry is not None:
+            assert (target, "danger") in waiting
             self.audits.append((entry.round, target))
 
     @operation(hotline=1, by_hand=1, which=ROW_OR_ANY, do_join=st.booleans())
@@ -567,8 +590,10 @@ class TwinWorlds(RuleBasedStateMachine):
         if self.sight.status.ended:
             return
         self.both("lose the copy", lambda world: world.key.transcript.unlink(missing_ok=True))
-        reports = {self.target(0): 1}
-        refused = self.both("count without a copy", lambda world: world.programme.push("token", "", reports)).refused
+        reports, report_class = {self.target(0): 1}, self.class_of("")
+        refused = self.both(
+            "count without a copy", lambda world: world.programme.push("token", "", reports, report_class)
+        ).refused
         assert refused is not None
         self.recover()
 
@@ -607,6 +632,13 @@ class TwinWorlds(RuleBasedStateMachine):
                 self.both("end", lambda world: world.programme.end(WHY))
 
     # Helpers
+
+    def has_classes(self) -> bool:
+        return len(self.worlds[0].programme.parameters.classes) > 1
+
+    def class_of(self, name: str) -> str | None:
+        """Of what is entered or pushed under this name."""
+        return ("minor", "serious")[sum(map(ord, name)) % 2] if self.has_classes() else None
 
     def source(self, name: str) -> str:
         return self.difference.source if name == "the row's" else name
@@ -692,30 +724,38 @@ def import_step(
 ) -> Callable[[World], int]:
     hotline = HOTLINES[source]
     export = hotline.written(rows)
-    channels = "\n".join(["channel,target", *(f"{channel},{to or ''}" for channel, to in mapping.items())]).encode()
+
+    def channels(world: World) -> bytes:
+        has_classes = len(world.programme.parameters.classes) > 1
+        header = f"channel,target{',class' if has_classes else ''}"
+        lines = [
+            f"{channel},{to or ''}{',' + CLASS_OF_CHANNEL[channel] if has_classes else ''}"
+            for channel, to in mapping.items()
+        ]
+        return "\n".join([header, *lines]).encode()
 
     def by_command(world: World) -> int:
         export_file, mapping_file = world.folder / "export", world.folder / "mapping.csv"
         export_file.write_bytes(export)
-        mapping_file.write_bytes(channels)
+        mapping_file.write_bytes(channels(world))
         words = ("import", str(export_file), "--mapping", str(mapping_file), "--from", hotline.option)
         return world.command(*words, "--source", source, "--key", world.key_path)
 
     def imported(world: World) -> int:
-        known = imports.read_mapping(io.BytesIO(channels), targets)
+        known = imports.read_mapping(io.BytesIO(channels(world)), targets, world.programme.parameters.classes)
         batch = imports.read(hotline.kind, io.BytesIO(export), known)
         return world.programme.import_reports(source, batch, dry_run=way == "dry run", count=way != "do not count")
 
     return by_command if way == "by command" else imported
 
 
-def brought(kind: str, name: str) -> Callable[[Reports], Callable[[World], None]]:
+def brought(kind: str, name: str, report_class: str | None) -> Callable[[Reports], Callable[[World], None]]:
     """What is not on the disk yet when this returns; whether it comes there is not asked."""
 
     def made(reports: Reports) -> Callable[[World], None]:
         makes: dict[str, Callable[[Transaction], tuple[Slots, Any]]] = {
-            "enter": partial(counting.entered, reports=reports, receipt=name),
-            "push": partial(counting.pushed, sender="token", name=name, reports=reports),
+            "enter": partial(counting.entered, reports=reports, receipt=name, report_class=report_class),
+            "push": partial(counting.pushed, sender="token", name=name, reports=reports, report_class=report_class),
             "withdraw": partial(counting.withdrawn, names=[*reports], receipt=name),
         }
         return lambda world: discard(world.programme._intake.bring(makes[kind]))

@@ -37,7 +37,8 @@ from deniable.programme.buffer import Slots
 from deniable.programme.imports import imported_reports
 from deniable.programme.imports.imported_reports import Hashes
 from deniable.programme.programme import Programme
-from deniable.programme.secrets import nonces
+from deniable.programme.secrets import capsules, nonces, vault
+from deniable.programme.secrets.capsules import Selected
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.secrets.lock import CHECK
 from deniable.programme.secrets.sealed_inputs import Inputs
@@ -46,6 +47,7 @@ from deniable.programme.ticker import Ticker, Write
 from deniable.programme.transaction import MANIFEST, SEED, Transaction
 from deniable.state import _arrays
 from deniable.storage import tables
+from deniable.yearly_figures import YearlyFigures
 
 ROOM, DUMMIES, FEW = 8, 3, 6
 """Of known reports: places of a block, those taken by nothing, and the most reports that are looked up one by one."""
@@ -215,12 +217,14 @@ def coupled(monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setattr(counting, "MAX_REPORTS", MOST_COUNTED)
     monkeypatch.setattr(buffer, "PAGES", MOST_PAGES)
     monkeypatch.setattr(transactions, "noise_of_round", lambda *_: ReplayNoise(stage.fate))
+    monkeypatch.setattr(YearlyFigures, "drawn", lambda _, __, received: (0,) * len(received))
     monkeypatch.setattr(options, "now", now)
     monkeypatch.setattr(os, "fsync", lambda _: None)  # no test cuts the power
     make_tables_at_once(monkeypatch)
     # To build it anew for every command takes long.
     monkeypatch.setattr(command_line, "get_command", functools.cache(typer.main.get_command))
     _share_entropy(monkeypatch, entropy)
+    monkeypatch.setattr(capsules, "secrets", SimpleNamespace(token_bytes=entropy))
     _hide_seals(monkeypatch)
     _remember_hashes(monkeypatch, stage)
     _listen(monkeypatch, stage)
@@ -246,6 +250,14 @@ def _hide_seals(monkeypatch: pytest.MonkeyPatch) -> None:
         return hashlib.shake_256(f"seal {self.round}".encode()).digest(len(sealed(self, recipient)))
 
     monkeypatch.setattr(Inputs, "sealed", ideal)
+    capsule = Selected.sealed
+
+    def same_chance(self: Selected, key: bytes, programme: str) -> str:
+        with pytest.MonkeyPatch.context() as shared:
+            shared.setattr(vault, "secrets", SimpleNamespace(token_bytes=bytes))
+            return capsule(self, key, programme)
+
+    monkeypatch.setattr(Selected, "sealed", same_chance)
 
 
 def _remember_hashes(monkeypatch: pytest.MonkeyPatch, stage: Stage) -> None:
@@ -287,9 +299,9 @@ class Secrets:
     audits: list[int]
     """By target: how many of its runs have ended with an audit. Public."""
     nonces: list[bytes]
-    tally: list[int]
+    tally: list[list[int]]
     """With what came in and is not counted yet."""
-    counted: list[int]
+    counted: list[list[int]]
     """Without that."""
     active: list[int]
     """By target: the reports of its run, the open round included."""
@@ -297,6 +309,8 @@ class Secrets:
     """What the saved run holds of every target."""
     known: dict[str, set[str]]
     """By source: the ids that are known, as JSON."""
+    received: list[int]
+    """By class: since the last yearly figures."""
 
 
 @dataclass(frozen=True)
@@ -361,8 +375,13 @@ def _nameless(world: World, row: tuple[Any, ...]) -> tuple[Any, ...]:
 def _opened(transaction: Transaction, has_seed: bool, hashed: Mapping[str, bytes]) -> Secrets:
     run, counted = transaction.read_counts()
     private = [*_arrays(run._state.private)]
+    parameters = transaction.state.parameters
+
+    def in_draw(tally: Any) -> list[int]:
+        return [*map(int, parameters.weighed(tally[parameters.in_draw]))]
+
     settled = counting.settle(transaction)
-    tally, by_hash = settled.tally.tolist(), {hash_: id_ for id_, hash_ in hashed.items()}
+    tally, by_hash = settled.tally.T.tolist(), {hash_: id_ for id_, hash_ in hashed.items()}
     known = {}
     for source in transaction.sources():
         stored = {row.tobytes() for row in settled.known[source].hashes}
@@ -372,10 +391,11 @@ def _opened(transaction: Transaction, has_seed: bool, hashed: Mapping[str, bytes
         audits=transaction.state.history.audits[0].tolist(),
         nonces=[nonce.tobytes() for nonce in transaction.nonces()],
         tally=tally,
-        counted=counted.tolist(),
-        active=[before + now for before, now in zip(run.active_counts(), tally, strict=True)],
+        counted=counted.T.tolist(),
+        active=[before + now for before, now in zip(run.active_counts(), in_draw(settled.tally), strict=True)],
         runs=[[array[..., number].tolist() for array in private] for number in range(len(tally))],
         known=known,
+        received=settled.received.tolist(),
     )
 
 
@@ -409,6 +429,8 @@ def differing_targets(
     first, second = one.secrets, other.secrets
     assert (first.seed, first.audits, first.nonces) == (second.seed, second.audits, second.nonces)
     assert first.known.keys() == second.known.keys()
+    apart = sum(abs(here - there) for here, there in zip(first.received, second.received, strict=True))
+    assert apart <= 1 + has_repeated_id, "the row counts in one year, and once"
     assert len({size for _, size in one.blocks + other.blocks}) == 1
     for place, (source, known) in enumerate(first.known.items()):
         of_the_row = known ^ second.known[source]
@@ -456,4 +478,5 @@ def _drawn(stage: Stage, world: World, fate: bytes) -> tuple[int, ...]:
         transaction = world.programme._access.transaction(connection)
         tally = counting.settle(transaction).tally
         run = transaction._run(transaction._read("run"), ReplayNoise(fate))
-    return run.select(tally, audits=world.programme.parameters.audits)
+    parameters = world.programme.parameters
+    return run.select(parameters.weighed(tally[parameters.in_draw]), audits=parameters.audits)

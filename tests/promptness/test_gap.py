@@ -53,7 +53,7 @@ def test_in_the_long_run_ages_are_as_without_the_rule_given_that_all_are_below_i
     due = np.zeros(audits + 1)
     for ages, chance in law.items():
         due[sum(age == max_gap - 1 for age in ages)] += chance
-    assert gap._claims(n_targets, audits, max_gap, cooldown) == pytest.approx(due, abs=1e-7)
+    assert gap.law_of_claims(n_targets, audits, max_gap, cooldown) == pytest.approx(due, abs=1e-7)
 
 
 @pytest.mark.parametrize(

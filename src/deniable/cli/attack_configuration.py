@@ -134,7 +134,9 @@ def _notes(report: "VerificationResult") -> list[str]:
             f"The programme's promise is about up to {many:,} reports of one person. One report was attacked, and "
             "'proven' is the limit for one."
         )
-    if any(entry.kind not in ("round", "end") for entry in report.remarkable):
+    if report.parameters.figures is not None:
+        notes.append("The audits were attacked; 'proven' is their limit, without that of the yearly figures.")
+    if any(entry.kind not in ("round", "selection", "end") for entry in report.remarkable):
         notes.append(
             "The programme was attacked as it was set up. What the office decided later (targets that joined or left, "
             "audits ordered by hand, skipped rounds, a recovery) was not attacked."

@@ -18,16 +18,21 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
-from deniable.arrays import IntArray
+from deniable import class_guarantees
+from deniable.arrays import BoolArray, IntArray
 from deniable.cli.groups import Command
 from deniable.cli.new_files import check_folder, write_new
 from deniable.cli.options import (
     AsJson,
     Audits,
+    Classes,
     Cooldown,
     MaxGap,
+    MostCounted,
     StreamFile,
+    checked_most_counted,
     checked_rules,
+    chosen_classes,
     in_words,
     one_delta,
     shared,
@@ -35,9 +40,11 @@ from deniable.cli.options import (
 from deniable.counters import GaussianCounter
 from deniable.counters.gaussian import GRID_BITS
 from deniable.errors import DeniableError, check_whole
+from deniable.guarantee import Guarantee
 from deniable.mechanisms import MECHANISM_IDS, NEEDS, Mechanism, calibrate
 from deniable.noise import Noise, SystemNoise
-from deniable.report_files import read_csv, read_targets
+from deniable.report_classes import ONE_CLASS, ReportClass
+from deniable.report_files import read_classed_csv, read_targets
 from deniable.rules import Rules
 from deniable.run import AuditRun
 from deniable.simulation.noise import SimulationNoise
@@ -84,6 +91,8 @@ def audit(
     audits: Audits = 1,
     max_gap: MaxGap = None,
     cooldown: Cooldown = 0,
+    classes: Classes = None,
+    most_counted: MostCounted = None,
     out: Annotated[
         Path | None,
         shared(
@@ -122,6 +131,9 @@ def audit(
     Example: two audits a round, every target's turn comes within 26 rounds
       deniable audit reports.csv --mechanism race --delta 0.1 \\
           --audits 2 --max-gap 26
+    Example: serious reports count three times, and danger leads to a visit
+      deniable audit reports.csv --mechanism race --delta 0.1 \\
+          --class minor=1 --class serious=3 --class danger=visit
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
     if seed is not None and not simulation:
         raise DeniableError("--seed needs --simulation: the audits of a programme must not be repeatable")
@@ -131,7 +143,10 @@ def audit(
     if out is not None:
         check_folder(out, names)
 
-    stream = read_csv(file, None if target_list is None else read_targets(target_list), period, rounds, start)
+    listed = None if target_list is None else read_targets(target_list)
+    told_apart, most_counted = chosen_classes(classes), checked_most_counted(most_counted)
+    classed = read_classed_csv(file, told_apart, listed, period=period, rounds=rounds, start=start)
+    stream = classed.to_stream(most_counted)
     rules = checked_rules(max_gap, cooldown, stream.n_targets, audits)
     certified = " and the horizon" if _horizon_is_read_off(mechanism, horizon, rules) else ""
     read_off = {
@@ -145,7 +160,9 @@ def audit(
     calibrated = _calibrate(mechanism, stream, one_delta(delta), horizon, rules)
     calibrated.check_round(0, stream.n_targets, audits)
     noise = SystemNoise() if seed is None else SimulationNoise(seed)
-    drawn = Drawn(mechanism, calibrated, stream, _draw(calibrated, stream, noise, audits), seed)
+    visits = classed.visits
+    audited = _draw(calibrated, stream, visits, noise, audits)
+    drawn = Drawn(mechanism, calibrated, stream, audited, seed, told_apart or (), visits, most_counted)
 
     if out is not None:
         write_new(out, dict(zip(names, _texts(drawn), strict=True)))
@@ -177,12 +194,36 @@ class Drawn:
     """(T, audits a round), in the order drawn."""
     seed: int | None
     """Of the simulated noise; None where the audits are real."""
+    classes: tuple[ReportClass, ...]
+    """Of reports; none where they are not told apart."""
+    visits: BoolArray
+    """(T, C): ordered before the draw of each round, because of reports that lead to a visit."""
+    most_counted: int | None
 
     @property
-    def transcript(self) -> list[tuple[str, str]]:
-        """Round and audited target, by name; a line for each audit."""
-        rounds = zip(self.stream.rounds, self.audits, strict=True)
-        return [(label, self.stream.targets[c]) for label, audited in rounds for c in audited]
+    def has_visits(self) -> bool:
+        return any(one.leads_to_visit for one in self.classes)
+
+    @property
+    def transcript(self) -> list[tuple[str, str, str]]:
+        """Round, audited target by name, and how it came to it: a visit, or drawn; a line for each audit."""
+        rounds = zip(self.stream.rounds, self.visits, self.audits, strict=True)
+        return [
+            (label, self.stream.targets[c], how)
+            for label, visits, audited in rounds
+            for how, those in (("visit", np.flatnonzero(visits)), ("drawn", audited))
+            for c in those
+        ]
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Of one report; of the heaviest class where there are several, which holds for the others too."""
+        return class_guarantees.guarantee_of_heaviest(self.mechanism, self.classes or ONE_CLASS)
+
+    @property
+    def promise(self) -> list[str]:
+        """The guarantee in words, and what it is for each class."""
+        return [self.guarantee.in_words(), *class_guarantees.sentences(self.mechanism, self.classes or ONE_CLASS)]
 
 
 def _horizon_is_read_off(mechanism_id: str, horizon: int | None, rules: Rules) -> bool:
@@ -200,11 +241,15 @@ def _calibrate(
     return calibrate(mechanism_id, stream.n_targets, delta, horizon, rules=rules)
 
 
-def _draw(mechanism: Mechanism[Any], stream: ReportStream, noise: Noise, audits: int) -> IntArray:
+def _draw(mechanism: Mechanism[Any], stream: ReportStream, visits: BoolArray, noise: Noise, audits: int) -> IntArray:
     run = AuditRun(mechanism, noise)
     console = Console(stderr=True)
-    rows = track(stream.counts, "Drawing", console=console, transient=True, disable=not console.is_terminal)
-    return np.array([run.select(row, audits) for row in rows], dtype=np.int64)
+    drawn = []
+    for t in track(range(stream.n_rounds), "Drawing", console=console, transient=True, disable=not console.is_terminal):
+        if visits[t].any():
+            run.order(np.flatnonzero(visits[t]).tolist())
+        drawn.append(run.select(stream.counts[t], audits))
+    return np.array(drawn, dtype=np.int64)
 
 
 def _warnings(drawn: Drawn) -> list[str]:
@@ -214,13 +259,21 @@ def _warnings(drawn: Drawn) -> list[str]:
 
 def _public(drawn: Drawn) -> dict[str, Any]:
     """A function of audits, targets, calendar and public parameters alone: no count, no path, no time of day."""
+    rows = [dict(zip(_columns(drawn), row, strict=False)) for row in drawn.transcript]
+    told_apart = {"classes": class_guarantees.as_json(drawn.mechanism, drawn.classes)} if drawn.classes else {}
     return {
-        "transcript": [{"round": label, "target": target} for label, target in drawn.transcript],
-        "guarantee": drawn.mechanism.guarantee().to_dict() if drawn.seed is None else None,
+        "transcript": rows,
+        "guarantee": drawn.guarantee.to_dict() if drawn.seed is None else None,
+        **(told_apart if drawn.seed is None else {}),
+        **({} if drawn.most_counted is None else {"most_counted": drawn.most_counted}),
         "mechanism": {"id": drawn.mechanism_id, **_parameters(drawn.mechanism)},
         "audits": drawn.audits.shape[1],
         "simulation": drawn.seed is not None,
     }
+
+
+def _columns(drawn: Drawn) -> tuple[str, ...]:
+    return ("round", "target", *(("how",) if drawn.has_visits else ()))
 
 
 def _parameters(part: Any) -> Any:
@@ -239,8 +292,11 @@ def _parameters(part: Any) -> Any:
 def _summary(drawn: Drawn) -> dict[str, Any]:
     """Confidential: computed from the counts."""
     counts, audits = drawn.stream.counts, drawn.audits
-    active = active_counts(counts, audits, audits=audits.shape[1])
-    filed, done = int(counts.sum()), int(resolved(active, audits).sum())
+    active = active_counts(counts, audits, audits.shape[1], drawn.visits)
+    left = active.copy()
+    np.put_along_axis(left, audits, 0, axis=1)
+    visited = int(left[:-1][drawn.visits[1:]].sum())
+    filed, done = int(counts.sum()), int(resolved(active, audits).sum()) + visited
     return {
         "reports": filed,
         "reports_resolved": done,
@@ -258,9 +314,10 @@ def _texts(drawn: Drawn) -> tuple[str, str, str]:
     public = _public(drawn)
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
-    writer.writerows([("round", "target"), *drawn.transcript])
-    figures = {key: public[key] for key in ("guarantee", "mechanism", "audits", "simulation")}
-    words = [*_warnings(drawn), *([drawn.mechanism.guarantee().in_words()] if drawn.seed is None else [])]
+    columns = _columns(drawn)
+    writer.writerows([columns, *(row[: len(columns)] for row in drawn.transcript)])
+    figures = {key: value for key, value in public.items() if key != "transcript"}
+    words = [*_warnings(drawn), *(drawn.promise if drawn.seed is None else [])]
     return (
         table.getvalue(),
         json.dumps(figures, indent=1, allow_nan=False) + "\n",
@@ -281,10 +338,14 @@ def _show(drawn: Drawn, period: str, notes: Sequence[str]) -> None:
     console.print(_header(drawn, period))
     real = drawn.seed is None
     console.print(f"\nGuarantee ({'public' if real else 'of audits drawn for real, not of these'})", style="bold")
-    console.print(drawn.mechanism.guarantee().in_words())
-    console.print(f"\nTranscript ({'public' if real else 'simulated'}): round and audited target", style="bold")
+    console.print("\n".join(drawn.promise))
+    shown = "round and audited target" + (", and a word on every visit ordered at once" if drawn.has_visits else "")
+    console.print(f"\nTranscript ({'public' if real else 'simulated'}): {shown}", style="bold")
     width = max(map(len, drawn.stream.rounds))
-    entries = [Text(f"{label:>{width}}  {target}", overflow="fold") for label, target in drawn.transcript]
+    entries = [
+        Text(f"{label:>{width}}  {target}{'  (visit, not drawn)' if how == 'visit' else ''}", overflow="fold")
+        for label, target, how in drawn.transcript
+    ]
     in_columns = Columns(entries, column_first=True, equal=True, padding=(0, 3))
     console.print(in_columns if console.is_terminal else Text("\n").join(entries), soft_wrap=not console.is_terminal)
     console.print("\nSummary (confidential: do not publish)", style="bold red")
@@ -300,6 +361,12 @@ def _header(drawn: Drawn, period: str) -> Table:
             "targets": f"{drawn.stream.n_targets:,}",
             "rounds": f"{len(rounds):,}{dates}",
             **({"audits a round": f"{drawn.audits.shape[1]:,}"} if drawn.audits.shape[1] > 1 else {}),
+            **({"classes": ", ".join(one.written for one in drawn.classes)} if drawn.classes else {}),
+            **(
+                {}
+                if drawn.most_counted is None
+                else {"most counted": f"{drawn.most_counted:,} a target, class and round"}
+            ),
             **({"rules": ", ".join(rules)} if (rules := in_words(drawn.mechanism.rules)) else {}),
         }
     )
@@ -307,11 +374,12 @@ def _header(drawn: Drawn, period: str) -> Table:
 
 def _summary_table(drawn: Drawn) -> Table:
     summary = _summary(drawn)
+    what = "weight of reports resolved" if drawn.classes else "reports resolved"
     share = "" if summary["share_resolved"] is None else f" ({summary['share_resolved']:.1%})"
     return _table(
         {
-            "reports resolved": f"{summary['reports_resolved']:,} of {summary['reports']:,}{share}",
-            "mean deficit": f"{summary['mean_deficit']:.2f} reports",
+            what: f"{summary['reports_resolved']:,} of {summary['reports']:,}{share}",
+            "mean deficit": f"{summary['mean_deficit']:.2f}{'' if drawn.classes else ' reports'}",
             "rounds in which a leader was audited": f"{summary['rounds_with_leader_audited']:,}"
             f" of {drawn.stream.n_rounds:,}",
         }

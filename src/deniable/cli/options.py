@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from deniable.errors import DeniableError, check_delta, check_whole
+from deniable.report_classes import ReportClass, check_classes, parsed
 from deniable.wording import count
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ OPTIONS = {
         "calendar or before, and the public page says so; it holds for reports filed from the next round on.",
     ),
     "--chart": Words("FILE", "Draw a chart as well, into a .png or .svg file."),
+    "--class": Words("CLASS", "A class of reports:"),
     "--cluster": Words("ADDRESS", "Simulate on a Dask cluster, such as tcp://10.0.0.1:8786."),
     "--cooldown": Words("N", "No target is audited again within N rounds, where that is possible."),
     "--database": Words("DB", "The programme's database: a SQLite file, or a URL such as postgresql://user@host/name."),
@@ -65,6 +67,11 @@ OPTIONS = {
         "like it and ends in .key; with PostgreSQL it must be named.",
     ),
     "--max-gap": Words("N", "Every target is audited at least once in N rounds."),
+    "--most-counted": Words(
+        "N",
+        "Of the reports of one class about one target in one round, count at most N in the draw, however many a flood "
+        "brings.",
+    ),
     "--mechanism": Words("ID", "How targets are chosen:"),
     "--out": Words("PATH", "Where to write:"),
     "--passphrase": Words(None, f"The programme's key is a passphrase: ask for it, or take it from {PASSPHRASE}."),
@@ -72,6 +79,7 @@ OPTIONS = {
     "--public": Words("FOLDER", "The public folder of the programme."),
     "--reason": Words("TEXT", "Why, in a sentence. It is published word for word."),
     "--reports-per-person": Words("N", "The most reports that one person files: the promise is about all of them."),
+    "--round": Words("N", "The number of a round:"),
     "--rounds": Words("N", "Number of rounds."),
     "--runs": Words("N", "Simulated runs: more take longer and are more exact."),
     "--seed": Words("N", "The same seed gives the same figures."),
@@ -88,7 +96,13 @@ OPTIONS = {
         "CSV file with the columns target,weight: a target with weight 2 is chosen as if it were two. Public, and for "
         "race only.",
     ),
+    "--yearly-figures-delta": Words(
+        "DELTA",
+        "Publish once a year how many reports came in, in all and by class, with random noise: what that tells about "
+        "one report at most. 0.02 means ± 20 in each number, 0.01 ± 40.",
+    ),
     "--workers": Words("N", "Processes; as many as the machine has cores by default."),
+    "--yes": Words(None, "Do not ask."),
 }
 
 
@@ -105,6 +119,14 @@ AsJson = Annotated[bool, shared("--json")]
 AskPassphrase = Annotated[bool, shared("--passphrase")]
 Audits = Annotated[int, shared("--audits")]
 Chart = Annotated[Path | None, shared("--chart")]
+Classes = Annotated[
+    list[str] | None,
+    shared(
+        "--class",
+        "NAME=WEIGHT, where a report counts as WEIGHT reports, or NAME=visit, where it leads to a visit at once and is "
+        "not protected. Repeat the option for every class; the file of reports then has a column class.",
+    ),
+]
 Cluster = Annotated[str | None, shared("--cluster")]
 Cooldown = Annotated[int, shared("--cooldown")]
 Database = Annotated[str, shared("--database", envvar=DATABASE)]
@@ -112,13 +134,15 @@ Forecast = Annotated[bool, shared("--forecast")]
 SteadyForecast = Annotated[bool, shared("--steady-forecast")]
 KeyPath = Annotated[Path | None, shared("--key", show_default=False)]
 MaxGap = Annotated[int | None, shared("--max-gap")]
+MostCounted = Annotated[int | None, shared("--most-counted")]
 Seed = Annotated[int, shared("--seed")]
 StreamFile = Annotated[
     Path,
     typer.Argument(
         metavar="STREAM",
         show_default=False,
-        help="CSV file with the columns date,target,reports or round,target,reports, or with one column a target.",
+        help="CSV file with the columns date,target,reports or round,target,reports, or with one column a target; with "
+        "classes of reports, date,target,class,reports or round,target,class,reports.",
     ),
 ]
 WeightsFile = Annotated[Path | None, shared("--weights")]
@@ -136,6 +160,16 @@ def deltas(texts: Sequence[str] | None) -> list[float]:
     if len(set(found)) < len(found):
         raise DeniableError(f"each --delta must be another number, got {', '.join(f'{delta:g}' for delta in found)}")
     return found
+
+
+def chosen_classes(texts: Sequence[str] | None) -> tuple[ReportClass, ...] | None:
+    """The classes of --class; None where it is not given."""
+    return check_classes(map(parsed, texts)) if texts else None
+
+
+def checked_most_counted(number: int | None) -> int | None:
+    """The value of --most-counted."""
+    return None if number is None else check_whole("--most-counted", number, least=1)
 
 
 def _number(part: str, text: str) -> float:

@@ -10,6 +10,13 @@ from rich.progress import track
 from deniable.cli.groups import Command
 from deniable.cli.options import AsJson, Audits, Chart, Cooldown, MaxGap, as_options, one_delta, shared
 from deniable.cli.plan_output import CHART_REPORTS, draw_chart, show, to_json
+from deniable.cli.plan_sections import (
+    check_yearly_delta,
+    deadline_json,
+    show_deadline,
+    show_yearly,
+    yearly_json,
+)
 from deniable.errors import DeniableError
 from deniable.planning import (
     OTHER_COUNTERS,
@@ -17,8 +24,9 @@ from deniable.planning import (
     Office,
     Option,
     assess,
+    assess_deadline,
 )
-from deniable.promptness import REPORTS
+from deniable.promptness import REPORTS, Deadline
 from deniable.rules import Rules
 from deniable.simulation.figures import check_chart
 
@@ -26,6 +34,7 @@ commands = typer.Typer(rich_markup_mode=None)
 
 DEFAULT_HORIZON = 1000
 REPORTS_PER_TARGET = 0.2
+PROBABILITY = 0.9
 
 
 @commands.command(cls=Command)
@@ -51,6 +60,27 @@ def plan(
             "if not given.",
         ),
     ] = None,
+    deadline: Annotated[
+        int | None,
+        typer.Option(
+            metavar="ROUNDS",
+            show_default=False,
+            help="Say what it takes for one report to lead to a visit within so many rounds, the one it comes in "
+            "included.",
+        ),
+    ] = None,
+    probability: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            show_default=False,
+            help=f"How probable that visit must be; {PROBABILITY:g} if not given. Only with --deadline.",
+        ),
+    ] = None,
+    yearly_figures_delta: Annotated[
+        float | None,
+        shared("--yearly-figures-delta", "Say what it costs.", show_default=False),
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="Compare the other counters as well.")] = False,
     runs: Annotated[int | None, shared("--runs", show_default=False)] = None,
     as_json: AsJson = False,
@@ -68,6 +98,8 @@ def plan(
     Example: people file up to 3 reports, every target's turn comes within 26 rounds
       deniable plan --targets 50 --advantage 0.05 --reports-per-person 3 \\
           --max-gap 26 --audits 2
+    Example: one report is to lead to a visit within 13 rounds, 9 times in 10
+      deniable plan --targets 50 --delta 0.1 --deadline 13 --probability 0.9
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
     level = one_delta(delta)
     if (level is None) == (advantage is None):
@@ -75,7 +107,10 @@ def plan(
             "give either --delta, the promise about one report, or --advantage, the promise about a person, "
             f"got {'neither' if level is None else 'both'}; for example --delta 0.1"
         )
+    if probability is not None and deadline is None:
+        raise DeniableError("--probability is about a deadline; give --deadline, in rounds, as well")
     try:
+        due = None if deadline is None else Deadline(deadline, PROBABILITY if probability is None else probability)
         office = Office(
             targets,
             level,
@@ -86,6 +121,10 @@ def plan(
             reports_per_round=REPORTS_PER_TARGET * targets if reports_per_round is None else reports_per_round,
             reports_per_person=reports_per_person,
         )
+        if due is not None:
+            due.check_rules(office.rules, office.horizon)
+        if yearly_figures_delta is not None:
+            check_yearly_delta(yearly_figures_delta, office)
     except DeniableError as error:
         raise DeniableError(as_options(str(error))) from None
     if chart is not None:
@@ -105,7 +144,16 @@ def plan(
     options = [assess(office, mechanism_id, extra, runs) for mechanism_id in ids]
     if chart is not None:
         draw_chart(office, [option for option in options if isinstance(option, Option)], chart)
+    deadlines = None if due is None else assess_deadline(office, due, options, runs)
     if as_json:
-        print(json.dumps(to_json(office, options, runs), indent=1, allow_nan=False))
-    else:
-        show(office, options, runs)
+        document = to_json(office, options, runs) | {
+            "deadline": None if deadlines is None else deadline_json(office, options, deadlines),
+            "yearly_figures": None if yearly_figures_delta is None else yearly_json(options, yearly_figures_delta),
+        }
+        print(json.dumps(document, indent=1, allow_nan=False))
+        return
+    show(office, options, runs)
+    if deadlines is not None:
+        show_deadline(office, options, deadlines)
+    if yearly_figures_delta is not None:
+        show_yearly(office, options, yearly_figures_delta)

@@ -12,6 +12,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from deniable import class_guarantees
 from deniable.cli import scores as shown
 from deniable.cli.groups import Command
 from deniable.cli.new_files import check_new_file
@@ -19,21 +20,28 @@ from deniable.cli.options import (
     SEVERAL,
     AsJson,
     Audits,
+    Classes,
     Cluster,
     Cooldown,
     MaxGap,
+    MostCounted,
     Seed,
     Workers,
+    checked_most_counted,
+    chosen_classes,
     deltas,
     several,
     shared,
 )
 from deniable.errors import DeniableError, check_whole
 from deniable.mechanisms import MECHANISM_IDS, NEEDS
-from deniable.report_files import read_csv, read_targets
+from deniable.report_classes import ReportClass
+from deniable.report_files import read_classed_csv, read_targets
+from deniable.rounding import rounded_up
 from deniable.rules import Rules
 from deniable.simulation import synthetic_streams
 from deniable.simulation.evaluation import Replay, Score, Study, score
+from deniable.streams import ReportStream
 from deniable.wording import count
 
 commands = typer.Typer(rich_markup_mode=None)
@@ -86,6 +94,8 @@ def simulate(
     audits: Audits = 1,
     max_gap: MaxGap = None,
     cooldown: Cooldown = 0,
+    classes: Classes = None,
+    most_counted: MostCounted = None,
     seed: Seed = 0,
     workers: Workers = None,
     cluster: Cluster = None,
@@ -108,9 +118,12 @@ def simulate(
         check_new_file("--out", out)
     levels: list[float | None] = [*deltas(delta)] or [None]
     rules = Rules(max_gap, cooldown)
+    told_apart = _without_visits(chosen_classes(classes))
     if stream is None:
         if target_list is not None or period != "1D":
             raise DeniableError("--target-list and --period are for --stream")
+        if classes or most_counted is not None:
+            raise DeniableError("--class and --most-counted are for --stream: generated reports are all alike")
         if targets is None:
             raise DeniableError("give --targets, the number of targets, or --stream, a file with reports")
         study, about = _generated(scenario, rates, targets, ROUNDS if rounds is None else rounds, horizon)
@@ -121,7 +134,11 @@ def simulate(
             )
         if cluster is not None:
             raise DeniableError("the reports of --stream do not leave this machine: use --workers, not --cluster")
-        study, about = _replayed(stream, target_list, period, horizon)
+        listed = None if target_list is None else read_targets(target_list)
+        counts = read_classed_csv(stream, told_apart, listed, period=period).to_stream(
+            checked_most_counted(most_counted)
+        )
+        study, about = _replayed(stream, counts, horizon)
     study = replace(study, rules=rules, audits=audits)
     wanted = [
         (name, level) for name in several(mechanism) for level in (levels[:1] if NEEDS.get(name) == () else levels)
@@ -133,11 +150,32 @@ def simulate(
         shown.write_csv(out, [({}, each) for each in scores], confidential=stream is not None)
     notes = [] if stream is None else [shown.CONFIDENTIAL, shown.CHOICE]
     about |= {"horizon": study.horizon, "audits": audits, "rules": asdict(rules), "runs": runs, "seed": seed}
+    by_class = [_deltas_by_class(study, each, told_apart) for each in scores] if told_apart else [None] * len(scores)
     if as_json:
-        document = {**about, "notes": notes, "scores": [shown.as_json(each) for each in scores]}
+        figures = [
+            {**shown.as_json(each), **({} if by is None else {"delta_by_class": by})}
+            for each, by in zip(scores, by_class, strict=True)
+        ]
+        document = {**about, "notes": notes, "scores": figures}
         print(json.dumps(document, indent=1, allow_nan=False))
     else:
-        _show(about, notes, scores)
+        _show(about, notes, scores, by_class)
+
+
+def _without_visits(classes: tuple[ReportClass, ...] | None) -> tuple[ReportClass, ...] | None:
+    for one in classes or ():
+        if one.leads_to_visit:
+            raise DeniableError(
+                f"simulate is about the draw, in which reports of class {one.name} do not take part: leave the class "
+                "and its reports out, or see deniable audit --simulation, which orders the visits"
+            )
+    return classes
+
+
+def _deltas_by_class(study: Study, each: Score, classes: Sequence[ReportClass]) -> dict[str, float]:
+    mechanism = study.mechanism(each.mechanism_id, each.delta)
+    found = class_guarantees.guarantees_by_class(mechanism, classes)
+    return {name: one.delta for name, one in found.items() if one is not None}
 
 
 def _generated(
@@ -166,8 +204,7 @@ def _generated(
     return Study(source, n_targets, _covered(horizon, rounds), turned_bad=turned_bad), about
 
 
-def _replayed(path: Path, target_list: Path | None, period: str, horizon: int | None) -> tuple[Study, dict[str, Any]]:
-    stream = read_csv(path, None if target_list is None else read_targets(target_list), period)
+def _replayed(path: Path, stream: ReportStream, horizon: int | None) -> tuple[Study, dict[str, Any]]:
     about = {"stream": path.name, "targets": stream.n_targets, "rounds": stream.n_rounds}
     return Study(Replay(stream.counts), stream.n_targets, _covered(horizon, stream.n_rounds)), about
 
@@ -179,7 +216,9 @@ def _covered(horizon: int | None, rounds: int) -> int:
     return rounds if horizon is None else horizon
 
 
-def _show(about: dict[str, Any], notes: Sequence[str], scores: Sequence[Score]) -> None:
+def _show(
+    about: dict[str, Any], notes: Sequence[str], scores: Sequence[Score], by_class: Sequence[dict[str, float] | None]
+) -> None:
     console = Console(markup=False, emoji=False, highlight=False)
     for note in notes:
         console.print(f"{note}\n", style="yellow")
@@ -191,4 +230,9 @@ def _show(about: dict[str, Any], notes: Sequence[str], scores: Sequence[Score]) 
     audits = count(about["audits"], "audit")
     console.print(f"{about['targets']:,} targets, {about['rounds']:,} rounds, {audits} a round, {reports}.\n")
     shown.print_table(scores)
+    for each, deltas_of in zip(scores, by_class, strict=True):
+        if deltas_of is not None:
+            level = "" if each.delta is None else f" at {each.delta:g}"
+            said = ", ".join(f"{name} {rounded_up(delta)}" for name, delta in deltas_of.items())
+            console.print(f"\ndelta of a report by class, {each.mechanism_id}{level}: {said}")
     console.print(f"\n{shown.legend(scores, about['runs'])}")

@@ -6,10 +6,11 @@ What it answers says nothing about the counts: neither its status nor its size d
 import json
 import re
 from asyncio import wrap_future
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
@@ -81,6 +82,15 @@ class Push(_Document):
             examples=[{"Ash Mill": 2}],
         ),
     ]
+    class_: Annotated[
+        str | None,
+        Field(
+            alias="class",
+            description="The class of all these reports: one of those that the status names. It may be left out where "
+            "there is only one. Choose it from what a report says, and never from what else was reported.",
+            examples=["minor"],
+        ),
+    ] = None
 
 
 class Pushed(_Document):
@@ -108,6 +118,13 @@ class ProgrammeStatus(_Document):
     entries: Annotated[int, Field(description="Entries of the transcript.")]
     published: Annotated[int, Field(description="Entries that are published.")]
     targets: Annotated[list[str], Field(description="Those that take part.")]
+    classes: Annotated[
+        dict[str, int | Literal["visit"]],
+        Field(
+            description="The classes of reports, and how often a report of each counts; visit where it leads to a "
+            "visit at once, and the guarantee does not cover it."
+        ),
+    ]
     paused: Annotated[
         bool, Field(description="Whether pushes do not count at present, since the office recovered its database.")
     ]
@@ -124,7 +141,7 @@ _REFUSALS = {
     403: "The token is for something else.",
     409: "There is no programme, or it has ended.",
     413: "The request is too large.",
-    422: "The id is not valid, or the body is not of this form. Nothing was counted.",
+    422: "The id is not valid, the body is not of this form, or there is no such class. Nothing was counted.",
     503: "The database cannot be used or is an old one, or the console is not set up yet. Try later.",
 }
 
@@ -149,20 +166,24 @@ async def push(request: Request, _: Annotated[Token, needs("reports")]) -> Pushe
     the same token: it counts once, however often it comes. The answer is the same however many reports there are.
     """
     body, given, console = await request.body(), await _bearer(request), console_of(request)
-    id_, reports, invalid = _pushed(body)
+    sent = _pushed(body)
     with _told():
-        pushed, written = await to_thread.run_sync(_bring, console, given, id_, reports)
+        pushed, written = await to_thread.run_sync(_bring, console, given, sent)
         await wrap_future(written)
-    left_out = map(_printable, dict.fromkeys([*pushed.left_out, *invalid]))
+    left_out = map(_printable, dict.fromkeys([*pushed.left_out, *sent.invalid]))
     return Pushed(counted=pushed.is_counted, left_out=[*left_out])
 
 
 def _bring(
-    console: Console, given: HTTPAuthorizationCredentials | None, id_: str, reports: Mapping[str, int]
+    console: Console, given: HTTPAuthorizationCredentials | None, sent: "_Sent"
 ) -> "tuple[counting.Pushed, Future[None]]":
     """No report decides whether others count: what does not take part, or is not valid, holds nothing back."""
     token = _token(console, given, "reports")  # it may have been revoked while the body came
-    return _programme(console).bring_push(token.id, id_, reports)
+    programme = _programme(console)
+    names = [one.name for one in programme.parameters.classes]
+    if sent.report_class not in (names if len(names) > 1 else [*names, None]):
+        raise HTTPException(422, f"The class must be one of: {', '.join(names)}.")
+    return programme.bring_push(token.id, sent.id, sent.reports, sent.report_class)
 
 
 def _printable(name: str) -> str:
@@ -187,6 +208,7 @@ def status(request: Request, _: Annotated[Token, needs("status")]) -> ProgrammeS
         entries=now.entries,
         published=now.published,
         targets=list(now.targets),
+        classes={one.name: one.weight or "visit" for one in now.parameters.classes},
         paused=now.is_paused,
         ended=now.ended,
     )
@@ -218,17 +240,34 @@ class _Pairs(list[tuple[str, Any]]):
     """A JSON object as it was sent, a name that comes twice included."""
 
 
-def _pushed(body: bytes) -> tuple[str, dict[str, int], list[str]]:
-    """The sender's id of the push, its reports, and names whose number is not valid. What is wrong with it as a whole
-    is told without quoting it.
-    """
+@dataclass(frozen=True, repr=False)
+class _Sent:
+    id: str
+    """The sender's own name of the push."""
+    report_class: str | None
+    reports: Mapping[str, int]
+    invalid: Sequence[str]
+    """Names whose number is not valid."""
+
+
+def _pushed(body: bytes) -> _Sent:
+    """What is wrong with a push as a whole is told without quoting it."""
     try:
         sent = json.loads(body, object_pairs_hook=_Pairs, parse_int=_whole, parse_constant=lambda _: None)
     except (ValueError, RecursionError):
         raise HTTPException(400, "The body must be one JSON object.") from None
-    fields = dict(sent) if isinstance(sent, _Pairs) and len(sent) == 2 else {}
-    if fields.keys() != {"id", "reports"} or not isinstance(fields["reports"], _Pairs):
-        raise HTTPException(422, 'The body must be {"id": "your name for this push", "reports": {"target": number}}.')
+    fields = dict(sent) if isinstance(sent, _Pairs) else {}
+    if (
+        fields.keys() - {"class"} != {"id", "reports"}
+        or len(fields) != len(sent)
+        or not isinstance(fields["reports"], _Pairs)
+        or not isinstance(fields.get("class", ""), str | None)
+    ):
+        raise HTTPException(
+            422,
+            'The body must be {"id": "your name for this push", "reports": {"target": number}}, with "class": "its '
+            'name" beside them where there are several classes of reports.',
+        )
     id_ = fields["id"]
     if not isinstance(id_, str) or not re.fullmatch(f"[ -~]{{1,{LONGEST_ID}}}", id_):
         raise HTTPException(422, f"The id must have 1 to {LONGEST_ID} printable ASCII characters.")
@@ -238,7 +277,7 @@ def _pushed(body: bytes) -> tuple[str, dict[str, int], list[str]]:
             reports[name] = min(reports.get(name, 0) + number, MAX_REPORTS)
         else:
             invalid.append(name)
-    return id_, reports, invalid
+    return _Sent(id_, fields.get("class"), reports, invalid)
 
 
 def _whole(digits: str) -> int:

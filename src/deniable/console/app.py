@@ -24,11 +24,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from deniable.console import api
 from deniable.console.allowed_hosts import is_ours
 from deniable.console.console import Console
+from deniable.console.limits import QUICK
 from deniable.console.pages import (
     account,
     activity,
     api_guide,
     decisions,
+    emergencies,
     guarantee,
     health,
     hotlines,
@@ -41,6 +43,7 @@ from deniable.console.pages import (
     report,
     tokens,
     transcript,
+    work_list,
 )
 from deniable.console.rendering import compile_templates, origin_of, render
 from deniable.console.security import UPLOAD, SignInFirst, Visitor, most_bytes
@@ -56,6 +59,8 @@ _PAGES = (
     report,
     imports,
     decisions,
+    emergencies,
+    work_list,
     plan,
     transcript,
     guarantee,
@@ -67,9 +72,6 @@ _PAGES = (
     activity,
     account,
 )
-
-THREADS = 10
-"""With those that check passwords, fewer than the database has connections to give (15): nothing waits for one."""
 
 LONGEST_PAUSE = 30
 """Seconds between two parts of a request: whoever sends nothing must not keep others waiting."""
@@ -140,7 +142,7 @@ def create_app(console: Console, origin: str | None = None) -> FastAPI:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    current_default_thread_limiter().total_tokens = THREADS
+    current_default_thread_limiter().total_tokens = QUICK
     await run_in_threadpool(app.state.console.start)
     yield
 

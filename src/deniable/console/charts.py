@@ -180,13 +180,12 @@ def _how_sure(mechanism: Mechanism[Any], kinds: Sequence[str]) -> str:
 
 def tradeoff(guarantee: Guarantee) -> Chart:
     """The highest share of rightly suspected people at every share of wrongly suspected ones."""
-    filed = "a report" if guarantee.reports == 1 else count(guarantee.reports, "report")
     watching = {x: product_above(100, guarantee.tradeoff(float_above(Fraction(x, 100)))) for x in range(101)}
     return _chart(
         id_="tradeoff",
         title="What watching gives away",
-        note=f"Somebody who watches suspects people of having filed {filed}. Of 100 who did, they are right about at "
-        "most so many if, of 100 who did not, they are wrong about so many. This is a proven limit.",
+        note=f"Somebody who watches suspects people of having filed {guarantee.filed}. Of 100 who did, they are "
+        "right about at most so many if, of 100 who did not, they are wrong about so many. This is a proven limit.",
         x_label="wrongly suspected, of 100",
         y_label="rightly suspected, of 100",
         curves=[

@@ -10,13 +10,15 @@ from threading import Lock
 from typing import Self
 
 import sqlalchemy as sa
+from anyio import CapacityLimiter
 from starlette.responses import Response
 
 from deniable.console.accounts import activity, people, totp
 from deniable.console.accounts.passwords import Passwords
 from deniable.console.accounts.people import Person
-from deniable.console.limits import PasswordQueues, Throttle, UploadSlots
+from deniable.console.limits import SLOW, PasswordQueues, Throttle, UploadSlots
 from deniable.console.pending_imports import PendingImports
+from deniable.console.pending_visits import PendingVisits
 from deniable.console.public_record import PublicRecords
 from deniable.console.target_search import TargetSearch
 from deniable.errors import DeniableError
@@ -67,8 +69,10 @@ class Console:
         self.passwords = passwords or Passwords()
         self.throttle = Throttle(clock)
         self.pending_imports = PendingImports(clock)
+        self.pending_visits = PendingVisits(clock)
         self.password_queues = PasswordQueues()
         self.upload_slots = UploadSlots()
+        self.slow_threads = CapacityLimiter(SLOW)
         self.public_records = PublicRecords(store)
         self.target_search = TargetSearch()
         self.demo: Sequence[DemoPerson] = ()
@@ -175,8 +179,7 @@ def _console_key(store: Store, vault: Vault) -> bytes:
     It is made at the first start, sealed like the programme's secrets, and outlives a change of the master key.
     """
     with store.writing() as connection:
-        found = sa.select(tables.secrets.c.blob).where(tables.secrets.c.name == CONSOLE_KEY)
-        blob = connection.execute(found).scalar()
+        blob = connection.execute(tables.SECRET, {"name": CONSOLE_KEY}).scalar()
         if blob is not None:
             return vault.open(CONSOLE_KEY, bytes(blob))
         key = secrets.token_bytes(32)

@@ -2,6 +2,7 @@
 
 import random
 import secrets
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from deniable.programme.calendar import Calendar, Clock, system_clock
 from deniable.programme.parameters import delta_for
 from deniable.programme.programme import Programme
 from deniable.programme.secrets.keys import KeyFile
+from deniable.report_classes import ReportClass, heaviest
 
 NAME = "Site visits (demonstration)"
 TARGETS = (
@@ -34,6 +36,11 @@ ROUNDS = 16
 BUSY = {"Fir Foundry": 4.0, "Ivy Chemicals": 2.0}
 """Reports a week, on average; about the others there is one in five weeks."""
 RARE = 0.2
+CLASSES = (ReportClass("minor", 1), ReportClass("serious", 3), ReportClass("danger", None))
+SERIOUS = 0.2
+"""The share of serious ones among the reports."""
+EMERGENCIES = {12: "Maple Transit", ROUNDS: "Hazel Foods"}
+"""A report of danger, by the round in which it came; the visit to which the last one leads waits."""
 HOTLINE = "hotline"
 
 PEOPLE = {"administrator": "Ada", "operator": "Otto", "importer": "Imogen", "auditor": "Audrey"}
@@ -64,16 +71,24 @@ def _programme(database: str, key: KeyFile, public: Path, now: datetime) -> None
         name=NAME,
         targets=TARGETS,
         mechanism="race",
-        delta=delta_for(0.05, 1, "race"),
+        delta=delta_for(0.05, heaviest(CLASSES), "race"),
         calendar=calendar,
         cooldown=1,
+        classes=CLASSES,
+        most_counted=20,
     )
     chance = random.Random(4)  # of the made-up reports; the draws are real
     for round_ in range(1, ROUNDS + 1):
         if round_ == 6:
             programme.override(["Larch Housing"], "A fire, reported in the newspapers.", independent=True)
         reports = {name: _reports(chance, BUSY.get(name, RARE)) for name in TARGETS}
-        programme.report({name: count for name, count in reports.items() if count} or {TARGETS[0]: 1})
+        for one, counts in _by_class(chance, reports).items():
+            if counts:
+                programme.report(counts, report_class=one)
+        if round_ in EMERGENCIES:
+            programme.report({EMERGENCIES[round_]: 1}, report_class="danger")
+            if round_ < ROUNDS:
+                programme.visit(EMERGENCIES[round_], "danger")
         then[0] = calendar.due(round_)
         if round_ == 10:
             programme.skip("The whole office was moving house.", independent=True)
@@ -87,6 +102,16 @@ def _programme(database: str, key: KeyFile, public: Path, now: datetime) -> None
 def _reports(chance: random.Random, rate: float) -> int:
     """About `rate`, give or take."""
     return sum(chance.random() < rate / 10 for _ in range(10))
+
+
+def _by_class(chance: random.Random, reports: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    """Those that are minor and those that are serious, by target; none are 0."""
+    serious = {name: sum(chance.random() < SERIOUS for _ in range(count)) for name, count in reports.items()}
+    minor = {name: count - serious[name] for name, count in reports.items()}
+    return {
+        "minor": {name: count for name, count in minor.items() if count},
+        "serious": {name: count for name, count in serious.items() if count},
+    }
 
 
 def _person(console: Console, role: Role) -> DemoPerson:

@@ -17,8 +17,10 @@ from deniable.wording import count
 
 NAVIGATION: tuple[tuple[Permission, str, str], ...] = (
     ("round", "/round", "Round"),
+    ("decide", "/work-list", "Work list"),
     ("report", "/report", "Reports"),
     ("report", "/import", "Import"),
+    ("decide", "/emergencies", "Emergencies"),
     ("plan", "/plan", "Plan"),
     ("transcript", "/transcript", "Transcript"),
     ("guarantee", "/guarantee", "Guarantee"),
@@ -65,7 +67,7 @@ def render(request: Request, template_name: str, page: Any, status: int = 200) -
     links = tuple(
         Link(href, label, current=path == href or path.startswith(f"{href}/"))
         for permission, href, label in NAVIGATION
-        if may(person, permission)
+        if may(person, permission) and (href != "/emergencies" or (programme and programme.parameters.visit_classes))
     )
     frame = Frame(
         who=person.name if person else None,

@@ -1,12 +1,15 @@
 """Who may do what, and what every request must show for it."""
 
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from functools import partial, wraps
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar, cast
 
+from anyio import to_thread
 from fastapi import Depends, Request
+from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, Headers, UploadFile
 from starlette.exceptions import HTTPException
@@ -17,6 +20,9 @@ from deniable.console.accounts.people import ROLES, Person, Role
 from deniable.console.console import Console
 from deniable.console.sessions import Session
 from deniable.storage.store import is_storable
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 Permission = Literal[
     "account",
@@ -47,7 +53,7 @@ ALLOWED: Mapping[Permission, tuple[Role, ...]] = {
     "counts": ("auditor",),
     "round": ("operator", "auditor"),
     "close": ("operator", "auditor"),
-    "decide": ("operator", "auditor"),  # skip, override, targets, not carried out
+    "decide": ("operator", "auditor"),  # skip, override, targets, rename, carried out or not
     "transcript": ("operator", "auditor"),
     "publish": ("operator", "auditor"),
     "guarantee": ("administrator", "operator", "auditor"),
@@ -135,6 +141,28 @@ def require(permission: Permission) -> Any:
         return who.person
 
     return Depends(check)
+
+
+def slow(page: Callable[P, Response]) -> Callable[P, Awaitable[Response]]:
+    """For a route that may take long, or waits until it may write: in a thread of those, so that it holds up no other.
+
+    Name it after the route:
+
+        @router.post("/round/close")
+        @slow
+        def close(request: Request, ...) -> Response
+    """
+
+    @wraps(page)
+    async def run(*args: P.args, **named: P.kwargs) -> Response:
+        return await in_slow_thread(cast(Request, named["request"]), partial(page, *args, **named))
+
+    return run
+
+
+async def in_slow_thread(request: Request, work: Callable[[], T]) -> T:
+    """The same for a part of a route."""
+    return await to_thread.run_sync(work, limiter=console_of(request).slow_threads)
 
 
 class _InMemory(MultiPartParser):

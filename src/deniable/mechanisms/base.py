@@ -1,7 +1,8 @@
 """What every mechanism has in common: the course of a round."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -43,6 +44,8 @@ class Mechanism(ABC, Generic[P]):
     """Whether the guarantee covers more than one audit a round."""
     keeps_noise: ClassVar[bool] = True
     """Whether noise is stored in the private state between the rounds."""
+    weight_matters: ClassVar[bool] = True
+    """Whether a report of a larger weight may show more."""
 
     def __post_init__(self) -> None:
         # Plain numbers: the repr of a NumPy number would be another identity of the same mechanism.
@@ -51,6 +54,18 @@ class Mechanism(ABC, Generic[P]):
     @abstractmethod
     def guarantee(self) -> Guarantee:
         """What the transcript reveals about one report, at most; a function of the public fields alone."""
+
+    def guarantee_for(self, weights: Sequence[int]) -> Guarantee:
+        """What the transcript reveals, at most, about all of one person's reports, of these weights.
+
+        A report of weight w adds w to the active count. To the mechanism it is w reports at once, so the guarantee for
+        w reports holds for it, and the weights of one person's reports add up (docs/explanation/classes.md).
+        """
+        whole = [check_whole("weight", weight, least=1) for weight in weights]
+        if not whole:
+            raise DeniableError("guarantee_for must be given the weight of at least one report")
+        together = self.guarantee().for_reports(sum(whole) if self.weight_matters else len(whole))
+        return replace(together, reports=len(whole), kind=_weights_in_words(whole))
 
     @abstractmethod
     def start(self, runs: int) -> P:
@@ -145,3 +160,14 @@ def largest(scores: IntArray | FloatArray, eligible: BoolArray) -> BoolArray:
     """The eligible targets with the largest score, (B, C)."""
     best = np.max(scores, axis=1, keepdims=True, where=eligible, initial=scores.min())
     return np.asarray(eligible & (scores == best))
+
+
+def _weights_in_words(weights: Sequence[int]) -> str:
+    """Nothing where every report weighs 1, as it does without classes."""
+    different = sorted({*weights})
+    if different == [1]:
+        return ""
+    if len(different) == 1:
+        return f"of weight {different[0]}"
+    *others, last = map(str, weights)
+    return f"of weights {', '.join(others)} and {last}"

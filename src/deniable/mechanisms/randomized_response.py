@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,6 +29,8 @@ class RandomizedResponse(CountMechanism):
 
     p_rand: float
     horizon: int | None = None
+
+    weight_matters: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

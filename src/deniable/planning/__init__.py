@@ -6,17 +6,22 @@ target has any; with the usual reports it is simulated here.
 
 from deniable.planning.advice import advice, figure
 from deniable.planning.assessment import OTHER_COUNTERS, PLANNED, NotCovered, Option, assess
+from deniable.planning.deadlines import DeadlineOption, DeadlineOptions, assess_deadline
 from deniable.planning.requirements import Office
-from deniable.planning.waits import Wait
+from deniable.planning.waits import VisitedShare, Wait
 
 __all__ = [
     "OTHER_COUNTERS",
     "PLANNED",
+    "DeadlineOption",
+    "DeadlineOptions",
     "NotCovered",
     "Office",
     "Option",
+    "VisitedShare",
     "Wait",
     "advice",
     "assess",
+    "assess_deadline",
     "figure",
 ]

@@ -19,6 +19,9 @@ from deniable.state import of_runs
 # Targets times runs in one batch; bounds memory, and is part of the seeding.
 CELLS_AT_ONCE = 500_000
 
+Z = 1.96
+"""Standard errors within which 95 of 100 normal variables are."""
+
 
 @dataclass(frozen=True)
 class Wait:
@@ -40,41 +43,81 @@ def simulated_waits(
     mechanism: Mechanism[Any], office: Office, extra_reports: Sequence[int], runs: int, seed: int
 ) -> tuple[Wait, ...]:
     """One for each number of extra reports."""
+    rounds = _all_waits(mechanism, office, extra_reports, office.longest_wait, runs=runs, seed=seed)
+    return tuple(_summary(n, waits, office.longest_wait) for n, waits in zip(extra_reports, rounds, strict=True))
+
+
+@dataclass(frozen=True)
+class VisitedShare:
+    """Of some simulated runs, those in which a target was audited by a deadline."""
+
+    visited: int
+    runs: int
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Between which the probability of a visit lies, in 95 cases of 100 (Wilson's interval)."""
+        n, share = self.runs, self.visited / self.runs
+        middle = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
+        half = Z / (1 + Z**2 / n) * math.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
+        return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def simulated_share(
+    mechanism: Mechanism[Any], office: Office, rounds: int, extra_reports: int, *, runs: int, seed: int = 0
+) -> VisitedShare | None:
+    """Of the runs in which a target gets some reports more, those in which it is audited within so many rounds, the one
+    in which they come in included; None where the horizon is too near to follow them.
+    """
+    if rounds > office.longest_wait:
+        return None
+    (waits,) = _all_waits(mechanism, office, [extra_reports], rounds, runs=runs, seed=seed)
+    return VisitedShare(int((waits <= rounds).sum()), runs)
+
+
+def _all_waits(
+    mechanism: Mechanism[Any], office: Office, extra_reports: Sequence[int], longest: int, *, runs: int, seed: int
+) -> list[IntArray]:
+    """For each number of extra reports, (runs,) rounds; `longest` + 1 where it was longer than that."""
     batches = chunks(runs, max(1, CELLS_AT_ONCE // office.n_targets))
-    waits = [_waits(mechanism, office, extra_reports, len(batch), seed + i) for i, batch in enumerate(batches)]
-    return tuple(
-        _summary(n, np.concatenate(rounds), office.longest_wait)
-        for n, *rounds in zip(extra_reports, *waits, strict=True)
-    )
+    waits = [
+        _waits(mechanism, office, extra_reports, longest, runs=len(batch), seed=seed + i)
+        for i, batch in enumerate(batches)
+    ]
+    return [np.concatenate(rounds) for rounds in zip(*waits, strict=True)]
 
 
 def _waits(
-    mechanism: Mechanism[Any], office: Office, extra_reports: Sequence[int], runs: int, seed: int
+    mechanism: Mechanism[Any], office: Office, extra_reports: Sequence[int], longest: int, *, runs: int, seed: int
 ) -> list[IntArray]:
-    """For each number of extra reports, (runs,) rounds; `longest_wait` + 1 where it was longer than that."""
     before, after = np.random.SeedSequence(seed).spawn(2)
     reports, noise = _sources(office, runs, before)
     usual = mechanism.init(runs)
     for _ in range(office.warm_up):
         _, usual = mechanism.step(usual, reports(), noise, office.audits)
-    return [_wait(mechanism, usual, office, n, _sources(office, runs, after)) for n in extra_reports]
+    return [
+        _wait(mechanism, usual, n, longest, audits=office.audits, sources=_sources(office, runs, after))
+        for n in extra_reports
+    ]
 
 
 def _wait(
     mechanism: Mechanism[Any],
     state: State[Any],
-    office: Office,
     extra: int,
+    longest: int,
+    *,
+    audits: int,
     sources: tuple[Callable[[], IntArray], SimulationNoise],
 ) -> IntArray:
     reports, noise = sources
     waiting = np.arange(state.history.last.shape[0])
-    rounds = np.full(len(waiting), office.longest_wait + 1)
-    for elapsed in range(1, office.longest_wait + 1):
+    rounds = np.full(len(waiting), longest + 1)
+    for elapsed in range(1, longest + 1):
         new = reports()[waiting]
         if elapsed == 1:
             new[:, 0] += extra
-        audited, state = mechanism.step(state, new, noise, office.audits)
+        audited, state = mechanism.step(state, new, noise, audits)
         hit = (audited == 0).any(axis=1)
         rounds[waiting[hit]] = elapsed
         waiting = waiting[~hit]

@@ -106,8 +106,21 @@ class Access:
 
     def state(self, connection: sa.Connection) -> PublicState:
         """It is public, and read once for every entry: what is found under the same signed head is the same."""
-        head = connection.execute(sa.select(tables.standing.c.head)).scalar_one()
+        return self.state_and_folder(connection)[0]
+
+    def state_and_folder(self, connection: sa.Connection) -> tuple[PublicState, str | None]:
+        """The same, and where it was last published."""
+        head, folder = connection.execute(tables.HEAD_AND_FOLDER).one()
         known = self._known_state
         if known is None or known[0] != head:
             known = self._known_state = (head, stored_state(connection, self.parameters))
-        return known[1]
+        return known[1], folder
+
+
+def move_to(folder: str, connection: sa.Connection, transaction: Transaction | None) -> None:
+    """Publish there from now on. After its end a programme has no transaction, no draw to protect and no secret."""
+    if transaction is None:
+        connection.execute(sa.update(tables.standing), {"folder": folder})
+        return
+    transaction.write_folder(folder)
+    transaction.finish()

@@ -28,7 +28,15 @@ PAGES = 300
 """That there is room for."""
 
 SLOT = np.dtype(
-    [("kind", "u1"), ("source", "u1"), ("group", "<u2"), ("target", "<i4"), ("number", "<u4"), ("id", "<u8", (2,))]
+    [
+        ("kind", "u1"),
+        ("source", "u1"),
+        ("class", "u1"),
+        ("group", "<u2"),
+        ("target", "<i4"),
+        ("number", "<u4"),
+        ("id", "<u8", (2,)),
+    ]
 )
 Slots = NDArray[np.void]
 """Shape (slots,): see `slots`."""
@@ -46,14 +54,17 @@ class Kind(IntEnum):
 NOTHING = np.zeros(0, SLOT)
 
 
-def slots(kind: Kind, ids: NDArray[np.uint64], targets: object, numbers: object, source: int = 0) -> Slots:
-    """One slot for every report or number of reports about a target.
+def slots(
+    kind: Kind, ids: NDArray[np.uint64], targets: object, numbers: object, *, classes: object = 0, source: int = 0
+) -> Slots:
+    """One slot for every report or number of reports about a target, of one class.
 
     Those with the same id came in together, and count together or not at all; they must fit in a page, next to one
     another.
     """
     made = np.zeros(len(ids), SLOT)
-    made["kind"], made["source"], made["id"], made["target"], made["number"] = kind, source, ids, targets, numbers
+    made["kind"], made["source"], made["id"] = kind, source, ids
+    made["target"], made["number"], made["class"] = targets, numbers, classes
     return made
 
 

@@ -4,6 +4,7 @@ A round is closed at its due time whatever came in, so that nothing can be read 
 """
 
 import datetime
+import math
 import re
 from bisect import bisect_left
 from calendar import monthrange
@@ -14,11 +15,13 @@ from typing import Any, Self
 from zoneinfo import ZoneInfo, available_timezones
 
 from deniable.errors import DeniableError, check_whole
+from deniable.wording import count
 
 Clock = Callable[[], datetime.datetime]
 
 _LAST_YEAR = 9998  # one year before Python's last, so that no zone's offset leads out of its range
 _FIELDS = {"start", "period", "zone", "time"}
+_DAYS_OF_MONTH = 365.2425 / 12
 
 
 def system_clock() -> datetime.datetime:
@@ -63,12 +66,35 @@ class Calendar:
         """The instant at which the round is due, in UTC."""
         return self._instant(check_whole("round", round_, least=1))
 
+    def ends_year(self, round_: int) -> bool:
+        """Whether the round is the last that is due in its calendar year.
+
+        >>> weekly = Calendar(datetime.date(2026, 1, 5), "1W", "Europe/Berlin", datetime.time(9))
+        >>> [round_ for round_ in range(1, 110) if weekly.ends_year(round_)]
+        [51, 103]
+        """
+        return self.day(round_).year < self.day(round_ + 1).year
+
+    def last_of_year(self, round_: int) -> int:
+        """The last round that is due in the same calendar year as this one."""
+        while not self.ends_year(round_):
+            round_ += 1
+        return round_
+
     def opens(self, round_: int) -> datetime.datetime:
         """The instant from which on reports belong to the round, in UTC: the due time of the round before.
 
         The first round opens on the start day, at the same time of day as the others.
         """
         return self._instant(check_whole("round", round_, least=1) - 1)
+
+    def first_day(self, round_: int) -> datetime.date:
+        """The day on which the round opens, in the programme's zone."""
+        return self._day(check_whole("round", round_, least=1) - 1)
+
+    def today(self, now: datetime.datetime) -> datetime.date:
+        """The day in the programme's zone."""
+        return _utc(now).astimezone(ZoneInfo(self.zone)).date()
 
     def rounds_due(self, now: datetime.datetime) -> int:
         """How many rounds are due at this instant.
@@ -91,6 +117,18 @@ class Calendar:
     def days_late(self, round_: int, now: datetime.datetime) -> int:
         """Whole days of 24 hours since the round was due; 0 before."""
         return max(0, (_utc(now) - self.due(round_)) // datetime.timedelta(days=1))
+
+    def length(self, rounds: float) -> str:
+        """How long so many rounds are, in days; months are taken to be equally long.
+
+        >>> Calendar(datetime.date(2026, 1, 5), "1W", "UTC").length(13)
+        '91 days'
+        >>> Calendar(datetime.date(2026, 1, 5), "1M", "UTC").length(3)
+        'about 92 days'
+        """
+        months, step = self.period.endswith("M"), self._step
+        days = math.ceil(rounds * step * (_DAYS_OF_MONTH if months else 1) - 1e-9)
+        return f"{'about ' if months or rounds != int(rounds) else ''}{count(days, 'day')}"
 
     def to_dict(self) -> dict[str, str]:
         """Plain strings, ready for JSON."""
@@ -184,6 +222,11 @@ class Day:
 
 def day_in_words(day: datetime.date) -> Day:
     return Day(f"{day.day} {_MONTHS[day.month - 1]} {day.year}", day.isoformat())
+
+
+def rounds_in_words(calendar: Calendar, rounds: int) -> str:
+    """'13 rounds (91 days)'."""
+    return f"{count(rounds, 'round')} ({calendar.length(rounds)})"
 
 
 def due_in_words(calendar: Calendar, round_: int) -> Day:

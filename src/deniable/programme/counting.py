@@ -22,16 +22,21 @@ from deniable.programme.imports.imported_reports import ENTERED, Hashes, KnownRe
 from deniable.programme.receipt import check_receipt
 from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.state import PublicState
+from deniable.report_classes import named
 from deniable.state import Secret
 
 
-def entered(transaction: Transaction, reports: Mapping[str, int], receipt: str) -> tuple[Slots, None]:
-    """Reports by the target's name. The same receipt again counts nothing: an answer may have got lost.
+def entered(
+    transaction: Transaction, reports: Mapping[str, int], receipt: str, report_class: str | None = None
+) -> tuple[Slots, None]:
+    """Reports by the target's name, all of one class. The same receipt again counts nothing: an answer may have got
+    lost.
 
     Those about targets that do not take part hold back no others.
     """
     _by_number(transaction.state, reports)
-    return _together(transaction, Kind.ENTERED, ["receipt", check_receipt(receipt)], reports), None
+    place = _place(transaction.state, report_class)
+    return _together(transaction, Kind.ENTERED, ["receipt", check_receipt(receipt), place], reports, place), None
 
 
 class Pushed(NamedTuple):
@@ -43,40 +48,55 @@ class Pushed(NamedTuple):
     """The names under which no target takes part."""
 
 
-def pushed(transaction: Transaction, sender: str, name: str, reports: Mapping[str, int]) -> tuple[Slots, Pushed]:
-    """Reports that a machine sends under a name of its own for them, which count once however often they come.
+def pushed(
+    transaction: Transaction, sender: str, name: str, reports: Mapping[str, int], report_class: str | None = None
+) -> tuple[Slots, Pushed]:
+    """Reports of one class that a machine sends under a name of its own for them, which count once however often they
+    come.
 
     Those about targets that do not take part hold back no others, and do not count later either.
     """
     left_out = tuple(target for target in reports if not transaction.state.takes_part(target))
-    brought = _together(transaction, Kind.PUSHED, ["pushed", sender, name], reports)
+    place = _place(transaction.state, report_class)
+    brought = _together(transaction, Kind.PUSHED, ["pushed", sender, name], reports, place)
     return brought, Pushed(not transaction.state.is_paused, left_out)
 
 
-def imported(
-    transaction: Transaction, source: str, reports: Iterable[tuple[str, str | None]], *, count: bool
-) -> tuple[Slots, int]:
-    """Those reports of a hotline, (outside id, target), that are not known yet; and how many of them count.
+Reports = Iterable[tuple[str, str | None] | tuple[str, str | None, str | None]]
+"""Of a hotline: (outside id, target), or (outside id, target, class)."""
 
-    Those without a target that takes part are left for another time. Without `count`, and while imports are paused, all
-    reports become known, these included, and count neither now nor later.
+
+def imported(transaction: Transaction, source: str, reports: Reports, *, count: bool) -> tuple[Slots, int]:
+    """Those reports of a hotline that are not known yet; and how many of them count.
+
+    Those without a target that takes part, or without a class that there is, are left for another time. Without
+    `count`, and while imports are paused, all reports become known, these included, and count neither now nor later.
     """
-    state, targets = transaction.state, array("l")
+    state, targets, classes, taking_part = transaction.state, array("l"), array("B"), array("B")
     is_counted = count and not state.is_paused
+    places: dict[str | None, int] = {one.name: place for place, one in enumerate(state.parameters.classes)}
+    if len(places) == 1:
+        places[None] = 0
 
     def ids() -> Iterator[list[object]]:
         """One at a time: there may be millions."""
-        for outside_id, target in reports:
-            takes_part = target is not None and state.takes_part(target)
+        for report in reports:
+            outside_id, target, name = report if len(report) == 3 else (*report, None)
+            takes_part = target is not None and state.takes_part(target) and name in places
             if takes_part or not is_counted:
                 targets.append(state.numbers[target] if takes_part and target is not None else 0)
+                classes.append(places.get(name, 0))
+                taking_part.append(takes_part)
                 yield ["imported", source, outside_id]
 
     sources = transaction.sources()
     number = sources.index(source) if source in sources else len(sources)
     hashes = transaction.hashes(ids())
     is_new = settle(transaction).known.get(source, KnownReports.none()).new(hashes)
-    brought = slots(Kind.IMPORTED, hashes, np.array(targets, np.int64), int(is_counted), number)
+    of_class = np.array(classes, np.uint8)
+    waits = np.array(taking_part, np.bool_) & ~state.parameters.in_draw[of_class]
+    counts = np.full(len(of_class), is_counted) | (waits & count)
+    brought = slots(Kind.IMPORTED, hashes, np.array(targets, np.int64), counts, classes=of_class, source=number)
     return brought[is_new], int(is_new.sum()) if is_counted else 0
 
 
@@ -89,13 +109,13 @@ def withdrawn(transaction: Transaction, names: Iterable[str], receipt: str) -> t
     receipt, wanted = check_receipt(receipt), tuple(dict.fromkeys(names))
     targets = [*_by_number(transaction.state, dict.fromkeys(wanted, 1))]
     known, gone = settle(transaction).known[ENTERED], list[Slots]()
-    for part in counting_up():
-        own = transaction.hashes([["receipt", receipt, part]])
-        if known.new(own)[0]:
-            break
-        ids = np.repeat(own, len(targets), axis=0)
-        standing, _ = _standing(transaction, known, ids, targets)
-        gone.append(slots(Kind.WITHDRAWN, ids, targets, 0)[standing > 0])
+    for place in range(len(transaction.state.parameters.classes)):
+        for part in counting_up():
+            own = transaction.hashes([["receipt", receipt, place, part]])
+            if known.new(own)[0]:
+                break
+            some = slots(Kind.WITHDRAWN, np.repeat(own, len(targets), axis=0), targets, 0, classes=place)
+            gone.append(some[_standing(transaction, known, some)[0] > 0])
     taken_back = {int(target) for some in gone for target in some["target"]}
     if not taken_back:
         raise DeniableError(
@@ -111,6 +131,8 @@ class Settled(Secret):
     """What counts and what is known once all that came in is counted."""
 
     tally: IntArray
+    received: IntArray
+    """Since the last yearly figures, (classes,)."""
     known: Mapping[str, KnownReports]
     """By source."""
     changed: Mapping[str, int]
@@ -121,6 +143,7 @@ def fold(transaction: Transaction) -> None:
     """Count what came in. The same is written whatever that is."""
     settled = settle(transaction)
     transaction.write_tally(settled.tally)
+    transaction.write_received(settled.received)
     for source, known in settled.known.items():
         transaction.write_known(source, known, settled.changed[source])
     transaction.empty_buffer()
@@ -128,31 +151,52 @@ def fold(transaction: Transaction) -> None:
 
 def settle(transaction: Transaction) -> Settled:
     """What `fold` comes to."""
-    arrived, tally = transaction.arrived(), transaction.tally()
+    arrived, tally, received = transaction.arrived(), transaction.tally(), transaction.received()
     known, changed = dict[str, KnownReports](), dict[str, int]()
     for number, source in enumerate(transaction.sources()):
         before = transaction.known(source)
         came = arrived.where((arrived.slots["source"] == number) & (arrived.slots["kind"] != Kind.WITHDRAWN))
         counted, ids = _counted(came, before)
-        _add(tally, counted, transaction.state)
+        _add(tally, received, counted, transaction.state)
         entered_ = counted[counted["kind"] == Kind.ENTERED]
-        hashes = transaction.hashes(_ids(transaction, "entered", entered_["id"], entered_["target"]))
+        hashes = transaction.hashes(_ids(transaction, "entered", entered_))
         new = np.concatenate([ids, with_numbers(hashes, entered_["number"])])
         known[source] = before.with_reports(new[np.lexsort(new.T)])  # which does not tell in what order they came
         changed[source] = before.blocks - 1
     gone = arrived.slots[arrived.slots["kind"] == Kind.WITHDRAWN]
-    numbers, hashes = _standing(transaction, known[ENTERED], gone["id"], gone["target"])
-    np.subtract.at(tally, gone["target"], numbers)
+    numbers, hashes = _standing(transaction, known[ENTERED], gone)
+    np.subtract.at(tally, (gone["class"], gone["target"]), numbers)
+    np.subtract.at(received, gone["class"], numbers)
     known[ENTERED] = known[ENTERED].with_reports(hashes[numbers > 0])
     # Held there without a word: one report more must change no other count, nor what is refused.
-    return Settled(np.clip(tally, 0, MAX_REPORTS), known, changed)
+    return Settled(np.clip(tally, 0, MAX_REPORTS), np.clip(received, 0, MAX_REPORTS), known, changed)
 
 
 def active(transaction: Transaction) -> dict[str, int]:
-    """The reports of every target that takes part since its last audit, the open round's included."""
+    """What the reports of every target that takes part come to since its last audit, the open round's included."""
     run, _ = transaction.read_counts()
-    counts = np.array(run.active_counts(), np.int64) + settle(transaction).tally
+    parameters = transaction.state.parameters
+    in_draw = settle(transaction).tally[parameters.in_draw]
+    counts = np.array(run.active_counts(), np.int64) + parameters.weighed(in_draw)
     return dict(zip(transaction.state.present, counts[transaction.state.history.present[0]].tolist(), strict=True))
+
+
+def of_open_round(transaction: Transaction, targets: Sequence[str]) -> list[list[int]]:
+    """The reports of the open round about each of these targets, by class."""
+    numbers = [transaction.state.number_of(target) for target in targets]
+    by_target: list[list[int]] = settle(transaction).tally[:, numbers].T.tolist()
+    return by_target
+
+
+def waiting_visits(transaction: Transaction) -> list[tuple[str, str]]:
+    """(target, class) for each target with a report of a class that leads to a visit, until its visit is ordered."""
+    state, tally = transaction.state, settle(transaction).tally
+    return [
+        (state.targets[number], one.name)
+        for one, counts in zip(state.parameters.classes, tally, strict=True)
+        if one.leads_to_visit
+        for number in np.flatnonzero(counts).tolist()
+    ]
 
 
 def _counted(came: Arrived, known: KnownReports) -> tuple[Slots, Hashes]:
@@ -167,38 +211,50 @@ def _counted(came: Arrived, known: KnownReports) -> tuple[Slots, Hashes]:
     return came.slots[counts], ids[is_new]
 
 
-def _add(tally: IntArray, counted: Slots, state: PublicState) -> None:
-    """In place. What machines and hotlines bring does not count while imports are paused."""
-    counts = state.history.present[0, counted["target"]]
-    if state.is_paused:
-        counts = counts & (counted["kind"] == Kind.ENTERED)
-    np.add.at(tally, counted["target"][counts], counted["number"][counts].astype(np.int64))
-
-
-def _standing(
-    transaction: Transaction, known: KnownReports, ids: Hashes, targets: Sequence[int] | IntArray
-) -> tuple[IntArray, Hashes]:
-    """How many reports stand that were entered under these ids about these targets, (rows,), and the hashes by which
-    it is known that they were withdrawn.
+def _add(tally: IntArray, received: IntArray, counted: Slots, state: PublicState) -> None:
+    """In place. What machines and hotlines bring does not count while imports are paused; but a report of an emergency
+    leads to its visit all the same, for the second time perhaps.
     """
-    entered = known.numbers(transaction.hashes(_ids(transaction, "entered", ids, targets)))
-    gone = transaction.hashes(_ids(transaction, "withdrawn", ids, targets))
+    takes_part = state.history.present[0, counted["target"]]
+    counts = takes_part & ((counted["kind"] == Kind.ENTERED) | (not state.is_paused))
+    chosen = counts | (takes_part & ~state.parameters.in_draw[counted["class"]])
+    numbers = counted["number"].astype(np.int64)
+    np.add.at(tally, (counted["class"][chosen], counted["target"][chosen]), numbers[chosen])
+    np.add.at(received, counted["class"][counts], numbers[counts])
+
+
+def _standing(transaction: Transaction, known: KnownReports, some: Slots) -> tuple[IntArray, Hashes]:
+    """How many reports stand that were entered under the ids of these slots, of their class and about their target,
+    (rows,), and the hashes by which it is known that they were withdrawn.
+    """
+    entered = known.numbers(transaction.hashes(_ids(transaction, "entered", some)))
+    gone = transaction.hashes(_ids(transaction, "withdrawn", some))
     return np.where(known.new(gone), entered, 0), gone
 
 
-def _ids(transaction: Transaction, what: str, ids: Hashes, targets: Sequence[int] | IntArray) -> list[list[object]]:
-    """The ids of what was entered or withdrawn, one a target. After a draw, or the target's audit, others hold, and
-    these cannot be made again.
+def _ids(transaction: Transaction, what: str, some: Slots) -> list[list[object]]:
+    """The ids of what was entered or withdrawn, one a target and class. After a draw, or the target's audit, others
+    hold, and these cannot be made again.
     """
     nonces = transaction.nonces()
     return [
-        [what, f"{first:016x}{second:016x}", int(target), nonces[target].tobytes().hex()]
-        for (first, second), target in zip(ids.tolist(), targets, strict=True)
+        [what, f"{first:016x}{second:016x}", target, nonces[target].tobytes().hex(), place]
+        for (first, second), target, place in zip(
+            some["id"].tolist(), some["target"].tolist(), some["class"].tolist(), strict=True
+        )
     ]
 
 
-def _together(transaction: Transaction, kind: Kind, name: Sequence[object], reports: Mapping[str, int]) -> Slots:
-    """Slots that count together, or in parts of a page each.
+def _place(state: PublicState, report_class: str | None) -> int:
+    """The number of the class of this name."""
+    classes = state.parameters.classes
+    return classes.index(named(classes, report_class))
+
+
+def _together(
+    transaction: Transaction, kind: Kind, name: Sequence[object], reports: Mapping[str, int], place: int
+) -> Slots:
+    """Slots of one class that count together, or in parts of a page each.
 
     What is in a part does not depend on which targets take part, and none is empty: once known, it counts nothing more.
     """
@@ -207,7 +263,7 @@ def _together(transaction: Transaction, kind: Kind, name: Sequence[object], repo
         part = {target: reports[target] for target in targets[first : first + ROOM]}
         counts = _taking_part(transaction.state, part) or {0: 0}
         own = transaction.hashes([[*name, first // ROOM]])
-        made.append(slots(kind, np.repeat(own, len(counts), axis=0), [*counts], [*counts.values()]))
+        made.append(slots(kind, np.repeat(own, len(counts), axis=0), [*counts], [*counts.values()], classes=place))
     return np.concatenate(made)
 
 

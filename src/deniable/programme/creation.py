@@ -28,6 +28,7 @@ class Beginning:
     def __init__(self, programme: str, settings: Mapping[str, Any], copy: KeyCopy | None, entropy: Entropy) -> None:
         self._copy = copy
         self._signing_key, self._seed, self._hashing_key = new_key(), entropy(32), entropy(32)
+        self._reveal_key = entropy(32)
         self.parameters = Parameters(
             programme=programme,
             public_key=public_key(self._signing_key).hex(),
@@ -46,8 +47,10 @@ class Beginning:
         connection.execute(sa.insert(tables.standing), {"id": 1, "head": head})
         connection.execute(sa.insert(tables.public_state), {"id": 1, "blob": state.to_bytes()})
         transaction = Transaction(connection, parameters, mechanism, state, vault, is_new=True)
-        transaction.write_keys(self._signing_key, self._hashing_key)
-        transaction.write_round(AuditRun(mechanism), np.zeros(len(parameters.targets), np.int64), self._seed)
+        transaction.write_keys(self._signing_key, self._hashing_key, self._reveal_key)
+        nothing = np.zeros((len(parameters.classes), len(parameters.targets)), np.int64)
+        transaction.write_round(AuditRun(mechanism), nothing, self._seed)
+        transaction.write_received(np.zeros(len(parameters.classes), np.int64))
         transaction.write_nonces(new_nonces(len(parameters.targets)))
         transaction.add_source(ENTERED)
         # Before the programme is there: where this copy is missing later, it was lost.

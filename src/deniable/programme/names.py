@@ -7,6 +7,7 @@ from typing import TypeGuard
 from deniable.errors import DeniableError
 
 LONGEST_NAME = 200
+LONGEST_REGISTERED = 40
 
 # Characters that Python calls printable and that show as nothing: fillers, blanks, variation selectors and the like.
 _UNSEEN = re.compile(
@@ -54,3 +55,31 @@ def caseless(name: str) -> str:
     if name.isascii():
         return name.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
+
+
+def check_targets(targets: object) -> tuple[str, ...]:
+    """The names of the targets that a programme starts with, at least two, which differ in more than case."""
+    if not isinstance(targets, list | tuple) or len(targets) < 2:
+        raise DeniableError("targets must be a list of at least two names")
+    names = tuple(check_name("a target's name", name) for name in targets)
+    if len({*map(caseless, names)}) == len(names):
+        return names
+    seen: dict[str, str] = {}
+    for name in names:
+        if (other := seen.get(caseless(name))) is not None:
+            came = f"{name} twice" if other == name else f"{other} and {name}, which differ in case alone"
+            raise DeniableError(f"targets must have names of their own, got {came}")
+        seen[caseless(name)] = name
+    return names
+
+
+def check_registered(registered: object, n_targets: int) -> tuple[str, ...] | None:
+    """The numbers of so many targets in a public register, all different; None where there is no register."""
+    if registered is None:
+        return None
+    if not isinstance(registered, list | tuple) or len(registered) != n_targets:
+        raise DeniableError("registered must have a number for each of the targets")
+    numbers = tuple(check_name("a register number", number, LONGEST_REGISTERED) for number in registered)
+    if len(set(numbers)) < len(numbers):
+        raise DeniableError("each target must have a register number of its own, got one twice")
+    return numbers

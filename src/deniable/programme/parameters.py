@@ -7,25 +7,37 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from fractions import Fraction
 from functools import cached_property
 from json.encoder import encode_basestring_ascii
 from numbers import Real
 from typing import Any, Self
 
+import numpy as np
+
+from deniable.arrays import BoolArray, IntArray
 from deniable.calibration import gaussian_delta_for_person, race_delta_for_person
+from deniable.class_guarantees import guarantee_of_heaviest, guarantee_of_mix
+from deniable.classed_streams import counted
 from deniable.counters.toeplitz import ToeplitzCounter
-from deniable.errors import MAX_REPORTS, DeniableError, check_delta, check_whole
+from deniable.curves import TotalVariation
+from deniable.errors import DeniableError, check_delta, check_whole
 from deniable.guarantee import Guarantee
 from deniable.mechanisms.base import Mechanism
 from deniable.mechanisms.counter_auditing import CounterAuditing
 from deniable.mechanisms.forecasts import FORECASTS
 from deniable.mechanisms.race import Race
 from deniable.programme.calendar import Calendar
-from deniable.programme.names import caseless, check_name
-from deniable.rounding import as_written
+from deniable.programme.names import check_name, check_registered, check_targets
+from deniable.report_classes import ONE_CLASS, VISIT, ReportClass, check_classes
+from deniable.rounding import as_written, float_above
 from deniable.rules import Rules
+from deniable.yearly_figures import YearlyFigures, check_figures_delta
 
-FORMAT = "deniable-programme/1"
+FORMAT = "deniable-programme/2"
+MOST_BY_ONE_PERSON = 10_000
+MOST_HIDDEN = 1000
+"""Rounds whose names may be hidden at a time."""
 _TOLERANCE = 1e-9
 _HERE = "\0"
 """No name can be this."""
@@ -42,10 +54,15 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "max_gap": (int, type(None)),
     "cooldown": (int,),
     "weights": (list, str, type(None)),
+    "classes": (list,),
+    "most_counted": (int, type(None)),
+    "yearly_figures_delta": (float, type(None)),
     "calendar": (dict,),
     "public_key": (str,),
     "commitment": (str,),
     "oversight": (str, type(None)),
+    "reveal_after": (int,),
+    "registered": (list, type(None)),
     "calibrated": (float, int),
     "format": (str,),
     "guarantee": (dict,),
@@ -81,8 +98,18 @@ class Parameters:
     cooldown: int = 0
     weights: tuple[float, ...] | str | None = None
     """For `race` only: one positive number a target, or the name of one of FORECASTS."""
+    classes: tuple[ReportClass, ...] = ONE_CLASS
+    """Of reports, in the order of their numbers."""
+    most_counted: int | None = None
+    """Reports of one class about one target in one round: further ones add nothing to the draw."""
+    yearly_figures_delta: float | None = None
+    """Of one report: what the yearly numbers of reports add to delta; None where none are published."""
     oversight: str | None = None
     """The age recipient of the oversight body."""
+    reveal_after: int = 0
+    """Rounds after which the public learns whom a draw selected; 0: at once."""
+    registered: tuple[str, ...] | None = None
+    """The numbers of these targets in a public register, in the same order; None where there is none."""
     calibrated: float | int | None = None
     """What `delta` comes to: rho for `race`, the variance of the noise for `tca`. It is worked out once, since another
     computer may differ in the last bits, and all who replay a draw must use the same number.
@@ -91,34 +118,44 @@ class Parameters:
     def __post_init__(self) -> None:
         _check_hex("programme", self.programme, 32)
         check_name("the programme's name", self.name)
-        object.__setattr__(self, "targets", _check_targets(self.targets))
+        object.__setattr__(self, "targets", check_targets(self.targets))
         if self.mechanism not in ("race", "tca"):
             raise DeniableError(f"mechanism must be race or tca, got {self.mechanism}")
         object.__setattr__(self, "delta", check_delta(self.delta))
         # Plain numbers: those of NumPy have no place in JSON.
         for field, least in (("reports_per_person", 1), ("audits", 1), ("cooldown", 0)):
             object.__setattr__(self, field, check_whole(field, getattr(self, field), least))
-        for field in ("horizon", "max_gap"):
+        for field in ("horizon", "max_gap", "most_counted"):
             if getattr(self, field) is not None:
                 object.__setattr__(self, field, check_whole(field, getattr(self, field), least=1))
         self._check_horizon()
-        if self.reports_per_person > MAX_REPORTS:
-            raise DeniableError(f"reports_per_person must be at most {MAX_REPORTS}, got {self.reports_per_person}")
+        self._check_reveal_after()
+        if self.reports_per_person > MOST_BY_ONE_PERSON:
+            most, got = MOST_BY_ONE_PERSON, self.reports_per_person
+            raise DeniableError(f"reports_per_person must be at most {most}, got {got}")
         if self.audits > len(self.targets):
             raise DeniableError(f"audits must be at most the number of targets, {len(self.targets)}, got {self.audits}")
         self.rules.check_reach(len(self.targets), self.audits)
         object.__setattr__(self, "weights", self._checked_weights())
+        object.__setattr__(self, "classes", check_classes(self.classes))
         if not isinstance(self.calendar, Calendar):
             raise DeniableError(f"calendar must be a Calendar, got {type(self.calendar).__name__}")
         _check_hex("public_key", self.public_key, 64)
         _check_hex("commitment", self.commitment, 64)
         if self.oversight is not None and not _matches("age1[02-9ac-hj-np-z]{58}", self.oversight):
             raise DeniableError("oversight must be an age recipient, age1 and 58 more characters")
+        object.__setattr__(self, "registered", check_registered(self.registered, len(self.targets)))
         own = self._worked_out()  # the mechanism has checks of its own
         if self.calibrated is None:
             object.__setattr__(self, "calibrated", own)
         elif type(self.calibrated) is not type(own) or not abs(self.calibrated - own) <= _TOLERANCE * own:
             raise DeniableError(f"calibrated must be what delta comes to, {own}, got {self.calibrated}")
+        if self.yearly_figures_delta is not None:
+            object.__setattr__(self, "yearly_figures_delta", check_figures_delta(self.yearly_figures_delta))
+            if self.guarantee().delta == 1:
+                raise DeniableError(
+                    "yearly_figures_delta leaves nothing for the audits: what both tell together must be less than all"
+                )
 
     def _check_horizon(self) -> None:
         if self.horizon is not None and self.mechanism == "race":
@@ -126,6 +163,16 @@ class Parameters:
         if self.horizon is not None and self.max_gap is not None:
             raise DeniableError(
                 "give either a horizon or a max_gap for tca, got both; with a max_gap the guarantee has no horizon"
+            )
+
+    def _check_reveal_after(self) -> None:
+        object.__setattr__(self, "reveal_after", check_whole("reveal_after", self.reveal_after, least=0))
+        if self.reveal_after > MOST_HIDDEN:
+            raise DeniableError(f"reveal_after must be at most {MOST_HIDDEN} rounds, got {self.reveal_after}")
+        if self.horizon is not None and self.reveal_after >= self.horizon:
+            raise DeniableError(
+                f"reveal_after must be less than the horizon, {self.horizon}, or no names are revealed before the last "
+                f"draw; got {self.reveal_after}"
             )
 
     @property
@@ -136,9 +183,54 @@ class Parameters:
         """The mechanism, calibrated, with its rules and weights."""
         return self._mechanism
 
+    @cached_property
+    def in_draw(self) -> BoolArray:
+        """(classes,) whether reports of the class count in the draw."""
+        return np.array([not one.leads_to_visit for one in self.classes])
+
+    @property
+    def visit_classes(self) -> tuple[str, ...]:
+        """The names of the classes whose reports lead to a visit at once."""
+        return tuple(one.name for one in self.classes if one.leads_to_visit)
+
+    def weighed(self, reports: IntArray) -> IntArray:
+        """What the reports of a round, (classes in the draw, C), come to in the draw."""
+        return counted(reports, [one for one in self.classes if not one.leads_to_visit], self.most_counted)
+
+    @cached_property
+    def figures(self) -> YearlyFigures | None:
+        """The noise of the yearly figures, where there are any."""
+        return None if self.yearly_figures_delta is None else YearlyFigures.calibrate(self.yearly_figures_delta)
+
     def guarantee(self) -> Guarantee:
-        """What the programme promises a person who files up to `reports_per_person` reports."""
-        return self._mechanism.guarantee().for_reports(self.reports_per_person)
+        """What the programme promises a person who files up to `reports_per_person` reports, of the heaviest class.
+
+        With yearly figures it is about both together. They have no likelihood cap, so both together have none.
+        """
+        return self._with_figures(self.guarantee_of_audits(), self.reports_per_person)
+
+    def guarantee_of(self, one: ReportClass) -> Guarantee | None:
+        """The same about one report of this class; None where it leads to a visit, which shows it."""
+        audits = guarantee_of_mix(self._mechanism, self.classes, {one.name: 1})
+        return None if audits is None else self._with_figures(audits, 1)
+
+    def _with_figures(self, audits: Guarantee, reports: int) -> Guarantee:
+        if self.figures is None:
+            return audits
+        together = Fraction(audits.delta) + self.figures.delta(reports)
+        return dataclasses.replace(audits, curve=TotalVariation(min(1.0, float_above(together))))
+
+    def guarantee_of_audits(self) -> Guarantee:
+        """The same about the audits alone."""
+        return guarantee_of_heaviest(self._mechanism, self.classes, self.reports_per_person)
+
+    def _statement(self) -> dict[str, Any]:
+        stated = self.guarantee().to_dict()
+        if self.figures is not None:
+            delta = float_above(self.figures.delta(self.reports_per_person))
+            stated["yearly_figures"] = {"delta": delta, "variance": self.figures.variance}
+            stated["audits"] = self.guarantee_of_audits().to_dict()
+        return dict(_portable(stated))
 
     def to_bytes(self) -> bytes:
         """programme.json, byte for byte."""
@@ -150,13 +242,18 @@ class Parameters:
         stored = fields | {
             "format": FORMAT,
             "calendar": self.calendar.to_dict(),
-            "guarantee": _portable(self.guarantee().to_dict()),
+            "classes": [[one.name, one.weight or VISIT] for one in self.classes],
+            "guarantee": self._statement(),
+            "registered": None if self.registered is None else _HERE,
             "targets": _HERE,
         }
         text = json.dumps(stored, indent=2, sort_keys=True, ensure_ascii=True)
         # Apart: the encoder that can indent takes seconds for a million names.
-        targets = ",\n    ".join(map(encode_basestring_ascii, self.targets))
-        return text.replace(json.dumps(_HERE), f"[\n    {targets}\n  ]", 1).encode("ascii") + b"\n"
+        for names in (self.registered, self.targets):  # in the order of the alphabet
+            if names is not None:
+                listed = ",\n    ".join(map(encode_basestring_ascii, names))
+                text = text.replace(json.dumps(_HERE), f"[\n    {listed}\n  ]", 1)
+        return text.encode("ascii") + b"\n"
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> Self:
@@ -165,11 +262,11 @@ class Parameters:
         try:
             parameters = cls(
                 **{field.name: stored[field.name] for field in dataclasses.fields(cls)}
-                | {"calendar": Calendar.from_dict(stored["calendar"])}
+                | {"calendar": Calendar.from_dict(stored["calendar"]), "classes": _classes(stored["classes"])}
             )
         except DeniableError as error:
             raise DeniableError(f"programme.json cannot be used: {error}") from None
-        if stored["guarantee"] != _portable(parameters.guarantee().to_dict()):
+        if stored["guarantee"] != parameters._statement():
             raise DeniableError("programme.json states another guarantee than its parameters give")
         if parameters.to_bytes() != raw:
             raise DeniableError("programme.json is not written as deniable writes it; it was changed")
@@ -184,6 +281,11 @@ class Parameters:
     def numbers(self) -> Mapping[str, int]:
         """The numbers of the targets it starts with, by name."""
         return {name: number for number, name in enumerate(self.targets)}
+
+    @cached_property
+    def by_registered(self) -> Mapping[str, int]:
+        """The numbers of the targets it starts with, by those in the public register."""
+        return {registered: number for number, registered in enumerate(self.registered or ())}
 
     @cached_property
     def _mechanism(self) -> Mechanism[Any]:
@@ -246,19 +348,10 @@ def delta_for(advantage: float, reports_per_person: int, mechanism: str, horizon
     return delta
 
 
-def _check_targets(targets: object) -> tuple[str, ...]:
-    if not isinstance(targets, list | tuple) or len(targets) < 2:
-        raise DeniableError("targets must be a list of at least two names")
-    names = tuple(check_name("a target's name", name) for name in targets)
-    if len({*map(caseless, names)}) == len(names):
-        return names
-    seen: dict[str, str] = {}
-    for name in names:
-        if (other := seen.get(caseless(name))) is not None:
-            came = f"{name} twice" if other == name else f"{other} and {name}, which differ in case alone"
-            raise DeniableError(f"targets must have names of their own, got {came}")
-        seen[caseless(name)] = name
-    return names
+def _classes(stored: list[Any]) -> tuple[ReportClass, ...]:
+    if not all(isinstance(one, list) and len(one) == 2 for one in stored):
+        raise DeniableError("classes must be pairs of a name and a weight")
+    return tuple(ReportClass(name, None if weight == VISIT else weight) for name, weight in stored)
 
 
 def _check_hex(what: str, value: object, length: int) -> None:

@@ -6,34 +6,34 @@ a function of public facts.
 """
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 import sqlalchemy as sa
 
-from deniable.errors import DeniableError, PlaceError, check_whole
-from deniable.programme import backup, counting, recovery, rounds, transcript_copies
+from deniable.errors import PlaceError, check_whole
+from deniable.programme import backup, counting, publication, recovery, rekeying, rounds, transcript_copies
 from deniable.programme.access import Access
 from deniable.programme.calendar import Clock, system_clock
-from deniable.programme.counting import Pushed
+from deniable.programme.counting import Pushed, Reports
 from deniable.programme.creation import Beginning, Entropy
 from deniable.programme.imports.imported_reports import ENTERED, check_source
 from deniable.programme.intake import Intake
 from deniable.programme.old_databases import check_not_behind
-from deniable.programme.public import publish
-from deniable.programme.public.folder import check_apart
 from deniable.programme.receipt import new_receipt
-from deniable.programme.rekeying import KeyChange
 from deniable.programme.secrets.keys import Key
 from deniable.programme.secrets.lock import check_key, create_locked, unlock
 from deniable.programme.secrets.vault import Vault
 from deniable.programme.status import Closed, Status
-from deniable.programme.transaction import Transaction, move_to
-from deniable.programme.transcript.entries import End, NotCarriedOut, Override, Resumption, Targets
+from deniable.programme.transaction import Transaction
+from deniable.programme.transcript.decision import Consequence, consequence
+from deniable.programme.transcript.entries import Emergency, Override, Renamed, Resumption, Targets
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.outcomes import NotCarriedOut
 from deniable.programme.transcript_copies import (
     KeyCopy,
     NotKeptError,
@@ -41,6 +41,7 @@ from deniable.programme.transcript_copies import (
     beside,
     locked,
 )
+from deniable.programme.work_list import OpenAudit, work_list
 from deniable.storage import tables
 from deniable.storage.store import Store
 
@@ -115,14 +116,18 @@ class Programme:
 
     def status(self) -> Status:
         with self._access.store.reading() as connection:
-            state = self._access.state(connection)
-            folder = connection.execute(sa.select(tables.standing.c.folder)).scalar()
+            state, folder = self._access.state_and_folder(connection)
         return Status.now(state, None if folder is None else Path(folder), self._clock())
 
     def targets(self) -> tuple[str, ...]:
         """Those that take part now: the same tuple for as long as they do."""
         with self._access.store.reading() as connection:
             return self._access.state(connection).present
+
+    def naming(self) -> Callable[[str], str]:
+        """From a target's number in the public register to its present name (`PublicState.named`)."""
+        with self._access.store.reading() as connection:
+            return self._access.state(connection).named
 
     def check_current(self) -> None:
         """Refuse where a copy of the transcript is newer than the database, or differs from it, or is missing."""
@@ -137,20 +142,7 @@ class Programme:
         database is an old one, and would draw published rounds again. `lost` says that it is gone for good. Neither
         the database nor the key, in one of the files `keys` or another that is found, may be in the folder.
         """
-        with self._access.store.writing() as connection:  # so that no older version can overwrite a newer one
-            row = connection.execute(sa.select(tables.standing)).one()
-            if row.folder is None and folder is None:
-                raise DeniableError("the folder to publish in must be named the first time: --public FOLDER")
-            out = Path(row.folder) if folder is None else folder.absolute()
-            check_apart(out, self._access.store.file, keys)
-            state, places = self._access.trusted(connection)
-            for one in {places.copy, *(copy for copy in beside(keys) if copy.exists())}:
-                check_not_behind(connection, state, one, folder_may_be_away=lost)
-            if str(out) != row.folder:
-                move_to(str(out), connection, None if state.ended else self._access.transaction(connection))
-            lines = StoredTranscript.read(connection, self.parameters).lines
-            publish.publish(self.parameters, lines, row.head, out, state)
-        return out
+        return publication.publish(self._access, folder, lost=lost, keys=keys)
 
     def keep_copy(self) -> None:
         """See to it that the transcript stands beside the key, or else in the public folder. Only then may people see
@@ -169,7 +161,7 @@ class Programme:
             copy = self._access.trusted(connection)[1].copy
             if self._access.vault is None:  # with the key, the sealed manifest vouches for the head
                 StoredTranscript.read(connection, self.parameters)
-            head, folder = connection.execute(sa.select(tables.standing.c.head, tables.standing.c.folder)).one()
+            head, folder = connection.execute(tables.HEAD_AND_FOLDER).one()
         copies = [*beside(keys), *([] if copy is None else [copy])]
         if not transcript_copies.is_kept(head, None if folder is None else Path(folder), copies):
             if self._access.vault is None:
@@ -187,19 +179,24 @@ class Programme:
         self.check_kept(keys)
         return {row.entry: bytes(row.blob) for row in rows}
 
-    def report(self, reports: Mapping[str, int], receipt: str | None = None) -> str:
+    def report(self, reports: Mapping[str, int], receipt: str | None = None, *, report_class: str | None = None) -> str:
         """Count these reports, by the target's name, in the open round. When this returns they are on the disk.
+
+        All are of one class, which need not be said where there is only one.
 
         Those about targets that do not take part hold back no others; refused where all are. Returns the receipt with
         which they can be withdrawn; a given one is that of `new_receipt`, and counts once.
         """
         receipt = new_receipt() if receipt is None else receipt
-        self.bring_reports(reports, receipt).result()
+        self.bring_reports(reports, receipt, report_class).result()
         return receipt
 
-    def bring_reports(self, reports: Mapping[str, int], receipt: str) -> "Future[None]":
+    def bring_reports(
+        self, reports: Mapping[str, int], receipt: str, report_class: str | None = None
+    ) -> "Future[None]":
         """The same, for a caller that goes on; the future is done when they are on the disk."""
-        return self._intake.bring(partial(counting.entered, reports=reports, receipt=receipt))[1]
+        made = partial(counting.entered, reports=reports, receipt=receipt, report_class=report_class)
+        return self._intake.bring(made)[1]
 
     def withdraw(self, targets: Iterable[str], receipt: str) -> tuple[str, ...]:
         """Take back what was entered about these targets by mistake; only in the open round.
@@ -211,20 +208,20 @@ class Programme:
         written.result()
         return left
 
-    def push(self, sender: str, name: str, reports: Mapping[str, int]) -> bool:
+    def push(self, sender: str, name: str, reports: Mapping[str, int], report_class: str | None = None) -> bool:
         """Count reports that a machine sends, once however often; returns whether they count (`counting.pushed`)."""
-        pushed, written = self.bring_push(sender, name, reports)
+        pushed, written = self.bring_push(sender, name, reports, report_class)
         written.result()
         return pushed.is_counted
 
-    def bring_push(self, sender: str, name: str, reports: Mapping[str, int]) -> "tuple[Pushed, Future[None]]":
+    def bring_push(
+        self, sender: str, name: str, reports: Mapping[str, int], report_class: str | None = None
+    ) -> "tuple[Pushed, Future[None]]":
         """The same, for a caller that goes on; the future is done when they are on the disk."""
-        made = partial(counting.pushed, sender=sender, name=name, reports=reports)
+        made = partial(counting.pushed, sender=sender, name=name, reports=reports, report_class=report_class)
         return self._intake.bring(made)
 
-    def import_reports(
-        self, source: str, reports: Iterable[tuple[str, str | None]], *, dry_run: bool = False, count: bool = True
-    ) -> int:
+    def import_reports(self, source: str, reports: Reports, *, dry_run: bool = False, count: bool = True) -> int:
         """Count those reports of a hotline that are new; returns how many (`counting.imported`). Confidential.
 
         A dry run changes nothing.
@@ -236,9 +233,7 @@ class Programme:
         written.result()
         return counted
 
-    def bring_import(
-        self, source: str, reports: Iterable[tuple[str, str | None]], *, count: bool = True
-    ) -> "tuple[int, Future[None]]":
+    def bring_import(self, source: str, reports: Reports, *, count: bool = True) -> "tuple[int, Future[None]]":
         """The same, for a caller that goes on; the future is done when they are on the disk."""
         if check_source(source) not in self.sources():
             self.add_source(source)
@@ -260,10 +255,16 @@ class Programme:
             return rounds.apply(transaction, Resumption.following(transaction.state, reason=reason))
 
     def active_counts(self) -> dict[str, int]:
-        """The reports of every target since its last audit, the open round's included. Confidential."""
+        """What the reports of every target come to since its last audit, the open round's included. Confidential."""
         self.check_kept()  # what is missing was audited
         with self._access.looking() as transaction:
             return counting.active(transaction)
+
+    def reports_by_class(self, targets: Sequence[str]) -> list[list[int]]:
+        """The open round's reports about each of these targets, one number a class, as they came in. Confidential."""
+        self.check_kept()  # what is missing was audited
+        with self._access.looking() as transaction:
+            return counting.of_open_round(transaction, targets)
 
     def close_round(self, round_: int | None = None, reason: str | None = None) -> Closed:
         """Close the round when it is due: count, draw, record, forget, go on, in one transaction.
@@ -279,17 +280,50 @@ class Programme:
                 transaction, self._next_seed, rounds.days_late(transaction, wanted, self._clock()), reason
             )
 
+    def not_public_yet(self) -> tuple[Closed, ...]:
+        """The draws whose names the public does not know yet, oldest first. Confidential."""
+        self.check_kept()
+        with self._access.looking() as transaction:
+            return rounds.not_public_yet(transaction)
+
     def skip(self, reason: str, *, independent: bool) -> Closed:
         """Close the open round, when it is due, without an audit; its reports go on into the next one."""
         with self._access.making_entry() as transaction:
             late = rounds.days_late(transaction, transaction.state.open_round, self._clock())
             return rounds.skip(transaction, self._next_seed, late, self._decided(transaction, reason, independent))
 
+    def consequence(self) -> Consequence:
+        """What a decision now does to the guarantee, unless it is declared independent of the reports. Public."""
+        with self._access.store.reading() as connection:
+            state = self._access.state(connection)
+        return consequence(state, state.calendar_round(self._clock()))
+
     def override(self, targets: Sequence[str], reason: str, *, independent: bool) -> Entry:
         """Record audits ordered by hand now, outside the draw. The reports about these targets are deleted."""
         with self._access.making_entry() as transaction:
             decided = self._decided(transaction, reason, independent)
             return rounds.apply(transaction, Override.following(transaction.state, audits=targets, **decided))
+
+    def waiting_visits(self) -> list[tuple[str, str]]:
+        """(target, class) for each target that must be visited because of a report, and is not yet. Confidential."""
+        self.check_kept()  # those that are missing were visited
+        with self._access.looking() as transaction:
+            return counting.waiting_visits(transaction)
+
+    def foreseen_visit(self, target: str, report_class: str) -> Entry:
+        """The entry that `visit` would append now, so that people can read it first. Whether a report waits is not
+        looked at.
+        """
+        with self._access.store.reading() as connection:
+            state = self._access.state(connection)
+        return Emergency.following(state, audits=[target], report_class=report_class, reason=None)
+
+    def visit(self, target: str, report_class: str) -> Entry:
+        """Record the visit to which a report of this class leads; the target's run ends. All reports about it of
+        classes that count in the draw are deleted, as when it is audited.
+        """
+        with self._access.making_entry() as transaction:
+            return rounds.visit(transaction, target, report_class)
 
     def change_targets(
         self, reason: str, *, independent: bool, add: Sequence[str] = (), remove: Sequence[str] = ()
@@ -298,6 +332,29 @@ class Programme:
         with self._access.making_entry() as transaction:
             decided = self._decided(transaction, reason, independent)
             return rounds.apply(transaction, Targets.following(transaction.state, added=add, removed=remove, **decided))
+
+    def rename_target(self, target: str, name: str, reason: str, *, independent: bool) -> Entry:
+        """Give a target another name from the open round on. Its reports stay counted."""
+        with self._access.making_entry() as transaction:
+            decided = self._decided(transaction, reason, independent)
+            return rounds.apply(transaction, Renamed.following(transaction.state, target=target, name=name, **decided))
+
+    def work_list(self, keys: Iterable[Path] = ()) -> tuple[OpenAudit, ...]:
+        """Audits that wait until it is recorded whether they took place, the oldest first (`check_kept`). Public."""
+        self.check_kept(keys)
+        with self._access.store.reading() as connection:
+            return work_list(self._access.trusted(connection)[0])
+
+    def whole_work_list(self) -> tuple[OpenAudit, ...]:
+        """The same with those whose names the public does not know yet. Confidential."""
+        self.check_kept()
+        with self._access.looking() as transaction:
+            return work_list(transaction.state, rounds.not_public_yet(transaction))
+
+    def carried_out(self, round_: int, target: str, day: date) -> Entry:
+        """Record that an audit took place on this day."""
+        with self._access.making_entry() as transaction:
+            return rounds.carried_out(transaction, round_, target, day, self._clock())
 
     def not_carried_out(self, round_: int, target: str, reason: str, *, independent: bool) -> Entry:
         """Record that an audit could not be carried out. That it was chosen stands, and its reports stay deleted."""
@@ -309,26 +366,11 @@ class Programme:
     def end(self, reason: str) -> Entry:
         """End the programme for good: all counts, seeds and keys in the database are destroyed."""
         with self._access.making_entry() as transaction:
-            entry = End.following(transaction.state, reason=reason)
-            transaction.append(entry)
-            transaction.destroy()
-        return entry
+            return rounds.end(transaction, reason)
 
     def rekey(self, key: Key) -> None:
         """Encrypt every secret with a new key. Old backups become unreadable when the old key is destroyed."""
-        access = self._access
-        change = KeyChange(key, access.copy)
-        with locked(access.copy):
-            with access.store.reading() as connection:
-                change.undo_interrupted(connection, access.trusted(connection)[0])
-            with change.or_as_before(access.store), access.counting() as transaction:  # refuses an old database
-                counting.fold(transaction)  # the pages of old backups become unreadable, too
-                access.store.expect_scrub(transaction.connection)
-                change.prepare(transaction, access.store.file)
-                transaction.change_vault(change.vault, change.kdf)
-                transaction.note_kept_beside_key(change.is_kept)
-        access.vault, access.copy = change.vault, change.new
-        access.store.scrub()
+        rekeying.rekey(self._access, key)
 
     def renew(self) -> None:
         """Seal the open round's secrets anew, so that two copies of the database, one before and one after this, do not

@@ -11,6 +11,7 @@ from deniable.programme.transaction import NewSeed, Transaction
 from deniable.programme.transcript.entries import Recovery
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import parse
+from deniable.programme.transcript.unannounced import Selection
 from deniable.programme.transcript_copies import KeyCopy, Places, StoredTranscript, check_agree, longest_copy
 
 
@@ -68,7 +69,10 @@ def recover(transaction: Transaction, found: Found, now: datetime, new_seed: New
     run, tally = transaction.read_counts()
     for text in newest[known:]:
         entry = parse(text)
-        tally = entry.change_run(run, tally, transaction.state)
+        if isinstance(entry, Selection):
+            tally = entry.adopt(run, tally, transaction.state, transaction.selected(entry).targets)
+        else:
+            tally = entry.change_run(run, tally, transaction.state)
         transaction.append(entry)  # refuses what does not follow on this database's entries
     state = transaction.state
     complete = kept >= state.entries and state.parameters.calendar.rounds_due(now) <= state.closed
@@ -84,5 +88,14 @@ def recover(transaction: Transaction, found: Found, now: datetime, new_seed: New
     )
     transaction.append(recovery)
     transaction.write_round(run, tally, seed)
-    transaction.begin_blocks()
+    _begin_blocks(transaction)
     return recovery
+
+
+def _begin_blocks(transaction: Transaction) -> None:
+    """Let the next reports of every source go into a block of their own: how much room the last one had may have been
+    seen, before a backup was restored.
+    """
+    for source in transaction.sources():
+        known = transaction.known(source)
+        transaction.write_known(source, known.with_new_block(), known.blocks)

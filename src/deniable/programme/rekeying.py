@@ -15,13 +15,15 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from deniable.errors import DeniableError
+from deniable.programme.access import Access
+from deniable.programme.counting import fold
 from deniable.programme.old_databases import check_not_behind
 from deniable.programme.secrets.keys import Key, KeyFile
 from deniable.programme.secrets.lock import is_locked_with
 from deniable.programme.secrets.vault import Vault, new_key_file
 from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.state import PublicState
-from deniable.programme.transcript_copies import KeyCopy, Places, StoredTranscript
+from deniable.programme.transcript_copies import KeyCopy, Places, StoredTranscript, locked
 from deniable.storage.store import Store
 
 
@@ -110,3 +112,19 @@ class KeyChange:
             for undo in [] if is_changed else reversed(self._undo):
                 undo()
             raise
+
+
+def rekey(access: Access, key: Key) -> None:
+    """Encrypt every secret with a new key."""
+    change = KeyChange(key, access.copy)
+    with locked(access.copy):
+        with access.store.reading() as connection:
+            change.undo_interrupted(connection, access.trusted(connection)[0])
+        with change.or_as_before(access.store), access.counting() as transaction:  # refuses an old database
+            fold(transaction)  # the pages of old backups become unreadable, too
+            access.store.expect_scrub(transaction.connection)
+            change.prepare(transaction, access.store.file)
+            transaction.change_vault(change.vault, change.kdf)
+            transaction.note_kept_beside_key(change.is_kept)
+    access.vault, access.copy = change.vault, change.new
+    access.store.scrub()

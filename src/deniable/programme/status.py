@@ -8,6 +8,7 @@ from typing import Self
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.folder import TRANSCRIPT, entries_in
 from deniable.programme.transcript.coverage import Coverage
+from deniable.programme.transcript.figures import Figures
 from deniable.programme.transcript.state import PublicState
 
 PAUSED = (
@@ -26,6 +27,12 @@ class Closed:
     """In the order drawn; none where the round was skipped."""
     already: bool
     """Whether it was closed before, and this is the record."""
+    secret_until: int | None = None
+    """The round with whose closing the public learns these names; None where it knows them."""
+    figures: Figures | None = None
+    """Those of the year that it ended, where there are any."""
+    visits: tuple[str, ...] = ()
+    """Targets whose visits, because of reports of an emergency class, were recorded with it."""
 
 
 @dataclass(frozen=True)

@@ -23,14 +23,18 @@ from deniable.programme.buffer import Arrived, Buffer, Slots
 from deniable.programme.imports.imported_reports import LONGEST_NAME, MOST_SOURCES, Hashes, KnownReports, keyed_hashes
 from deniable.programme.parameters import Parameters
 from deniable.programme.secrets import nonces
+from deniable.programme.secrets.capsules import Selected
 from deniable.programme.secrets.lock import CHECK, check_key
 from deniable.programme.secrets.nonces import Nonces
 from deniable.programme.secrets.sealed_inputs import Inputs, noise_of_round
 from deniable.programme.secrets.vault import Vault
-from deniable.programme.transcript.chain import commitment, digest, parse_head, signed_head
+from deniable.programme.transcript.chain import Head, commitment, digest, parse_head, signed_head
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.hidden import Step
 from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.state import PublicState
+from deniable.programme.transcript.unannounced import Selection
+from deniable.rules import History
 from deniable.run import AuditRun
 from deniable.storage import tables
 
@@ -38,7 +42,9 @@ NewSeed = Callable[[int], tuple[bytes, str]]
 """A round's seed, drawn afresh, and the commitment to it."""
 
 SIGNING_KEY, HASHING_KEY, MANIFEST, SEED = "signing key", "hashing key", "manifest", "seed"
+REVEAL_KEY = "reveal key"
 _NONCES = "nonces"
+_RECEIVED = "received"
 _OF_THE_ROUND = ("tally", "run", SEED, _NONCES)
 _SOURCES = "sources"
 _PUBLIC = "public"
@@ -67,7 +73,7 @@ class Transaction:
         self._mechanism = mechanism
         self._vault = vault
         self.state = state
-        self._folder = connection.execute(sa.select(tables.standing.c.folder)).scalar()
+        head_line, self._folder = connection.execute(tables.HEAD_AND_FOLDER).one()
         self._has_changed = False
         self._sources: list[str] | None = None
         self._nonces: Nonces | None = None
@@ -75,7 +81,7 @@ class Transaction:
         self._manifest: dict[str, str] = {}
         self._buffer = Buffer.empty(connection, parameters.programme)
         if not is_new:
-            self._read_manifest()
+            self._read_manifest(parse_head(head_line))
 
     @classmethod
     def read(cls, connection: sa.Connection, vault: Vault) -> Self:
@@ -111,14 +117,26 @@ class Transaction:
         self._buffer, self._has_changed = Buffer.empty(self.connection, self._parameters.programme), True
 
     def tally(self) -> IntArray:
-        """The reports of the open round that are counted, for every target there ever was."""
-        counts = np.frombuffer(self._read("tally"), ">u8").astype(np.int64)
-        if len(counts) != self.state.n_targets:
+        """The reports of the open round that are counted, (classes, C), for every target there ever was.
+
+        Of a class that leads to a visit, those whose visit is not ordered yet.
+        """
+        counts = np.frombuffer(self._read("tally"), ">u4").astype(np.int64)
+        if len(counts) != self.state.n_targets * len(self._parameters.classes):
             raise DeniableError(_MISFIT.format("tally"))
-        return counts
+        return counts.reshape(len(self._parameters.classes), -1)
 
     def write_tally(self, counts: IntArray) -> None:
-        self._write("tally", counts.astype(">u8").tobytes())
+        self._write("tally", counts.astype(">u4").tobytes())
+
+    def received(self) -> IntArray:
+        """The reports counted since the last yearly figures, (classes,); none where there are no such figures."""
+        none = bytes(4 * len(self._parameters.classes))
+        return np.frombuffer(self._read(_RECEIVED) if self._parameters.figures else none, ">u4").astype(np.int64)
+
+    def write_received(self, numbers: IntArray) -> None:
+        if self._parameters.figures is not None:
+            self._write(_RECEIVED, numbers.astype(">u4").tobytes())
 
     def nonces(self) -> Nonces:
         """What goes into the hashes of what is entered, by target; `append` destroys those of runs that end."""
@@ -163,14 +181,6 @@ class Transaction:
         """The reports of a source that were there before."""
         return KnownReports.unpack([self._read(name) for name in self._blocks(source)])
 
-    def begin_blocks(self) -> None:
-        """Let the next reports of every source go into a block of their own: how much room the last one had may have
-        been seen, before a backup was restored.
-        """
-        for source in self.sources():
-            known = self.known(source)
-            self.write_known(source, known.with_new_block(), known.blocks)
-
     def write_known(self, source: str, known: KnownReports, first: int) -> None:
         """What is known of a source from now on, from its first block that changed."""
         place = self.sources().index(source)
@@ -183,13 +193,19 @@ class Transaction:
         numbers = sorted(int(name.removeprefix(begins)) for name in self._manifest if name.startswith(begins))
         return [f"{begins}{number}" for number in numbers]
 
-    def read_round(self) -> tuple[AuditRun, IntArray, bytes]:
-        """The run, ready to draw the open round with the seed that was committed to; the tally; that seed."""
+    def seed(self) -> bytes:
+        """That of the open round, to which the transcript commits."""
         seed = self._read(SEED)
         if commitment(self._parameters.programme, self.state.open_round, seed) != self.state.commitment:
             raise DeniableError("the stored seed is not the one that was committed to; restore the last backup")
+        return seed
+
+    def read_round(self) -> tuple[AuditRun, IntArray, bytes]:
+        """The run, ready to draw the open round with the seed that was committed to; the tally; that seed."""
+        seed = self.seed()
         blob, tally = self._read("run"), self.tally()
-        noise = noise_of_round(self._parameters.programme, self.state.open_round, seed, blob, tally)
+        drawn_from = tally[self._parameters.in_draw]
+        noise = noise_of_round(self._parameters.programme, self.state.open_round, seed, blob, drawn_from)
         return self._run(blob, noise), tally, seed
 
     def read_counts(self) -> tuple[AuditRun, IntArray]:
@@ -211,10 +227,25 @@ class Transaction:
         self._write("run", run.save())
         self.write_tally(tally)
 
-    def write_keys(self, signing_key: bytes, hashing_key: bytes) -> None:
-        """The second hashes the ids of reports; it outlives a change of the master key, as the hashes do."""
+    def write_keys(self, signing_key: bytes, hashing_key: bytes, reveal_key: bytes) -> None:
+        """The second hashes the ids of reports, the third seals names that are not public yet; both outlive a change of
+        the master key, as the hashes and the transcript do.
+        """
         self._write(SIGNING_KEY, signing_key)
         self._write(HASHING_KEY, hashing_key)
+        self._write(REVEAL_KEY, reveal_key)
+
+    def capsule(self, selected: Selected) -> str:
+        """For the public transcript: what a draw selected, which this programme's office alone can open."""
+        return selected.sealed(self._read(REVEAL_KEY), self._parameters.programme)
+
+    def selected(self, draw: Step | Selection) -> Selected:
+        """What that draw selected. Secret until it is revealed."""
+        return Selected.opened(self._read(REVEAL_KEY), self._parameters.programme, draw.round, draw.capsule)
+
+    def _history(self) -> History:
+        """The public history with what is not public yet."""
+        return self.state.hidden.history(self.state.history, lambda draw: self.selected(draw).targets)
 
     def renew(self) -> None:
         """Seal anew what a report can change when it is drawn."""
@@ -242,10 +273,13 @@ class Transaction:
 
     def append(self, entry: Entry, seal: bytes | None = None) -> None:
         """Add an entry and sign the new head. Where it closes a round, the secrets of the new one must follow."""
-        signing_key, held, before = self._read(SIGNING_KEY), self.nonces(), self.state.history
+        signing_key, held, before = self._read(SIGNING_KEY), self.nonces(), self._history()
         text = entry.line()
         self.state = entry.after(self.state)
-        self.write_nonces(nonces.renewed(held, before, self.state.history))
+        self.write_nonces(nonces.renewed(held, before, self._history()))
+        if entry.publishes_figures:  # what they count is taken back no more: it would be missing in another year
+            self.write_nonces(nonces.new_nonces(self.state.n_targets))
+            self.write_received(np.zeros(len(self._parameters.classes), np.int64))
         self._has_changed = True
         added = {"number": entry.number, "round": entry.round, "line": text, "digest": digest(text)}
         self.connection.execute(sa.insert(tables.entries), added)
@@ -307,7 +341,7 @@ class Transaction:
 
     def _check_fits(self, run: AuditRun) -> None:
         """Both follow the transcript, each in its own way."""
-        if not run.history.equals(self.state.history):
+        if not run.history.equals(self._history()):
             raise DeniableError(_MISFIT.format("run"))
 
     def _read(self, name: str) -> bytes:
@@ -322,11 +356,10 @@ class Transaction:
         self._manifest[name] = hashlib.sha256(blob).hexdigest()
         self._store(name, blob)
 
-    def _read_manifest(self) -> None:
+    def _read_manifest(self, head: Head) -> None:
         check_key(self.connection, self._vault)
         manifest = json.loads(self._vault.open(MANIFEST, self._blob(MANIFEST)))
         self._buffer = Buffer(self.connection, self._parameters.programme, **manifest.pop(_BUFFER))
-        head = parse_head(self.connection.execute(sa.select(tables.standing.c.head)).scalar_one())
         if manifest[_PUBLIC] != self._public() or (head.entries, head.head) != (self.state.entries, self.state.head):
             raise DeniableError(
                 "the stored parameters, public state or place of publication were changed; restore the last backup"
@@ -338,8 +371,7 @@ class Transaction:
         return hashlib.sha256(json.dumps(read).encode()).hexdigest()
 
     def _blob(self, name: str) -> bytes:
-        found = sa.select(tables.secrets.c.blob).where(tables.secrets.c.name == name)
-        blob = self.connection.execute(found).scalar()
+        blob = self.connection.execute(tables.SECRET, {"name": name}).scalar()
         if blob is None:
             raise DeniableError(f"the stored {name} is missing; restore the last backup")
         return bytes(blob)
@@ -350,15 +382,6 @@ class Transaction:
 
     def _bound(self, name: str) -> str:
         return f"{name}/round {self.state.open_round}" if name in _OF_THE_ROUND else name
-
-
-def move_to(folder: str, connection: sa.Connection, transaction: Transaction | None) -> None:
-    """Publish there from now on. After its end a programme has no transaction, no draw to protect and no secret."""
-    if transaction is None:
-        connection.execute(sa.update(tables.standing), {"folder": folder})
-        return
-    transaction.write_folder(folder)
-    transaction.finish()
 
 
 def stored_state(connection: sa.Connection, parameters: Parameters) -> PublicState:

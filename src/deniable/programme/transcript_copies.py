@@ -89,7 +89,7 @@ class StoredTranscript:
 
     @classmethod
     def read(cls, connection: sa.Connection, parameters: Parameters) -> "StoredTranscript":
-        row = connection.execute(sa.select(tables.standing.c.head, tables.standing.c.folder)).one()
+        row = connection.execute(tables.HEAD_AND_FOLDER).one()
         return cls(parameters, all_lines(connection), row.head, None if row.folder is None else Path(row.folder))
 
     @property

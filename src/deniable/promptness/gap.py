@@ -34,6 +34,21 @@ def exact_rounds(
     """The expected rounds until the audit of a target that is not resting, and of one whose rest has just ended.
 
     `missed` is (k + 1, N), by `missed_with_claims`, for N targets of different weight; so are the results, (N,).
+    """
+    rounds, starts = np.zeros((1, 1)), 2 if cooldown else 1
+    for elapsed, still in enumerate(still_waiting(n_targets, audits, max_gap, cooldown, missed, starts=starts)):
+        rounds = rounds + still
+        if still.max() * (max_gap - elapsed) < NEGLIGIBLE / n_targets:
+            break
+    return rounds[0], rounds[-1]
+
+
+def still_waiting(
+    n_targets: int, audits: int, max_gap: int, cooldown: int, missed: FloatArray, *, starts: int
+) -> Iterator[FloatArray]:
+    """P[no audit of the target yet], (starts, N), before the first round in which it may be drawn and after each: of a
+    target that is not resting, and with two `starts` also of one whose rest has just ended. Without a rest, the second
+    was audited in the round before.
 
     The state is s, the targets whose age at the beginning was too small to have fallen due yet, the waiting one among
     them, and u, how many of the others among these were not audited since. In the round in which those of age b fall
@@ -46,33 +61,27 @@ def exact_rounds(
     claims = [[_hypergeometric(u, s - resting - 1 - u, v, d) for d in range(v + 1)] for v in range(k + 1)]
     drawn = [[_hypergeometric(u - d, others - u, k - d, e) for e in range(k - d + 1)] for d in range(k + 1)]
 
-    states = np.zeros((2 if g else 1, missed.shape[1], C + 1, C + 1))
+    states = np.zeros((starts, missed.shape[1], C + 1, C + 1))
     states[:, :, C, others] = 1.0
-    rounds = states.sum(axis=(2, 3))
+    yield states.sum(axis=(2, 3))
     for b in range(max_gap - 1, g, -1):
         after = np.zeros_like(states)
         for v in range(k + 1):
             fall_due = _fall_due(ages[b], ages[b - 1], _log_new(C, k, resting, v), v)
             # The waiting target is one of the s that were not resting, or of age `cooldown`, the youngest of them.
-            not_itself = np.stack([1 - np.minimum(1, v / np.maximum(1, s[:, 0] - resting)), np.ones(C + 1)])[
-                : len(states)
-            ]
+            not_itself = np.stack([1 - np.minimum(1, v / np.maximum(1, s[:, 0] - resting)), np.ones(C + 1)])[:starts]
             for d in range(v + 1):
                 here = states * (fall_due * not_itself)[:, None, :, None] * claims[v][d] * missed[d][:, None, None]
                 for e, chance in enumerate(drawn[d]):
                     after[:, :, : C + 1 - v, : C + 1 - d - e] += (here * chance)[:, :, v:, d + e :]
         states = after
-        still = states.sum(axis=(2, 3))
-        rounds += still
-        if still.max() * b < NEGLIGIBLE / C:
-            break
-    return rounds[0], rounds[-1]
+        yield states.sum(axis=(2, 3))
 
 
 def estimated_rounds(n_targets: int, audits: int, max_gap: int, cooldown: int, missed: FloatArray) -> FloatArray:
     """The same, for any target at any time, as if claims in different rounds were independent: for many targets."""
     C, k, g = n_targets, audits, cooldown
-    claims = _claims(C, k, max_gap, g)
+    claims = law_of_claims(C, k, max_gap, g)
     share = float(claims @ np.arange(k + 1)) / k
     age = np.arange(max_gap)
     of_age = (1 - k * (1 - share) / (C - k * g)) ** np.maximum(0, age - g)
@@ -84,7 +93,7 @@ def estimated_rounds(n_targets: int, audits: int, max_gap: int, cooldown: int, m
 
 
 @lru_cache(maxsize=8)
-def _claims(C: int, k: int, max_gap: int, g: int) -> FloatArray:
+def law_of_claims(C: int, k: int, max_gap: int, g: int) -> FloatArray:
     """(k + 1,): P[0, 1, ..., k targets fall due in a round], in the long run."""
     before = last = np.empty(0)
     for row in _log_seen(C, k, max_gap, g):

@@ -1,6 +1,7 @@
 """How far ahead a target must be to be audited at once."""
 
 import math
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -11,6 +12,7 @@ from deniable.counters import GaussianCounter
 from deniable.errors import DeniableError
 from deniable.mechanisms import CounterAuditing, Greedy, Mechanism, Race, RandomizedResponse
 from deniable.normal import ndtr
+from deniable.rounding import float_above
 from deniable.rules import Rules
 
 ERROR = 0.05
@@ -102,24 +104,29 @@ def eligible_others(n_targets: int, audits: int, rules: Rules) -> int:
     return n_targets - 1 - (audits * rules.cooldown if keeps_rest(n_targets, audits, rules) else 0)
 
 
-def weight(mechanism: Mechanism[Any], reports: int, others: int) -> float:
-    """The chance of the target in a free draw as odds against one of the `others`, which have no reports.
+def odds(mechanism: Mechanism[Any], reports: int, others: int) -> Fraction | None:
+    """The chance of the target in a free draw as odds against one of the `others`, which have no reports; exact, and
+    None where the target is certain to be drawn.
 
     Public weights are left aside: this is for equal ones.
     """
-    if reports == 0:
-        return 1.0
     match mechanism:
+        case Greedy() if reports:
+            return None
         case Race():
-            logs = mechanism.growth.log(np.array([0, reports]))
-            return math.exp(min(700.0, float(logs[1] - logs[0])))
-        case RandomizedResponse():
+            first, grown = mechanism.growth.exact(np.array([0, reports])).tolist()
+            return Fraction(grown, first)
+        case RandomizedResponse() if reports:
             # The leader wins with 1 - p, or by lot: v / (v + others) is the same for this v.
-            p = mechanism.p_rand
+            p = Fraction(mechanism.p_rand)
             return (1 - p) * (others + 1) / p + 1
-        case Greedy():
-            return math.inf
-    return 1.0
+    return Fraction(1)
+
+
+def weight(mechanism: Mechanism[Any], reports: int, others: int) -> float:
+    """`odds` as a float; inf where the target is certain to be drawn, or nearly."""
+    exact = odds(mechanism, reports, others)
+    return math.inf if exact is None else float_above(exact)
 
 
 def _losing(others: int, draws: int, v: float) -> FloatArray:

@@ -8,15 +8,14 @@ All that is returned here limits what is possible, so it is rounded towards "pos
 """
 
 import math
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import Decimal
 from fractions import Fraction
 
 from deniable.calibration import race_rho
 from deniable.errors import DeniableError, check_delta, check_whole
 from deniable.promptness.lead import ERROR
-from deniable.rounding import float_above, written_above
+from deniable.rounding import DOWN, UP, decimal, float_above, power, written_above
 
-_DOWN, _UP = (Context(40, rounding, MIN_EMIN, MAX_EMAX, traps=[]) for rounding in (ROUND_FLOOR, ROUND_CEILING))
 _ROOT_ROOM = Decimal("1e-30")
 """Relative room for the rounding of a root, which is checked afterwards."""
 _BLOCK = 0.01
@@ -35,7 +34,7 @@ def most_chance(chance: float, delta: float, horizon: int | None = None) -> floa
     if not 0 < chance <= 1:
         raise DeniableError(f"chance must be above 0 and at most 1, got {chance}")
     climb = _Climb(written_above(check_delta(delta)), horizon)
-    return min(1.0, float_above(1 - Fraction(climb.survival_after(_floor(1 - written_above(chance)), 1))))
+    return min(1.0, float_above(1 - Fraction(climb.survival_after(decimal(DOWN, 1 - written_above(chance)), 1))))
 
 
 def least_lead(
@@ -73,7 +72,7 @@ class _Climb:
     """How fast a chance can grow, report by report. Instead of a chance p this works with the survival s = 1 - p."""
 
     def __init__(self, delta: Fraction, horizon: int | None) -> None:
-        self._delta = _UP.divide(Decimal(delta.numerator), Decimal(delta.denominator))
+        self._delta = decimal(UP, delta)
         rho = race_rho(min(max(float(delta), 1e-15), math.nextafter(1, 0)))  # any number would be safe
         self._best = math.log(rho) / (rho - 1)
         """-t ln s at the best t, if t need not be whole."""
@@ -81,7 +80,7 @@ class _Climb:
 
     def steps(self, start: Fraction, goal: Fraction) -> int:
         """The reports after which a chance of `start` can have become `goal`, at least: the steps of q*, or fewer."""
-        survival, end, steps = _floor(1 - start), _ceil(1 - goal), 0
+        survival, end, steps = decimal(DOWN, 1 - start), decimal(UP, 1 - goal), 0
         while survival > end:
             together = self._together(survival)
             after = self.survival_after(survival, together)
@@ -93,8 +92,8 @@ class _Climb:
 
     def survival_after(self, survival: Decimal, steps: int) -> Decimal:
         """A lower bound after so many reports: s'**t >= s**t - steps * delta for every t, so any t gives one."""
-        lost = _UP.multiply(self._delta, Decimal(steps))
-        return max(_root(_DOWN.subtract(_power(_DOWN, survival, t), lost), t) for t in self._rounds(survival))
+        lost = UP.multiply(self._delta, Decimal(steps))
+        return max(_root(DOWN.subtract(power(DOWN, survival, t), lost), t) for t in self._rounds(survival))
 
     def _rounds(self, survival: Decimal) -> tuple[int, ...]:
         """The whole t on both sides of the best one."""
@@ -109,35 +108,16 @@ class _Climb:
 
 def _hazard(survival: Decimal) -> float:
     """-ln s, to nearest."""
-    return -math.log1p(float(_DOWN.subtract(survival, Decimal(1)))) if survival else math.inf
-
-
-def _power(context: Context, base: Decimal, exponent: int) -> Decimal:
-    """base**exponent for base >= 0, rounded as the context says."""
-    power = Decimal(1)
-    while exponent:
-        if exponent & 1:
-            power = context.multiply(power, base)
-        base = context.multiply(base, base)
-        exponent >>= 1
-    return power
+    return -math.log1p(float(DOWN.subtract(survival, Decimal(1)))) if survival else math.inf
 
 
 def _root(value: Decimal, t: int) -> Decimal:
     """A number whose t-th power is not above the value, and nearly is the value; 0 for a value of 0 or less."""
     if value <= 0:
         return Decimal(0)
-    root, room = _DOWN.exp(_DOWN.divide(_DOWN.ln(value), Decimal(t))), _ROOT_ROOM
+    root, room = DOWN.exp(DOWN.divide(DOWN.ln(value), Decimal(t))), _ROOT_ROOM
     while True:
-        below = _DOWN.multiply(root, _DOWN.subtract(Decimal(1), room))
-        if _power(_UP, below, t) <= value:
+        below = DOWN.multiply(root, DOWN.subtract(Decimal(1), room))
+        if power(UP, below, t) <= value:
             return below
         room *= 2
-
-
-def _floor(value: Fraction) -> Decimal:
-    return _DOWN.divide(Decimal(value.numerator), Decimal(value.denominator))
-
-
-def _ceil(value: Fraction) -> Decimal:
-    return _UP.divide(Decimal(value.numerator), Decimal(value.denominator))

@@ -12,7 +12,9 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    bindparam,
     insert,
+    select,
     update,
 )
 
@@ -95,6 +97,11 @@ seals = Table(
     Column("blob", LargeBinary, nullable=False, comment="for the oversight body alone"),
     sqlite_strict=True,
 )
+
+# Asked with nearly every request, so each is made once.
+HEAD_AND_FOLDER = select(standing.c.head, standing.c.folder)
+SECRET = select(secrets.c.blob).where(secrets.c.name == bindparam("name"))
+"""The blob of the secret with this `name`."""
 
 
 def put(connection: Connection, table: Table, key: str | int, blob: bytes) -> None:

@@ -53,7 +53,7 @@ def test_nothing_is_published_beside_the_key_or_the_database(office: Desk, monke
 
 def test_verify_says_what_was_checked_and_what_to_look_at(office: Desk) -> None:
     office.close()
-    office.done("override", "Ash Mill", "--reason", "an accident", "--because-of-reports")
+    office.done("override", "Ash Mill", "--reason", "an accident", "--because-of-reports", "--yes")
     office.done("publish", "--public", "public")
     out = office.done("verify", "public")
     for words in (

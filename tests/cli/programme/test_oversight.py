@@ -37,8 +37,8 @@ def test_an_honest_programme_is_confirmed(watched: Desk) -> None:
     assert "WARNING: rounds 4 to" in out
     watched.done(*REPLAY, "--out", "counts.csv")
     assert Path("counts.csv").read_text(encoding="utf-8").splitlines() == [
-        "round,target,reports",
-        *(f"{round_},Ash Mill,1" for round_ in (1, 2, 3)),
+        "round,target,class,reports",
+        *(f"{round_},Ash Mill,report,1" for round_ in (1, 2, 3)),
     ]
     assert Path("counts.csv").stat().st_mode & 0o077 == 0
     assert_refused(watched(*REPLAY, "--out", "counts.csv"), "cannot write counts.csv", "take a new name")
@@ -52,7 +52,7 @@ def assert_not_confirmed(result: Result, said: str, *words: str) -> None:
 
 
 def test_what_is_please_note_is_told(watched: Desk) -> None:
-    watched.done("override", "Ash Mill", "--reason", "an accident", "--because-of-reports")
+    watched.done("override", "Ash Mill", "--reason", "an accident", "--because-of-reports", "--yes")
     for _ in range(3):
         watched.clock.tomorrow()
     watched.done("skip", "--reason", "a strike", "--independent-of-reports")

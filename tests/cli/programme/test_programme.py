@@ -133,6 +133,35 @@ def test_init_takes_every_setting(desk: Desk, settings: str) -> None:
     assert desk.json("status")["name"] == "Site visits"
 
 
+def test_yearly_figures_are_part_of_the_promise(desk: Desk) -> None:
+    out = desk.init("--yearly-figures-delta", 0.02)
+    assert "± 20" in out
+    assert "at most 6 points in 100" in " ".join(out.split())
+    status = desk.json("status")
+    assert (status["next_figures"], status["guarantee"]["likelihood_cap"]) == (360, None)
+    assert "round 360" in desk.done("status")
+
+
+@pytest.mark.parametrize("reports", [1, 2])
+def test_an_advantage_is_shared_with_the_yearly_figures(desk: Desk, reports: int) -> None:
+    Path("targets.txt").write_text("\n".join(NAMES), encoding="utf-8")
+    given = ("--advantage", 0.05, "--yearly-figures-delta", 0.02, "--reports-per-person", reports)
+    document = desk.json("init", "targets.txt", "--name", "x", *given)
+    assert 0.0499 < document["guarantee"]["advantage"] <= 0.05
+    assert document["delta"] == (0.08 if reports == 1 else pytest.approx(0.03, abs=1e-3))
+
+
+@pytest.mark.parametrize(
+    "given", [("--advantage", 0.01), ("--delta", 0.99), ("--advantage", 0.04, "--reports-per-person", 4)]
+)
+def test_yearly_figures_that_leave_nothing_are_refused(desk: Desk, given: tuple[object, ...]) -> None:
+    Path("targets.txt").write_text("\n".join(NAMES), encoding="utf-8")
+    result = desk("init", "targets.txt", "--name", "x", *given, "--yearly-figures-delta", 0.02)
+    assert_refused(result, "--yearly-figures-delta leaves nothing for the audits")
+    assert not Path("programme.db").exists()
+    assert not Path("programme.key").exists()
+
+
 def test_an_advantage_counts_the_rounds_that_tca_covers(desk: Desk) -> None:
     Path("targets.txt").write_text("\n".join(NAMES), encoding="utf-8")
     common = ["init", "targets.txt", "--name", "x", "--mechanism", "tca", "--advantage", 0.05]
@@ -192,6 +221,17 @@ def test_weights_that_cannot_be_read(desk: Desk) -> None:
         (["--oversight", "age1nobody"], "age recipient"),
         (["--key", "k", "--passphrase"], "either --key or --passphrase"),
         (["--audits", "two"], "--audits must be a whole number"),
+        (["--class", "minor"], "NAME=WEIGHT or NAME=visit"),
+        (["--class", "minor=0"], "class minor must be a whole number from 1 to 100"),
+        (["--class", "minor=1.5"], "class minor must be a whole number from 1 to 100"),
+        (["--class", "minor=-1"], "class minor must be a whole number from 1 to 100"),
+        (["--class", "minor=101"], "class minor must be a whole number from 1 to 100"),
+        (["--class", "minor=soon"], "class minor must be a whole number from 1 to 100, or visit"),
+        (["--class", "=1"], "must have a name"),
+        (["--class", "a,b=1"], "must have a name"),
+        (["--class", "minor=1", "--class", "Minor=2"], "names of their own"),
+        (["--class", "danger=visit"], "at least one class of reports must have a weight"),
+        ([option for number in range(17) for option in ("--class", f"c{number}=1")], "at most 16 classes"),
     ],
 )
 def test_settings_that_do_not_fit_leave_nothing_behind(desk: Desk, args: list[str], words: str) -> None:
@@ -275,7 +315,7 @@ def test_status_tells_the_round_and_the_standing(office: Desk) -> None:
     office.done("close-round")
     office.done("publish", "--public", "public")
     assert "1 entry; all is published in" in " ".join(office.done("status").split())
-    office.done("override", "Ash Mill", "--reason", "an accident", "--because-of-reports")
+    office.done("override", "Ash Mill", "--reason", "an accident", "--because-of-reports", "--yes")
     out = " ".join(office.done("status").split())
     assert "2 entries; 1 not yet published" in out
     assert "The guarantee holds for reports filed from round 5 on, that is, from Friday 9 January 2026, 00:00" in out

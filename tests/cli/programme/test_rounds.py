@@ -1,8 +1,12 @@
 """`deniable programme`: rounds and what the office decides by itself."""
 
+from datetime import UTC, datetime
+from pathlib import Path
+
 import pytest
 from tests.cli.programmes import BECAUSE, INDEPENDENT, NAMES, Desk
 from tests.cli.running import assert_refused
+from tests.programme.public.published import lines_in
 
 # Rounds
 
@@ -39,9 +43,23 @@ def test_late_rounds_are_closed_one_by_one_and_say_why(office: Desk) -> None:
     assert "--reason" not in office.done("status")  # half a day is not late
     assert "Round 4 is due" in office.done("close-round")
     office.done("publish", "--public", "public")
-    verified = office.done("verify", "public")
+    verified = " ".join(office.done("verify", "public").split())
     assert "Reason: the office was flooded." in verified
     assert "Reason: no reason was given." in verified
+
+
+def test_yearly_figures_come_with_the_last_round_of_a_year(desk: Desk) -> None:
+    desk.init("--yearly-figures-delta", 0.02, "--start", "2026-12-29")
+    desk.clock.now = datetime(2026, 12, 31, tzinfo=UTC)
+    assert desk.json("close-round", "--reason", "a flood")["figures"] is None
+    closed = desk.json("close-round")
+    assert closed["figures"]["year"] == 2026
+    assert closed["figures"]["in_all"] == dict(closed["figures"]["reports"])["report"]
+    assert desk.json("close-round") == closed | {"already": True}
+    assert "Yearly figures of 2026" in desk.done("close-round")
+    desk.done("publish", "--public", "public")
+    assert "in order" in desk.done("verify", "public")
+    assert "figures" in lines_in(desk.folder / "public")[-1]
 
 
 def test_a_skipped_round_keeps_its_reports(office: Desk) -> None:
@@ -51,8 +69,8 @@ def test_a_skipped_round_keeps_its_reports(office: Desk) -> None:
     assert office.done("skip", "--reason", "a holiday", INDEPENDENT).startswith("Round 1: skipped.")
     assert office.counts() == {"Ash Mill": 2}
     assert office.json("close-round") | {"audits": []} == {
-        "round": 1, "audits": [], "already": True, "next_round": 2, "next_due": "2026-01-07T00:00:00+00:00",
-        "overdue": 0,
+        "round": 1, "audits": [], "already": True, "visits": [], "figures": None, "next_round": 2,
+        "next_due": "2026-01-07T00:00:00+00:00", "overdue": 0, "secret_until": None,
     }  # fmt: skip
 
 
@@ -80,7 +98,9 @@ def test_an_override_deletes_the_reports_and_tells_what_is_left_of_the_guarantee
     office.done("report", "Ash Mill", "2")
     office.done("report", "Birch Works")
     office.done("report", "Cedar Bank")
-    out = " ".join(office.done("override", "Ash Mill", "Birch Works", "--reason", "An accident.", declaration).split())
+    out = " ".join(
+        office.done("override", "Ash Mill", "Birch Works", "--reason", "An accident.", declaration, "--yes").split()
+    )
     assert out.startswith("Entry 1, round 1: audit of Ash Mill, Birch Works, ordered by hand. Reason: An accident.")
     assert ("The guarantee does not cover reports filed in round 1 or earlier, that is, before" in out) == (
         holds_from == 2
@@ -112,5 +132,25 @@ def test_an_audit_that_was_not_carried_out(office: Desk) -> None:
     audited = office.close()["audits"][0]
     out = office.done("not-carried-out", 1, audited, "--reason", "a strike", INDEPENDENT)
     assert out.startswith(f"Entry 2, round 2: the audit of {audited} in round 1 was not carried out.")
-    assert_refused(office("not-carried-out", 1, audited, "--reason", "a strike", INDEPENDENT), "still on record")
+    assert_refused(office("not-carried-out", 1, audited, "--reason", "a strike", INDEPENDENT), "in round 1 is open")
     assert_refused(office("not-carried-out", "one", audited, "--reason", "x", INDEPENDENT), "whole number")
+
+
+def test_names_that_are_not_public_yet(desk: Desk) -> None:
+    desk.init("--reveal-after", 1)
+    other = ("init", "targets.txt", "--name", "P", "--delta", 0.1, "--database", "other.db", "--reveal-after")
+    assert_refused(desk(*other, -1), "--reveal-after must be a whole number of at least 0")
+    assert_refused(
+        desk(*other, 5, "--mechanism", "tca", "--horizon", 5), "--reveal-after must be less than the horizon"
+    )
+    assert not Path("other.db").exists()
+    desk.clock.tomorrow()
+    first = desk.json("close-round")
+    assert first["secret_until"] == 2
+    told = " ".join(desk.done("close-round", "--round", 1).split())
+    assert f"audit {first['audits'][0]}. Do not show this before round 2 is closed, due at 2026-01-07 00:00" in told
+    desk.done("publish", "--public", "public")
+    assert "those of 1 round (1) follow 1 round later" in " ".join(desk.done("verify", "public").split())
+    desk.clock.tomorrow()
+    assert desk.json("close-round")["secret_until"] == 3
+    assert desk.json("close-round", "--round", 1)["secret_until"] is None

@@ -46,6 +46,16 @@ def test_once_closes_what_is_due_and_ends(office: Desk, monkeypatch: pytest.Monk
     assert published.startswith('{"published": 3, "folder": ')
 
 
+def test_names_that_are_not_public_yet_do_not_get_into_the_log(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.init("--reveal-after", 1)
+    machine = Machine(desk.clock, NOON + timedelta(days=5))
+    monkeypatch.setattr(run, "_stopped_by_signals", lambda: nullcontext(machine.wait))
+    desk.clock.now = at(12, 0, day=6)
+    assert desk.done("run", "--once") == "Round 1: drawn, see deniable programme close-round --round 1.\n"
+    desk.clock.now = at(12, 0, day=7)
+    assert desk.done("run", "--once", "--json") == '{"round": 2, "audits": null}\n'
+
+
 def test_trouble_is_told_on_stderr(office: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     office.clock.now = at(12, day=9)
     machine = Machine(office.clock, at(12, 5, day=9))

@@ -29,6 +29,7 @@ def test_a_decision_that_is_recorded_and_not_kept_is_not_asked_for_again(
 DECISIONS: list[tuple[str, dict[str, Any], str]] = [
     ("override", {"target": ["Ash Mill", "Cedar Bank"]}, "Ordered by hand"),
     ("targets", {"added": "Elm Logistics\n\nFir Foundry", "target": "Ash Mill"}, "Fir Foundry"),
+    ("rename", {"target": "Ash Mill", "new_name": " Ash Works "}, "Ash Mill is called Ash Works from now on"),
     ("skip", {"round": "1"}, "The round was skipped"),
 ]
 
@@ -42,7 +43,7 @@ def test_a_decision_is_recorded_with_what_it_does_to_the_guarantee(
     office.clock.tomorrow()
     browser = office.browser("Otto")
     assert browser.get(f"/round/decisions/{kind}").status_code == 200
-    said = {"reason": "A fire in the news.", "independent": independent, **data}
+    said = {"reason": "A fire in the news.", "independent": independent, "confirmed": "2", **data}
     assert browser.post(f"/round/decisions/{kind}", said).headers["location"] == "/transcript?done=decided"
     page = browser.get("/transcript").text
     assert told in page
@@ -50,6 +51,24 @@ def test_a_decision_is_recorded_with_what_it_does_to_the_guarantee(
     # Round 1 is due, so by the calendar it is round 2.
     assert programme.status().coverage.holds_from == (1 if independent == "yes" else 3)
     assert "entry 1" in office.log() or "skipped round 1" in office.log()
+
+
+@pytest.mark.parametrize("confirmed", ["", "1", "yes"])
+def test_an_order_because_of_reports_is_confirmed_with_its_consequence_in_sight(office: Office, confirmed: str) -> None:
+    programme = office.begin()
+    office.clock.tomorrow()  # round 1 is due, so by the calendar it is round 2
+    said = {"target": "Ash Mill", "reason": "A hint.", "independent": "no", "confirmed": confirmed}
+    page = office.browser("Otto").post("/round/decisions/override", said).text
+    for words in (
+        "Please confirm",
+        "in round 2 or earlier",
+        "targets",
+        'name="confirmed" value="2"',
+        'value="A hint."',
+    ):
+        assert words in page
+    assert ticked(page) == ["Ash Mill"]
+    assert programme.status().entries == 0
 
 
 @pytest.mark.parametrize(("kind", "data", "_"), DECISIONS)
@@ -81,6 +100,8 @@ def test_an_audit_that_was_not_carried_out(office: Office) -> None:
 @pytest.mark.parametrize(
     ("kind", "data"),
     [("override", {}), ("targets", {}), ("not-carried-out", {}), ("not-carried-out", {"audit": "x Ash Mill"}),
+     ("rename", {}), ("rename", {"target": "Ash Mill"}), ("rename", {"target": "Ash Mill", "new_name": "Cedar Bank"}),
+     ("rename", {"target": ["Ash Mill", "Cedar Bank"], "new_name": "Elm"}),
      ("skip", {"round": "7"}), ("override", {"target": "Nobody"}), ("override", {"target": "Ash Mill", "reason": ""})],
 )  # fmt: skip
 def test_a_decision_that_says_nothing(office: Office, kind: str, data: dict[str, str]) -> None:

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.console.offices import FILE, Office, pending_on, preview
+from tests.console.offices import FILE, Browser, Office, pending_on, preview
 from tests.programme.imports import exports
 
 from deniable.console.pages import imports
 from deniable.console.pending_imports import KEPT_FOR
 from deniable.console.security import LARGE, MOST_UPLOADED
 from deniable.programme.programme import Programme
+from deniable.report_classes import parsed
 
 
 def told(page: Any) -> dict[str, int]:
@@ -322,6 +323,91 @@ def test_that_reports_came_in_is_not_in_the_log(office: Office) -> None:
     browser = office.browser("Ida")
     browser.post("/import/confirm", {"pending": pending_on(preview(browser).text), "step": "count"})
     assert "Ida" not in office.browser("Ada").get("/activity").text
+
+
+# Classes
+
+CLASSES = tuple(map(parsed, ("minor=1", "serious=3", "danger=visit")))
+GRADED = b"id,channel,severity\n1,Ash Mill,1\n2,Ash Mill,3\n3,Cedar Bank,9\n4,Ash Mill,5\n5,Ash Mill,0\n"
+SCORES = b"value,class\n0,\n1,minor\n3,serious\n9,danger\n"
+
+
+def graded(browser: Browser, file: bytes = GRADED, scores: bytes = SCORES, data: dict[str, str] | None = None) -> Any:
+    """The preview of an export whose reports have a severity."""
+    form = {"kind": "csv", "source": "hotline", "mapped": "names", "class_column": "severity"} | (data or {})
+    return browser.post("/import", form, files={"file": ("export.csv", file), "class_mapping": ("s.csv", scores)})
+
+
+@pytest.mark.parametrize("name", ["Anna", "Ida"])
+def test_a_score_of_the_hotline_becomes_a_class(office: Office, name: str) -> None:
+    programme = office.begin(classes=CLASSES)
+    browser = office.browser(name)
+    assert "minor, serious, danger" in browser.get("/import").text
+    page = graded(browser)
+    assert "stand for no class: 5. Give each of them a class" in page.text
+    assert "Every report of class <bdi>danger</bdi> leads to a visit." in page.text
+    assert told(page) == {} or told(page)["Left out on purpose"] == 1
+    of_classes = re.findall(r"<dt>Of class <bdi>(\w+)</bdi>[^<]*</dt><dd>1 report</dd>", page.text)
+    assert of_classes == (["minor", "serious", "danger"] if name == "Anna" else [])
+    browser.post("/import/confirm", {"pending": pending_on(page.text), "step": "count"})
+    assert programme.active_counts()["Ash Mill"] == 4
+    assert programme.waiting_visits() == [("Cedar Bank", "danger")]
+
+
+def test_a_class_may_follow_from_the_channel(office: Office) -> None:
+    programme = office.begin(classes=CLASSES)
+    browser = office.browser("Ida")
+    mapping = b"channel,target,class\nAsh Mill,Ash Mill,serious\nCedar Bank,Cedar Bank,minor\n"
+    page = preview(browser, FILE, mapping)
+    assert "leads to a visit" not in page.text
+    browser.post("/import/confirm", {"pending": pending_on(page.text), "step": "count"})
+    assert {name: count for name, count in programme.active_counts().items() if count} == {
+        "Ash Mill": 6,
+        "Cedar Bank": 1,
+    }
+
+
+def test_an_importer_is_told_of_visits_from_the_mapping_alone(office: Office) -> None:
+    """Two files that differ in a report that leads to a visit, and in nothing that is set aside."""
+    office.begin(classes=CLASSES)
+    browser = office.browser("Ida")
+    pages = []
+    for file in (GRADED, GRADED.replace(b"3,Cedar Bank,9\n", b"")):
+        page = graded(browser, file)
+        pages.append(page.text.replace(pending_on(page.text), ""))
+    assert pages[0] == pages[1]
+    assert "leads to a visit" not in graded(browser, scores=b"value,class\n1,minor\n9,\n").text
+
+
+@pytest.mark.parametrize(
+    ("data", "scores", "told"),
+    [
+        ({"class_column": ""}, b"", "add a column class to the mapping"),
+        ({"class_column": ""}, SCORES, "ame the class column"),
+        ({"class_column": "urgency"}, SCORES, "columns id, channel and urgency"),
+        ({}, b"value,class\n1,grave\n", "line 2: the class must be one of"),
+        ({}, b"\xff\xfe", "UTF-8"),
+        ({"kind": "hushline"}, SCORES, "a username for each class"),
+    ],
+)
+def test_a_class_that_is_left_open_is_refused_and_the_form_stays_filled(
+    office: Office, data: dict[str, str], scores: bytes, told: str
+) -> None:
+    programme = office.begin(classes=CLASSES)
+    answer = graded(office.browser("Ida"), scores=scores, data=data)
+    assert answer.status_code == 422
+    assert told in answer.text
+    assert f'value="{data.get("class_column", "severity")}"' in answer.text
+    assert sum(programme.active_counts().values()) == 0
+
+
+def test_where_there_is_one_class_the_page_does_not_ask_for_it(office: Office) -> None:
+    office.begin()
+    browser = office.browser("Ida")
+    assert "class" not in re.sub(r'class="[^"]*"', "", browser.get("/import").text)
+    answer = graded(browser)
+    assert answer.status_code == 422
+    assert "have the same class" in answer.text
 
 
 MIB = 2**20

@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
-from tests.console.offices import Office
+from tests.console.offices import CLASSES, Office
 
 from deniable.console.pages import common
 from deniable.programme.transcript_copies import KeyCopy
@@ -77,7 +77,8 @@ def test_nothing_is_drawn_where_it_could_not_be_kept(office: Office) -> None:
     assert programme.status().published == 1
 
 
-SHOWING = ("/transcript", "/transcript/transcript.jsonl", "/transcript/public.zip", "/round/decisions/not-carried-out")
+SHOWING = ("/transcript", "/transcript/transcript.jsonl", "/transcript/public.zip", "/round/decisions/not-carried-out",
+           "/work-list")  # fmt: skip
 
 
 def test_what_was_drawn_is_shown_when_it_is_kept_outside_the_database(
@@ -91,7 +92,7 @@ def test_what_was_drawn_is_shown_when_it_is_kept_outside_the_database(
     works = iter([True])
     monkeypatch.setattr(KeyCopy, "write", lambda *_: next(works, False))
     answer = otto.post("/round/close", {"round": "1"})
-    drawn = office.console.public_records.current(programme.parameters).audits[0].target
+    drawn = office.console.public_records.current(programme.parameters).events[0].audited[0].name
     assert answer.status_code == 422
     assert "Round 1 is closed" in answer.text
     assert "cannot be shown yet" in answer.text
@@ -165,3 +166,43 @@ def test_the_counts_of_a_target_are_found_by_its_name(office: Office) -> None:
     assert "Depot 900" in anna.post("/round/find", {"find": ""}).text
     for name in ("Otto", "Ida", "Ada"):
         assert office.browser(name).post("/round/find", {"find": "depot 3"}).status_code == 403
+
+
+def test_names_that_are_not_public_yet(office: Office) -> None:
+    """Those who close rounds see them, with the day from which they are public; the transcript and the log do not."""
+    programme = office.begin(reveal_after=2)
+    office.clock.tomorrow()
+    answer = office.browser("Otto").post("/round/close", {"round": "1"}).text
+    (drawn,) = programme.close_round(1).audits
+    page, transcript = (office.browser("Otto").get(path).text for path in ("/round", "/transcript"))
+    for shown in (answer, page):
+        assert drawn in shown
+        assert "Do not show" in shown
+        assert "8 January 2026" in shown
+    assert drawn not in transcript
+    assert "names follow" in transcript
+    assert drawn not in office.log()
+    assert drawn not in office.browser("Otto").get("/round/decisions/not-carried-out").text
+
+
+def test_an_auditor_sees_the_reports_of_the_round_by_class(office: Office) -> None:
+    programme = office.begin(classes=CLASSES, most_counted=5)
+    programme.report({"Ash Mill": 7}, report_class="minor")
+    programme.report({"Ash Mill": 2, "Cedar Bank": 1}, report_class="serious")
+    page = office.browser("Anna").get("/round").text
+    row = page.split("<bdi>Ash Mill</bdi>")[1].split("</tr>")[0]
+    assert "<small>7 minor, 2 serious</small>" in row
+    assert re.findall(r'class="number">([^<]+)</td>', row) == ["11"]
+    assert "<small>" not in page.split("<bdi>Birch Works</bdi>")[1].split("</tr>")[0]
+    assert "at most 5 about a target count in a round" in page
+    assert "leads to a visit" not in page
+    programme.report({"Cedar Bank": 1}, report_class="danger")
+    assert "leads to a visit" in office.browser("Anna").get("/round").text
+    assert "leads to a visit" not in office.browser("Otto").get("/round").text
+
+
+def test_with_one_class_the_counts_do_not_name_it(office: Office) -> None:
+    office.begin().report({"Ash Mill": 8})
+    page = office.browser("Anna").get("/round").text
+    assert re.findall(r'class="number">([^<]+)</th>', page) == ["Reports"]
+    assert "<small>" not in page

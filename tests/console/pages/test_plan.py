@@ -7,7 +7,7 @@ import pytest
 from tests.console.offices import Browser, Office
 
 from deniable.cli.main import main
-from deniable.console.pages.plan import PlanForm, settings_of
+from deniable.console.pages.plan_form import PlanForm, settings_of
 from deniable.errors import DeniableError
 
 FORM = PlanForm(
@@ -114,6 +114,12 @@ def test_there_is_one_programme(office: Office) -> None:
         ({"length": "0"}, "How long a round lasts"),
         ({"oversight": "age1"}, "Key of an oversight body must be an age recipient"),
         ({"weights": "forecast", "mechanism": "tca", "horizon": "9"}, "Weights are for race"),
+        ({"classes": "serious"}, "must be written NAME=WEIGHT or NAME=visit"),
+        ({"classes": "minor=1\nserious=1.5"}, "weight of class serious must be a whole number"),
+        ({"classes": "minor=0"}, "weight of class minor must be a whole number"),
+        ({"classes": "minor=1\nMinor=2"}, "names of their own"),
+        ({"classes": "danger=visit"}, "at least one class of reports must have a weight"),
+        ({"most_counted": "0"}, "Most reports that count must be a whole number of at least 1"),
     ],
 )
 def test_a_mistake_is_told_next_to_the_form_in_its_words(office: Office, changes: dict[str, str], told: str) -> None:
@@ -230,3 +236,61 @@ def test_what_the_charts_leave_out_is_said(office: Office) -> None:
         assert "equally likely" in show(browser, weights=weights).text
     assert "<dt>Longest wait</dt><dd>9 rounds" in show(browser, max_gap="9").text
     assert "Longest wait" not in show(browser).text
+
+
+def test_a_deadline_is_answered_in_rounds_and_days(office: Office) -> None:
+    browser, names = office.browser("Anna"), "\r\n".join(f"Site {n}" for n in range(20))
+    page = html.unescape(show(browser, targets=names, deadline="13", probability="90").text)
+    assert "A visit in time" in page
+    assert "within 13 rounds (91 days) with a probability of at least 0.9" in page
+    assert "force delta up to at least" in page
+    assert "that takes at least 2 audits a round" in page
+    assert "A visit in time" not in show(browser, targets=names).text
+    assert "certain, with a report" in show(browser, targets=names, deadline="20", max_gap="20").text
+    assert "cannot be calculated" in show(browser, targets=names, deadline="5", mechanism="tca", horizon="100").text
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"deadline": "0"}, "Deadline must be a whole number of at least 1"),
+        ({"deadline": "1.5"}, "Deadline must be a whole number of at least 1"),
+        ({"deadline": "13", "probability": "100"}, "above 0 and below 100"),
+        ({"deadline": "13", "probability": "0"}, "above 0 and below 100"),
+        ({"deadline": "2", "cooldown": "2"}, "longer than the rest"),
+        ({"deadline": "30", "mechanism": "tca", "horizon": "20"}, "within the horizon of 20 rounds"),
+    ],
+)
+def test_a_bad_deadline_is_one_sentence(office: Office, changes: dict[str, str], words: str) -> None:
+    page = show(office.browser("Anna"), **changes)
+    assert page.status_code == 422
+    assert words in html.unescape(page.text)
+
+
+def test_a_deadline_is_not_part_of_the_programme() -> None:
+    assert settings_of(dataclasses.replace(FORM, deadline="13")) == settings_of(FORM)
+
+
+def test_classes_are_planned_and_the_promise_holds_for_the_heaviest(office: Office) -> None:
+    browser, classes = office.browser("Anna"), " minor=1\r\nserious=3\r\n\r\ndanger=visit"
+    page = html.unescape(show(browser, classes=classes, most_counted="20", reports_per_person="2").text)
+    assert page.index("a report of class danger is not protected") < page.index("Suppose someone")
+    assert "at most 5 points in 100" in page
+    assert "Class serious: a report counts three times" in page
+    settings = settings_of(dataclasses.replace(FORM, classes=classes, most_counted="20", reports_per_person="2"))
+    assert [one.written for one in settings["classes"]] == ["minor=1", "serious=3", "danger=visit"]
+    assert settings["most_counted"] == 20
+    begun = {**typed(classes=classes, most_counted="20"), "step": "begin"}
+    browser.post("/plan", begun | {"shown": shown(show(browser, classes=classes, most_counted="20"))})
+    programme = office.console.programme()
+    assert programme is not None
+    assert programme.parameters.guarantee().filed == "3 reports of class serious"
+    assert programme.parameters.guarantee().advantage <= 0.05
+    planned = html.unescape(browser.get("/plan").text)
+    assert "minor (counts once); serious (counts three times)" in planned
+    assert "of each class at most 20 reports about a target count in a round" in planned
+
+
+def test_without_classes_a_plan_says_nothing_of_them(office: Office) -> None:
+    page = show(office.browser("Anna")).text.split("choices-title")[0]
+    assert "lass" not in page.replace('class="', "").replace("chart", "")

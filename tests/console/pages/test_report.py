@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from tests.console.offices import Browser, Office, form_on, receipt_on
+from tests.console.offices import CLASSES, Browser, Office, form_on, receipt_on
 
 
 def test_a_programme_whose_names_are_formulas_is_published_as_text(office: Office) -> None:
@@ -188,3 +188,40 @@ def test_few_targets_are_listed(office: Office) -> None:
     page = office.browser("Ida").get("/report").text
     assert page.count("<option>") == 4
     assert 'type="search"' not in page
+
+
+def test_a_report_has_one_of_the_classes(office: Office) -> None:
+    programme, ida = office.begin(classes=CLASSES), office.browser("Ida")
+    page = ida.get("/report").text
+    words = ("minor (counts once)", "serious (counts three times)", "danger (leads to a visit at once; not protected)")
+    assert [page.index(one) for one in words] == sorted(page.index(one) for one in words)
+    for wrong in ("", "Minor", "none"):
+        refused = ida.enter("Ash Mill", 1, report_class=wrong)
+        assert refused.status_code == 422
+        assert "Choose the class" in refused.text
+    form = form_on(page)
+    receipts = [receipt_on(ida.enter("Ash Mill", 1, form, one).text) for one in ("minor", "serious", "serious")]
+    assert len(set(receipts)) == 2  # the same form with another class counts again, and with the same class once
+    assert programme.active_counts()["Ash Mill"] == 4
+    assert withdraw(office.browser("Anna"), "Ash Mill", receipts[1]).status_code == 303
+    assert programme.active_counts()["Ash Mill"] == 1
+
+
+def test_what_the_record_will_show_is_told_before_a_report_leads_to_a_visit(office: Office) -> None:
+    programme = office.begin(classes=CLASSES)
+    page = office.browser("Ida").get("/report").text
+    programme.report({"Ash Mill": 1}, report_class="danger")
+    entry = programme.visit("Ash Mill", "danger")
+    assert entry.effect(programme.parameters.calendar) in page
+    assert entry.deed.replace("Ash Mill", "the target") in page
+    assert "does not hold for it" in page
+    assert "from the next publication on" in page
+
+
+def test_where_there_is_one_class_nobody_chooses(office: Office) -> None:
+    programme, ida = office.begin(), office.browser("Ida")
+    page = ida.get("/report").text
+    assert "lass of the report" not in page
+    assert "a visit" not in page
+    assert ida.enter("Ash Mill", 1, report_class="anything").status_code == 200
+    assert programme.active_counts()["Ash Mill"] == 1

@@ -24,10 +24,10 @@ pytestmark = pytest.mark.long
 PAGES = {
     "auditor": (
         "/round", "/round/close", "/round/decisions/override", "/round/decisions/targets", "/round/decisions/skip",
-        "/round/decisions/not-carried-out", "/report", "/import", "/plan", "/transcript", "/guarantee", "/health",
-        "/activity",
+        "/round/decisions/not-carried-out", "/round/decisions/rename", "/work-list", "/emergencies",
+        "/report", "/import", "/plan", "/transcript", "/guarantee", "/health", "/activity",
     ),
-    "operator": ("/round", "/transcript", "/nothing"),
+    "operator": ("/round", "/emergencies", "/transcript", "/nothing"),
     "importer": ("/report", "/import", "/round", "/account"),
     "administrator": ("/people", "/hotlines", "/tokens", "/api", "/health", "/activity", "/account"),
 }  # fmt: skip
@@ -110,6 +110,19 @@ def test_a_keyboard_reaches_everything_and_shows_where_it_is(demo: Demonstration
             seen.add(name)
             assert outline != "none" or name == page.evaluate("document.body.textContent.trim()"), name
     assert {"Skip to the content", "Round", "Sign out", "report-target", "report-number", "Count"} <= seen
+
+
+def test_a_visit_is_asked_for_and_confirmed_without_scripts(demo: Demonstration) -> None:
+    auditor, operator = (demo.open(role, java_script_enabled=False) for role in ("auditor", "operator"))
+    for button in ("Ask for this visit", "Withdraw the request", "Ask for this visit"):
+        auditor.goto(f"{demo.address}/emergencies")
+        auditor.get_by_role("button", name=button).click()
+    operator.goto(f"{demo.address}/emergencies")
+    assert fits(operator)
+    operator.get_by_role("button", name="Confirm the visit").click()
+    assert "Emergency, outside the draw" in operator.inner_text("main")
+    auditor.goto(f"{demo.address}/emergencies")
+    assert "No visit waits" in auditor.inner_text("main")
 
 
 PICTURES = {

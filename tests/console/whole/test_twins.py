@@ -2,24 +2,26 @@
 
 The same office goes twice through everything that can be asked of the console, from the same database; the second time
 there was one report more. Left out are the two pages that show counts to auditors. The draw is replaced by one that
-always gives the same audit: where the audits differ, so may everything else, by as much as the guarantee says.
+always gives the same audit: where the audits differ, so may everything else, by as much as the guarantee says. A
+programme with emergencies has steps of its own.
 """
 
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 from typing import Any
 
 import httpx
 import pytest
-from tests.console.offices import Browser, Office, form_on, pending_on, receipt_on
+from tests.console.offices import CLASSES, Browser, Office, form_on, pending_on, receipt_on
 from tests.console.test_api import PUSH, STATUS, token
 from tests.console.whole.test_uniform import PAGES, RANDOM, statements, without_cookie
 
-from deniable.console.pages import health
+from deniable.console.pages import common, emergencies, health
 from deniable.console.pages.health import Check
+from deniable.console.pending_visits import PendingVisits
 from deniable.console.public_record import PublicRecords
 from deniable.errors import DeniableError
 from deniable.programme import counting, rounds
@@ -51,8 +53,8 @@ class Twins:
     last: str = ""
 
     @classmethod
-    def of(cls, office: Office) -> "Twins":
-        programme = office.begin()
+    def of(cls, office: Office, **settings: Any) -> "Twins":
+        programme = office.begin(**settings)
         programme.add_source("hotline")
         office.clock.tomorrow()
         headers = token(office, "reports", "status")
@@ -83,6 +85,7 @@ class Twins:
         """What is remembered of the transcript saves work in the second world, and is public."""
         console = self.office.console
         console.public_records = PublicRecords(console.store)
+        console.pending_visits = PendingVisits(console.clock)
         for programme in (self.programme, console.programme()):
             assert programme is not None
             programme._access._known_state = None
@@ -102,6 +105,9 @@ class Twins:
         return name, path, answer.status_code, headers, len(answer.content), RANDOM.sub(b"", answer.content), seen
 
     def _steps(self) -> Iterator[tuple[Any, ...]]:
+        if self.programme.parameters.visit_classes:
+            yield from self._emergencies()
+            return
         yield from self._pages()
         yield from self._reports()
         yield from self._pages()
@@ -119,6 +125,29 @@ class Twins:
         for name, paths in {**PAGES, "Anna": AUDITOR}.items():
             yield from ((name, "GET", path) for path in paths)
         yield "Ada", "GET", STATUS
+
+    def _emergencies(self) -> Iterator[tuple[Any, ...]]:
+        """A report that leads to a visit comes in, one person asks for the visit, another confirms it."""
+        visit = {"target": "Ash Mill", "class": "danger"}
+        yield "Ida", "GET", "/report"
+        entered = {"target": "Ash Mill", "number": "1", "form_id": form_on(self.last)}
+        for report_class in ("minor", "serious", "danger", "danger", "none"):
+            yield "Ida", "POST", "/report", entered | {"class": report_class}
+        for report_class in ("serious", "danger", "none"):
+            pushed = {"id": report_class, "class": report_class, "reports": {"Ash Mill": 1, "Nowhere": 1}}
+            yield "Ada", "POST", PUSH, pushed
+        yield "Ada", "GET", "/api"
+        for step in ("ask", "ask", "confirm", "withdraw", "withdraw", "ask"):
+            yield "Anna", "POST", f"/emergencies/{step}", visit
+            yield from ((name, "GET", "/emergencies") for name in ("Anna", "Otto"))
+        for other in ({"target": "Cedar Bank", "class": "danger"}, {"target": "Ash Mill", "class": "minor"}):
+            yield "Anna", "POST", "/emergencies/ask", other
+            yield "Otto", "POST", "/emergencies/confirm", other
+        yield "Otto", "POST", "/emergencies/confirm", visit
+        yield "Otto", "POST", "/emergencies/confirm", visit
+        yield "Otto", "POST", "/transcript/publish"
+        yield from self._pages()
+        yield from ((name, "GET", "/emergencies") for name in ("Anna", "Otto"))
 
     def _reports(self) -> Iterator[tuple[Any, ...]]:
         """Everything that counts a report or takes one back, also twice, and also in vain."""
@@ -158,6 +187,12 @@ MORE: dict[str, Callable[[Programme], object]] = {
 }
 
 
+ORDINARY: dict[str, Callable[[Programme], object]] = {
+    "minor": lambda programme: programme.report({"Ash Mill": 1}, report_class="minor"),
+    "serious, about another target": lambda programme: programme.report({"Cedar Bank": 1}, report_class="serious"),
+}
+
+
 def test_one_report_changes_no_answer(office: Office) -> None:
     twins = Twins.of(office)
     answers = twins.answers()
@@ -179,12 +214,34 @@ def test_the_check_sees_a_page_that_tells(office: Office, monkeypatch: pytest.Mo
     assert twins.answers(most=FIRST) != twins.answers(MORE["entered"], most=FIRST)
 
 
+def test_one_ordinary_report_changes_no_answer_about_emergencies(office: Office) -> None:
+    """Whatever is asked for, confirmed, refused and shown there, to auditors as well."""
+    twins = Twins.of(office, classes=CLASSES)
+    answers = twins.answers()
+    assert any("/transcript?done=decided" in str(answer[3]) for answer in answers)
+    for name, more in ORDINARY.items():
+        for one, other in zip(answers, twins.answers(more), strict=True):
+            assert one == other, name
+
+
+def test_the_check_sees_an_emergency_that_tells(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: the page warns where ordinary reports would be deleted with the visit."""
+
+    def telling(programme: Programme, target: str, report_class: str) -> Any:
+        shown, counts = common.foreseen(programme, target, report_class), programme.active_counts()
+        return replace(shown, effect=f"{shown.effect} {'Reports are deleted.' if counts.get(target, 0) > 7 else ''}")
+
+    monkeypatch.setattr(emergencies, "foreseen", telling)
+    twins = Twins.of(office, classes=CLASSES)
+    assert twins.answers(most=15) != twins.answers(ORDINARY["minor"], most=15)
+
+
 def test_the_check_sees_a_refusal_that_tells(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: without a receipt, as many reports can be taken back as there are, but for two."""
 
     def withdrawn(transaction: Transaction, names: Any, receipt: str) -> tuple[Slots, tuple[str, ...]]:
         del receipt
-        counts, tally = _by_number(transaction.state, dict.fromkeys(names, 1)), settle(transaction).tally
+        counts, tally = _by_number(transaction.state, dict.fromkeys(names, 1)), settle(transaction).tally[0]
         if any(tally[target] < 2 + count for target, count in counts.items()):
             raise DeniableError("two reports must be left")
         return NOTHING, ()

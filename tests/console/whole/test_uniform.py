@@ -21,6 +21,8 @@ PAGES = {
         "/round/decisions/targets",
         "/round/decisions/not-carried-out",
         "/round/decisions/skip",
+        "/round/decisions/rename",
+        "/work-list",
         "/transcript",
         "/transcript/transcript.jsonl",
         "/guarantee",

@@ -30,6 +30,11 @@ from deniable.programme.secrets.keys import KeyFile
 
 CHEAP = Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
 NOT_FOR_BROWSERS = {("GET", "/api/v1/status"), ("POST", "/api/v1/reports")}
+WITH_CLASSES = {
+    ("GET", "/emergencies"),
+    *(("POST", f"/emergencies/{step}") for step in ("ask", "confirm", "withdraw")),
+}
+"""They need a class of reports that leads to a visit: test_browser.py goes there."""
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +130,7 @@ def everybodys_way(walk: Walk, folder: Path) -> None:
     account(walk, anna)
     for page in people.values():
         leave(walk, page)
-    assert walk.not_visited() == NOT_FOR_BROWSERS
+    assert walk.not_visited() == NOT_FOR_BROWSERS | WITH_CLASSES
     assert [text for text in walk.told if "responded with a status of" not in text] == []
 
 
@@ -302,6 +307,14 @@ def decide(walk: Walk, page: Page) -> None:
     page.get_by_label("Why it is closed late").fill("Everybody was ill.")
     page.get_by_role("button", name="and draw").click()
     assert "Round 3 is closed" in walk.look(page, "closed-late")
+    walk.visit(page, "/round/decisions/rename", "rename")
+    page.get_by_label("Dogwood Clinic").check()
+    page.get_by_label("New name").fill("Dogwood and Sons")
+    declare("rename", "renamed", "Rename the target")
+    walk.visit(page, "/work-list", "work-list")
+    page.get_by_label("Day of the visit").last.fill(f"{walk.clock.now:%Y-%m-%d}")
+    page.get_by_role("button", name="Took place").last.click()
+    assert "The visit is recorded" in walk.look(page, "visit-recorded")
 
 
 def verify_offline(walk: Walk, page: Page, folder: Path) -> None:
@@ -360,6 +373,12 @@ def many_targets(walk: Walk, anna: Page) -> None:
     search(anna, "Find a target or a round", "depot 31")
     assert anna.locator(".record tbody tr").count() == 2
     walk.look(anna, "transcript-found")
+    walk.visit(anna, "/work-list", "work-list-of-many")
+    search(anna, "Find a target", "depot 31")
+    walk.look(anna, "work-list-found")
+    anna.get_by_role("button", name="Did not take place").click()
+    assert "Say that an audit was not carried out" in walk.look(anna, "work-list-not-carried-out")
+    assert anna.get_by_role("radio", name="Depot 31").is_checked()
 
 
 def resume_imports(walk: Walk, page: Page, folder: Path) -> None:

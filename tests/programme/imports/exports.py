@@ -221,7 +221,7 @@ def counted(kind: str, content: bytes, channels: dict[str, str] | None = None) -
 
 def with_target(batch: Batch) -> list[Row]:
     """The number and the target of each report that has one."""
-    return [(number_of(found), target) for found, target in batch if target is not None]
+    return [(number_of(found), target) for found, target, _ in batch if target is not None]
 
 
 def set_aside(kind: str, content: bytes) -> list[tuple[str, str]]:

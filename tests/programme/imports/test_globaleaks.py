@@ -39,7 +39,7 @@ def line_changed(column: str, value: str) -> bytes:
 
 @pytest.mark.parametrize("content", [CSV, JSON])
 def test_every_report_with_its_id_and_channel(content: bytes) -> None:
-    expected = [(outside_id(number), channel) for number, channel in ROWS]
+    expected = [(outside_id(number), channel, "") for number, channel in ROWS]
     assert list(globaleaks.records(io.BytesIO(content))) == expected
     assert counted("globaleaks", content) == COUNTED
 
@@ -205,7 +205,7 @@ channels = st.sampled_from([NORTH, "north", "Süd, „Werk“", "工場"])
 def test_json_is_the_same_in_any_pieces(rows: list[Row], size: int, indent: int | None) -> None:
     file = ShortReads(json.dumps([tip(*row) for row in rows], indent=indent, ensure_ascii=False).encode())
     file.size = size
-    expected = [(outside_id(number), channel) for number, channel in rows]
+    expected = [(outside_id(number), channel, "") for number, channel in rows]
     assert list(globaleaks.records(file)) == expected
 
 

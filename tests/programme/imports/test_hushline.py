@@ -92,7 +92,7 @@ def zip64(directory: int | None = None) -> bytes:
 
 
 def test_every_message_with_its_id_and_username() -> None:
-    expected = [(str(NUMBER + number), channel) for number, channel in ROWS]
+    expected = [(str(NUMBER + number), channel, "") for number, channel in ROWS]
     assert list(hushline.records(io.BytesIO(ZIP))) == expected
     assert counted("hushline", ZIP) == COUNTED
 

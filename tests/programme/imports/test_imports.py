@@ -54,7 +54,7 @@ from tests.programme.imports.exports import (
 from deniable.errors import DeniableError
 from deniable.programme import imports
 from deniable.programme.imports import EXPORTS as ALL_KINDS
-from deniable.programme.imports import Batch, SetAside, globaleaks, read, read_mapping, reading
+from deniable.programme.imports import Batch, ClassField, SetAside, globaleaks, read, read_mapping, reading
 
 exports = pytest.mark.parametrize(("kind", "export"), EXPORTS.values(), ids=EXPORTS)
 Export = Callable[[Iterable[Row]], bytes]
@@ -86,14 +86,14 @@ def test_several_channels_may_have_one_target(kind: str, export: Export) -> None
 @exports
 def test_all_channels_ignored(kind: str, export: Export) -> None:
     batch = read(kind, io.BytesIO(export(ROWS)), mapping({NORTH: "", SOUTH: "", TEST: ""}))
-    assert (batch.with_target, [target for _, target in batch], batch.left_out) == (0, [None] * 4, 4)
+    assert (batch.with_target, [target for _, target, _ in batch], batch.left_out) == (0, [None] * 4, 4)
 
 
 @exports
 def test_little_is_held_of_a_report(kind: str, export: Export) -> None:
     batch = read(kind, io.BytesIO(export([*ROWS, *ROWS])), mapping({NORTH: "Acme Ltd", TEST: ""}))
-    assert batch._ids.decode() == "".join(found for found, _ in batch)
-    assert (batch._lengths.itemsize, batch._codes.itemsize) == (1, 4)
+    assert batch._ids.decode() == "".join(found for found, _, _ in batch)
+    assert (batch._lengths.itemsize, batch._codes.itemsize, batch._places.itemsize) == (1, 4, 1)
     assert (batch.with_target, len(batch._lengths), len(batch._codes)) == (4, 8, 8)
 
 
@@ -185,7 +185,7 @@ def test_nor_does_one_of_the_importer_itself(kind: str, export: Export) -> None:
     importer = imports.EXPORTS[kind].records
     refused = 0
     for content in damaged(export(ROWS)):
-        error = error_of(partial(list, importer(io.BytesIO(content))))
+        error = error_of(partial(list, importer(io.BytesIO(content), None)))
         if error is not None:
             refused += 1
             assert not any(secret in f"{error!s}{error!r}" for secret in SECRETS)
@@ -327,7 +327,7 @@ def test_nothing_is_written_logged_or_printed(
 @exports
 def test_a_batch_and_a_record_do_not_show_themselves(kind: str, export: Export) -> None:
     batch = read(kind, io.BytesIO(export(ROWS)), mapping())
-    first = next(imports.EXPORTS[kind].records(io.BytesIO(export(ROWS))))
+    first = next(imports.EXPORTS[kind].records(io.BytesIO(export(ROWS)), None))
     assert isinstance(batch, Batch)
     assert not any(secret in f"{batch!r}{first!r}{first}" for secret in SECRETS)
     kept = b"".join(value if isinstance(value, bytes) else b"" for value in vars(batch).values())
@@ -371,10 +371,11 @@ def write_hushline(file: BinaryIO, n: int) -> None:
         archive.writestr("db/field_values.csv", members()["db/field_values.csv"])
 
 
-def write_plain(file: BinaryIO, n: int) -> None:
-    file.write(b"id,channel\n")
+def write_plain(file: BinaryIO, n: int, class_column: str = "") -> None:
+    file.write(f"id,channel{class_column}\n".encode())
     for number in range(n, 0, -1):
-        file.write(f"{outside_id(number)},{(NORTH, SOUTH)[number % 2]}\n".encode())
+        its_class = class_column and f",{number}"
+        file.write(f"{outside_id(number)},{(NORTH, SOUTH)[number % 2]}{its_class}\n".encode())
 
 
 writers = pytest.mark.parametrize(
@@ -411,9 +412,9 @@ def check_memory(path: Path, kind: str, write: Writer, n: int) -> None:
     batch, peak = peak_of(lambda: read(kind, path, channels))
     assert peak < 1_000_000 + 120 * n
     assert batch.with_target == n
-    assert sum(number_of(found) for found, _ in batch) == n * (n + 1) // 2
-    assert sum(target == "Acme Ltd" for _, target in batch) == n // 2
-    count, peak = peak_of(lambda: sum(1 for _ in islice(imports.EXPORTS[kind].records(path), SOME)))
+    assert sum(number_of(found) for found, _, _ in batch) == n * (n + 1) // 2
+    assert sum(target == "Acme Ltd" for _, target, _ in batch) == n // 2
+    count, peak = peak_of(lambda: sum(1 for _ in islice(imports.EXPORTS[kind].records(path, None), SOME)))
     assert count == SOME
     assert peak < 1_000_000
 
@@ -422,6 +423,17 @@ def check_memory(path: Path, kind: str, write: Writer, n: int) -> None:
 def test_memory_stays_bounded(kind: str, write: Writer, tmp_path: Path) -> None:
     """A batch is made in the same way of all exports, so that many reports from the quickest of them tell enough."""
     check_memory(tmp_path / "export", kind, write, 40_000 if write is write_plain else SOME)
+
+
+def test_nor_do_classes_take_much_memory(tmp_path: Path) -> None:
+    """Although there is another value in every row: they are told apart up to a limit."""
+    path, n, minor = tmp_path / "export", 20_000, ClassField("severity", {"1": "minor"})
+    with path.open("wb") as file:
+        write_plain(file, n, ",severity")
+    channels = mapping()
+    batch, peak = peak_of(lambda: read("csv", path, channels, minor))
+    assert peak < 1_000_000 + 60 * n
+    assert (batch.with_target, batch.set_aside.reports) == (1, n - 1)
 
 
 @pytest.mark.long
@@ -436,5 +448,5 @@ def test_the_memory_check_catches_rows_that_are_kept(tmp_path: Path) -> None:
     for kind, write in (("csv", write_plain), ("hushline", write_hushline)):
         with path.open("wb") as file:
             write(file, SOME)
-        _, peak = peak_of(lambda kind=kind: len([*imports.EXPORTS[kind].records(path)]))  # type: ignore[misc]
+        _, peak = peak_of(lambda kind=kind: len([*imports.EXPORTS[kind].records(path, None)]))  # type: ignore[misc]
         assert peak > 1_000_000

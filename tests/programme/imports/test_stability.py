@@ -33,7 +33,7 @@ from tests.programme.imports.exports import (
 
 from deniable.errors import DeniableError
 from deniable.programme import imports
-from deniable.programme.imports import Batch, globaleaks, reading
+from deniable.programme.imports import Batch, ClassField, globaleaks, reading
 
 Rows = list[bytes]
 LONG = 1000
@@ -99,7 +99,8 @@ def lines(draw: st.DrawFn, well_formed: Callable[[int, str], str]) -> bytes:
         case 0 | 1:
             return row
         case 2:
-            at = draw(st.integers(0, len(row)))
+            starts = [0, *(comma + 1 for comma, sign in enumerate(row) if sign == ord(","))]
+            at = draw(st.sampled_from(starts) | st.integers(0, len(row)))
             return row[:at] + draw(st.sampled_from(HOSTILE)) + row[draw(st.integers(at, len(row))) :]
         case 3:
             return row + draw(st.sampled_from(HOSTILE)) * draw(st.sampled_from([1, 2, LONG - 9, LONG]))
@@ -114,9 +115,11 @@ json_values = st.recursive(
 
 
 @st.composite
-def elements(draw: st.DrawFn) -> bytes:
+def elements(draw: st.DrawFn, *, scored: bool = False) -> bytes:
     """A JSON value: a report, one with wrong fields, or anything at all. Its strings need not be UTF-8, nor short."""
     report = tip(draw(numbers), draw(channels))
+    if scored:
+        report["score"] = draw(st.integers(0, 4) | json_values)
     match draw(st.integers(0, 4)):
         case 0 | 1:
             value: Any = report
@@ -146,18 +149,27 @@ FORMATS: dict[str, tuple[str, Callable[[Rows], bytes], st.SearchStrategy[bytes]]
     "globaleaks.csv": ("globaleaks", lambda rows: in_lines(GLOBALEAKS, rows), lines(globaleaks_line)),
     "globaleaks.json": ("globaleaks", in_list, elements()),
     "hushline.zip": ("hushline", in_zip, lines(message_line)),
+    "classes.csv": (
+        "csv",
+        lambda rows: in_lines(("id", "severity", "channel"), rows),
+        lines(lambda number, channel: f"{outside_id(number)},{number % 5},{channel}"),
+    ),
+    "scores.json": ("globaleaks", in_list, elements(scored=True)),
 }
+CLASS_OF = {"0": None, "1": "minor", "2": "minor", "3": "serious"}
+"""Another value is set aside."""
+FIELDS = {"classes.csv": ClassField("severity", CLASS_OF), "scores.json": ClassField("score", CLASS_OF)}
 
 
-def check(name: str, phases: tuple[Phase, ...] = tuple(Phase)) -> None:
+def check(name: str, phases: tuple[Phase, ...] = tuple(Phase), examples: int = 150) -> None:
     """Fails where a row decides about another."""
     kind, written, rows_of = FORMATS[name]
 
     def read(rows: Rows) -> Batch:
-        return imports.read(kind, io.BytesIO(written(rows)), mapping())
+        return imports.read(kind, io.BytesIO(written(rows)), mapping(), FIELDS.get(name))
 
     @settings(
-        max_examples=150,
+        max_examples=examples,
         phases=phases,
         derandomize=True,
         database=None,
@@ -172,6 +184,7 @@ def check(name: str, phases: tuple[Phase, ...] = tuple(Phase)) -> None:
         assert batch.left_out == sum(one.left_out for one in alone)
         assert batch.set_aside.reports == sum(one.set_aside.reports for one in alone)
         assert {*batch.set_aside.channels} == {channel for one in alone for channel in one.set_aside.channels}
+        assert {*batch.set_aside.values} == {value for one in alone for value in one.set_aside.values}
         why = [row.why for one in alone for row in one.set_aside.malformed]
         assert [row.why for row in batch.set_aside.malformed] == why
 
@@ -183,13 +196,13 @@ formats = pytest.mark.parametrize("name", FORMATS)
 
 @formats
 def test_a_row_is_read_by_itself(name: str) -> None:
-    check(name)
+    check(name, examples=60 if name in FIELDS else 150)
 
 
 # What the check catches; no smallest example is looked for
 
 
-find = partial(check, phases=(Phase.generate,))
+find = partial(check, phases=(Phase.generate,), examples=500)
 
 
 def whole_table_at_once(self: Any) -> Iterator[tuple[int, list[str] | str]]:
@@ -200,7 +213,7 @@ def whole_table_at_once(self: Any) -> Iterator[tuple[int, list[str] | str]]:
             yield number, [cell.strip() for cell in cells]
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if name != "globaleaks.json"])
+@pytest.mark.parametrize("name", [name for name in FORMATS if not name.endswith(".json")])
 def test_the_check_catches_a_quote_that_swallows_the_next_row(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading.Table, "_rows", whole_table_at_once)
     with pytest.raises((AssertionError, DeniableError)):
@@ -249,4 +262,37 @@ def test_the_check_catches_an_id_that_counts_only_below_a_later_one(name: str, m
 
     monkeypatch.setattr(imports, "_collected", marked)
     with pytest.raises(AssertionError):
+        find(name)
+
+
+def test_the_check_catches_a_class_that_is_taken_from_the_row_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = imports._collected
+
+    def filled_down(rows: Iterator[Any]) -> Iterator[Any]:
+        """As a spreadsheet fills a column."""
+        value = ""
+        for row in rows:
+            if isinstance(row, reading.Record):
+                value = row.value if row.value in CLASS_OF else value
+                yield row._replace(value=value)
+            else:
+                yield row
+
+    monkeypatch.setattr(imports, "_collected", lambda rows, *args: honest(filled_down(rows), *args))
+    with pytest.raises(AssertionError):
+        find("classes.csv")
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_the_check_catches_a_refusal_on_a_value_without_a_class(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = imports._collected
+
+    def refusing(*args: Any) -> Batch:
+        batch = honest(*args)
+        if batch.set_aside.values:
+            raise DeniableError("these values stand for no class")
+        return batch
+
+    monkeypatch.setattr(imports, "_collected", refusing)
+    with pytest.raises(DeniableError, match="stand for no class"):
         find(name)

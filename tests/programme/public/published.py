@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.chain import digest, signed_head, to_file
-from deniable.programme.transcript.entries import KINDS, End, NotCarriedOut, Override, Recovery, Round, Skip, Targets
+from deniable.programme.transcript.entries import KINDS, End, Override, Recovery, Renamed, Round, Skip, Targets
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.hidden import capsule_digits, names_commitment
+from deniable.programme.transcript.outcomes import CarriedOut, NotCarriedOut
 from deniable.programme.transcript.signatures import pem, public_key
 from deniable.programme.transcript.state import PublicState
 
@@ -55,6 +57,31 @@ def drawn(number: int, *audits: str, **fields: Any) -> tuple[str, int, dict[str,
 
 
 Said = tuple[str, int, dict[str, Any]]
+
+
+def salt(number: int) -> bytes:
+    return bytes.fromhex(fresh(1000 + number))
+
+
+def selected(number: int, *audits: str, parameters: Parameters | None = None, salted: bytes | None = None) -> Said:
+    """A draw of these targets, whose names follow: by default after two rounds."""
+    parameters = made(reveal_after=2) if parameters is None else parameters
+    targets = [parameters.targets.index(name) for name in audits]
+    said = {
+        "commitment": fresh(number),
+        "late": 0,
+        "reason": None,
+        "sealed": None,
+        "names": names_commitment(parameters.programme, number, salt(number) if salted is None else salted, targets),
+        "capsule": "0" * capsule_digits(parameters.audits),
+        "public_after": number + parameters.reveal_after,
+    }
+    return "selection", number, said
+
+
+def revealed(round_: int, of: int, *audits: str, salted: bytes | None = None) -> Said:
+    with_salt = (salt(of) if salted is None else salted).hex()
+    return "reveal", round_, {"of": of, "audits": audits, "salt": with_salt, "reason": None}
 
 
 def chained(parameters: Parameters, said: Iterable[Said]) -> list[Entry]:
@@ -112,7 +139,7 @@ def _next_entry(draw: st.DrawFn, state: PublicState) -> Entry:
     spare = len(present) - max(2, state.parameters.audits)
     kinds = ["round"] * 6 + ["skip", "override", "recovery", "end"]
     kinds += ["leave"] * (spare > 0) + ["join"] * (room > 0 and state.parameters.max_gap is None)
-    kinds += ["not-carried-out"] * bool(struck)
+    kinds += ["carried-out", "not-carried-out"] * bool(struck) + ["rename"]
     match draw(st.sampled_from(kinds)):
         case "round":
             late = draw(st.integers(0, 2))
@@ -138,6 +165,14 @@ def _next_entry(draw: st.DrawFn, state: PublicState) -> Entry:
             target = draw(st.sampled_from(struck))
             audit = {"of": int(state.latest_audit[target]), "target": state.targets[target]}
             entry = NotCarriedOut.following(state, **audit, **decided)
+        case "carried-out":
+            target = draw(st.sampled_from(struck))
+            of, calendar = int(state.latest_audit[target]), state.parameters.calendar
+            day = draw(st.dates(calendar.first_day(of), calendar.day(during))).isoformat()
+            audit = {"of": of, "target": state.targets[target], "day": day, "during": during, "reason": None}
+            entry = CarriedOut.following(state, **audit)
+        case "rename":
+            entry = Renamed.following(state, target=draw(st.sampled_from(present)), name=f"renamed {number}", **decided)
         case "recovery":
             said = {"paused": independent, "complete": independent, "during": during, "reason": why}
             entry = Recovery.following(state, lost=1, commitment=fresh(number), **said)

@@ -8,7 +8,7 @@ import pytest
 from tests.programme.offices import new_office
 
 from deniable.errors import DeniableError, elsewhere
-from deniable.programme import programme
+from deniable.programme import publication
 from deniable.programme.public.folder import check_apart
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.secrets.vault import new_key_file
@@ -70,7 +70,7 @@ def test_a_programme_publishes_nothing_there(database: str, tmp_path: Path, monk
     assert str(tmp_path) not in elsewhere(refused.value)
     assert sorted(tmp_path.iterdir()) == before
     assert office.programme.status().folder is None
-    monkeypatch.setattr(programme, "check_apart", lambda *_: None)  # a negative control
+    monkeypatch.setattr(publication, "check_apart", lambda *_: None)  # a negative control
     assert office.programme.publish(tmp_path) == tmp_path
 
 

@@ -13,18 +13,34 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from tests.programme.public.published import KEY, NAMES, RECIPIENT, Said, chained, drawn, fresh, made, programmes
+from tests.programme.public.published import (
+    KEY,
+    NAMES,
+    RECIPIENT,
+    START,
+    Said,
+    chained,
+    drawn,
+    fresh,
+    made,
+    programmes,
+    revealed,
+    selected,
+)
 
+from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters
 from deniable.programme.public import page
 from deniable.programme.public.timeline import MOST_MARKS, MOST_ROWS, shortened, timeline
 from deniable.programme.transcript.chain import signed_head
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.outcomes import present_names
 from deniable.programme.transcript.replay import replay
+from deniable.report_classes import ReportClass
 
 A, B, C, D = NAMES
 HOSTILE = "<script>alert('1')</script>\" & {{ 7 * 7 }}"
-VOID = {"meta", "link", "rect", "line", "path", "circle", "use"}
+VOID = {"meta", "link", "rect", "line", "path", "circle"}
 
 
 def head(parameters: Parameters, entries: Sequence[Entry]) -> str:
@@ -50,6 +66,8 @@ def eventful() -> tuple[Parameters, list[Said]]:
         drawn(2, A, late=5, reason=f"late {HOSTILE}"),
         ("not-carried-out", 3, {"of": 1, "target": HOSTILE, "during": 3} | ok),
         override(3, B, independent=False, reason=HOSTILE),
+        ("carried-out", 3, {"of": 2, "target": A, "day": "2026-01-20", "during": 3, "reason": None}),
+        ("renamed", 3, {"target": HOSTILE, "name": f"Delft {HOSTILE}", "during": 3} | ok),
         drawn(3, A),
         ("skip", 4, {"commitment": fresh(4), "late": 1, "during": 5} | ok),
         ("targets", 5, {"added": (f"new {HOSTILE}",), "removed": (C,), "during": 5} | ok),
@@ -101,12 +119,28 @@ def long_programme() -> tuple[Parameters, list[Said]]:
     return made(targets=names), [drawn(number, names[number % 50]) for number in range(1, 131)]
 
 
+def figures() -> tuple[Parameters, list[Said]]:
+    parameters = made(calendar=Calendar(START, "12M", "UTC"), yearly_figures_delta=0.02)
+    said = {"year": 2027, "reports": [["report", 31]], "in_all": 31, "deviation": 20, "complete": True}
+    return parameters, [drawn(1, B), ("figures", 2, {**said, "sealed": None, "reason": None})]
+
+
 PAGES: dict[str, Callable[[], tuple[Parameters, list[Said]]]] = {
     "empty": lambda: (made(), []),
     "eventful": eventful,
     "long": long_programme,
+    "figures": figures,
     "overseen": lambda: (made(oversight=RECIPIENT), [drawn(1, B, sealed=fresh(-1))]),
 }
+
+
+def unannounced() -> tuple[Parameters, list[Said]]:
+    """The names of rounds 3 and 4 are hidden, those of 1 and 2 are not; target A was ordered in round 2."""
+    said = [selected(1, A), override(2, A), selected(2, B), selected(3, C), revealed(4, 1, A), selected(4, D)]
+    return made(reveal_after=2), [*said, revealed(5, 2, B)]
+
+
+PAGES["unannounced"] = unannounced
 
 
 @pytest.fixture(params=PAGES)
@@ -151,7 +185,7 @@ def test_no_scripts_and_nothing_from_elsewhere(outline: Outline) -> None:
     for _, attributes in outline.tags:
         assert not [name for name in attributes if name.startswith("on") or name in ("src", "style", "srcset")]
     links = {attributes["href"] for _, attributes in outline.tags if "href" in attributes}
-    files = {"VERIFY.md", "transcript.jsonl", "programme.json", "public_key.pem"}
+    files = {"VERIFY.md", "calendar.ics", "transcript.jsonl", "programme.json", "public_key.pem"}
     assert {link for link in links if link and not link.startswith("#")} == files | {"data:,"}
     style = outline.text("style")
     assert "url(" not in style
@@ -237,7 +271,7 @@ def test_the_guarantee_is_there_in_full() -> None:
 
 
 def test_a_guarantee_that_promises_nothing_is_not_called_one() -> None:
-    text = Outline(rendered(made(reports_per_person=1_000_000))).text()
+    text = Outline(rendered(made(reports_per_person=10_000))).text()
     assert "promises nothing" in text
     assert "points in 100" not in text
     assert "the audits can give everything away" in text
@@ -306,6 +340,11 @@ def test_every_kind_of_entry_is_explained() -> None:
         "The guarantee covers which targets were drawn, not the time at which it happened.",
         f"The audit of {HOSTILE} in round 1 was not carried out",
         "(not carried out)",
+        f"{A} visited on 20 January 2026",
+        f"The audit of {A}, selected in round 2, took place on 20 January 2026",
+        "not the day on which the office went there.",
+        f"{HOSTILE} is called Delft {HOSTILE} from now on",
+        f"Delft {HOSTILE} formerly {HOSTILE}",
         "Ordered by hand, outside the draw",
         "The guarantee does not cover reports filed in round 3 or earlier, that is, before Monday 26 January 2026, "
         "00:00 (Europe/Berlin time).",
@@ -318,7 +357,7 @@ def test_every_kind_of_entry_is_explained() -> None:
         "The programme ended",
     ]:
         assert said in text
-    assert "Next audit" in Outline(rendered(*eventful())).text("header")
+    assert "Next draw" in Outline(rendered(*eventful())).text("header")
     assert "none: the programme has ended" in Outline(rendered(*eventful())).text("header")
 
 
@@ -331,10 +370,61 @@ def test_an_audit_before_the_one_not_carried_out_stands() -> None:
     assert [[audited.carried_out for audited in event.audited] for event in events] == [[], [False], [True]]
 
 
+def test_names_stand_in_the_row_of_their_round_once_they_are_public() -> None:
+    parameters, said = unannounced()
+    events = page.events_of(parameters.calendar, chained(parameters, said))
+    assert [[audited.name for audited in event.audited] for event in reversed(events)] == [
+        [A],
+        [A],
+        [B],
+        [],
+        [],
+        [],
+        [],
+    ]
+    main = Outline(rendered(parameters, said)).text("main")
+    assert "Selected. The names follow when round 5 is closed, due Monday 9 February 2026" in main
+    assert "The names of round 1 are public" in main
+    assert "names follow" in main
+    assert "Who was selected when." in main
+    assert "audited when" not in main
+    header = Outline(rendered(parameters, said)).text("header")
+    assert f"Latest names{B} in round 2" in header
+    assert "published 2 rounds later, whatever happened since" in header
+
+
+def test_an_audit_by_hand_and_a_hidden_one_are_told_apart() -> None:
+    """What was not carried out is what was public then."""
+    parameters, decided = made(reveal_after=2), {"reason": "strike", "independent": True, "during": 2}
+    by_hand: Said = ("not-carried-out", 2, {"of": 1, "target": A, **decided})
+    said: list[Said] = [override(1, A), selected(1, A), by_hand, selected(2, B), selected(3, C), revealed(4, 1, A)]
+    drawn_ = [*said, ("not-carried-out", 4, {"of": 1, "target": A, **decided, "during": 4})]
+    for entries, carried_out in ((said, [[False], [True]]), (drawn_, [[False], [False]])):
+        events = page.events_of(parameters.calendar, chained(parameters, entries))
+        assert [[audited.carried_out for audited in event.audited] for event in reversed(events)][:2] == carried_out
+        chart = timeline(parameters, chained(parameters, entries), 1)
+        kinds = [mark.kind for mark in chart.rows[0].marks]
+        assert kinds == (["missed", "drawn"] if entries is said else ["missed", "missed"])
+
+
+def test_the_chart_has_hidden_rounds_and_names_in_their_place() -> None:
+    parameters, said = unannounced()
+    chart = timeline(parameters, chained(parameters, said), 1)
+    assert [[(mark.kind, mark.round) for mark in row.marks] for row in chart.rows] == [
+        [("drawn", 1), ("hand", 2)],
+        [("drawn", 2)],
+        [],
+        [],
+    ]
+    assert (len(chart.hidden), len(chart.skips), chart.rounds) == (2, 0, 4)
+
+
 def test_targets_are_counted() -> None:
     parameters, said = eventful()
     entries = chained(parameters, said)
-    targets = page._targets(replay(parameters, entries).targets, page.events_of(parameters.calendar, entries))
+    present = present_names(entries)
+    targets = page._targets(replay(parameters, entries), page.events_of(parameters.calendar, entries), present)
+    assert [target.former for target in targets] == [(), (), (), (HOSTILE,), ()]
     assert [(target.audits, target.last, target.joined, target.left) for target in targets] == [
         (2, 3, 0, 0),
         (1, 3, 0, 0),
@@ -342,6 +432,26 @@ def test_targets_are_counted() -> None:
         (0, 0, 0, 0),
         (1, 5, 5, 0),
     ]
+
+
+def test_a_renamed_target_keeps_its_audits() -> None:
+    """Its row counts those under the former name; in the chart as well, when it is too crowded for all."""
+    parameters = made(targets=tuple(f"depot {number}" for number in range(50)))
+    said: list[Said] = [
+        drawn(1, "depot 7"),
+        ("renamed", 2, {"target": "depot 7", "name": "quay", "during": 2, "reason": "sold", "independent": True}),
+        ("carried-out", 2, {"of": 1, "target": "quay", "day": "2026-01-13", "during": 2, "reason": None}),
+        drawn(2, "quay"),
+    ]
+    entries = chained(parameters, said)
+    (row,) = timeline(parameters, entries, holds_from=1).rows
+    assert (row.name, [mark.words for mark in row.marks]) == ("quay", ["visited on 13 January 2026", "selected"])
+    events = page.events_of(parameters.calendar, entries)
+    counted = {
+        one.name: one.audits for one in page._targets(replay(parameters, entries), events, present_names(entries))
+    }
+    assert (counted["quay"], counted.get("depot 7")) == (2, None)
+    assert [[audited.name for audited in event.audited] for event in events] == [["quay"], [], [], ["depot 7"]]
 
 
 def test_a_very_long_list_of_targets_is_left_to_the_files(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -391,9 +501,9 @@ def test_older_entries_are_folded_away() -> None:
     [
         (
             {"max_gap": 20},
-            "every target is audited at least once in 20 rounds; rounds that are skipped are not counted",
+            "every target is audited at least once in 20 rounds (140 days); rounds that are skipped are not counted",
         ),
-        ({"cooldown": 1}, "1 round, where that is possible"),
+        ({"cooldown": 1}, "1 round (7 days), where that is possible"),
         ({"weights": "forecast"}, "a forecast from past audits, which are public"),
         ({"weights": "steady-forecast"}, "for rates of reports that never change"),
         ({"weights": (1, 2, 3, 0.5)}, "Ashford 1; Brühl 2; Calais 3; Delft 0.5"),
@@ -410,7 +520,7 @@ def test_the_rules_are_said_in_words(settings: dict[str, Any], words: str) -> No
 def test_the_chart_shows_each_audit_in_its_place() -> None:
     parameters, said = eventful()
     chart = timeline(parameters, chained(parameters, said), holds_from=4)
-    assert [row.name for row in chart.rows] == [A, B, C, HOSTILE, f"new {HOSTILE}"]
+    assert [row.name for row in chart.rows] == [A, B, C, f"Delft {HOSTILE}", f"new {HOSTILE}"]
     marks = [[(mark.kind, mark.round) for mark in row.marks] for row in chart.rows]
     assert marks == [[("drawn", 2), ("drawn", 3)], [("hand", 3)], [], [("missed", 1)], [("drawn", 5)]]
     assert chart.rows[0].marks[0].x == "12.5%"  # the middle of the second of twelve columns
@@ -419,7 +529,9 @@ def test_the_chart_shows_each_audit_in_its_place() -> None:
     assert [(span.x, span.width) for span in chart.skips] == [("25%", "8.33%")]
     assert chart.uncovered is not None
     assert (chart.uncovered.x, chart.uncovered.width) == ("0%", "25%")
-    assert chart.kinds == {"drawn", "hand", "missed", "skip"}
+    assert chart.kinds == {"drawn", "visited", "hand", "missed", "skip"}
+    words = [[mark.words for mark in row.marks] for row in chart.rows]
+    assert words == [["visited on 20 January 2026", "selected"], ["selected"], [], ["not carried out"], ["selected"]]
 
 
 def test_a_crowded_chart_shows_the_targets_audited_last() -> None:
@@ -456,3 +568,56 @@ def test_long_names_are_cut(name: str) -> None:
 def test_short_names_are_not_cut() -> None:
     assert shortened("x" * 26) == "x" * 26
     assert shortened("採" * 13) == "採" * 13
+
+
+CLASSES = (ReportClass("minor", 1), ReportClass("serious", 3), ReportClass("danger", None))
+
+
+def emergency(number: int, target: str) -> Said:
+    return "emergency", number, {"audits": (target,), "report_class": "danger", "reason": None}
+
+
+def test_what_is_not_protected_stands_before_everything_else() -> None:
+    written = rendered(made(classes=CLASSES))
+    first = written.index("a report of class danger is not protected")
+    assert first < written.index("This office receives")
+    assert "100 % of the ordinary reports" in written
+    assert "for all ordinary reports" in written
+
+
+@pytest.mark.parametrize(
+    ("settings", "figures"),
+    [
+        ({}, {"minor": "5 points in 100 (delta = 0.1), and", "serious": "14.7 points in 100 (delta = 0.2928), and"}),
+        ({"mechanism": "tca", "horizon": 100}, {"minor": "(delta = 0.1).", "serious": "(delta = 0.2939)."}),
+    ],
+)
+def test_each_class_has_its_figures(settings: dict[str, Any], figures: dict[str, str]) -> None:
+    """Those of as many reports as the class weighs."""
+    parameters = made(classes=CLASSES, **settings)
+    written = rendered(parameters)
+    for name, words in figures.items():
+        statement = written.split(f"<p>Class {name}:")[1].split("</p>")[0]
+        assert words in statement
+    assert "Class danger: a report leads to a visit at once, and nothing is promised about it." in written
+    assert "minor (counts once); serious (counts three times); danger (leads" in written
+
+
+def test_an_emergency_is_not_called_an_order_and_limits_no_ordinary_report() -> None:
+    parameters = made(classes=CLASSES)
+    said = [drawn(1, A), emergency(2, B)]
+    written = rendered(parameters, said)
+    assert "in round 2, in an emergency" in written
+    assert "visit in an emergency</li>" in written
+    assert "ordered by hand" not in written
+    assert "100 % of the ordinary reports" in written
+    state = replay(parameters, chained(parameters, [*said, override(2, C, independent=False)]))
+    assert "It covers no report of class danger" in state.coverage.in_words()
+    assert "100 %" not in state.coverage.in_words()
+
+
+def test_one_class_and_no_limit_are_not_mentioned() -> None:
+    written = rendered(made())
+    for word in ("Classes of reports", "Class ", "emergenc", "Floods", "ordinary reports", "Read this first"):
+        assert word not in written
+    assert "at most 7 reports about a target count in a round" in rendered(made(most_counted=7))

@@ -38,7 +38,7 @@ from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.signatures import public_key
 
 A, B, C, D = NAMES
-FILES = ["transcript.jsonl", "programme.json", "public_key.pem", "VERIFY.md", "index.html"]
+FILES = ["transcript.jsonl", "programme.json", "public_key.pem", "VERIFY.md", "calendar.ics", "index.html"]
 UNCHANGED = ["public_key.pem", "VERIFY.md"]
 """By further entries; and programme.json."""
 SAID: list[Said] = [
@@ -175,7 +175,7 @@ def test_what_has_not_changed_is_not_written_again(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(publish_module, "replace_file", noted)
     published(tmp_path)
-    assert written == ["transcript.jsonl", "index.html"]
+    assert written == ["transcript.jsonl", "calendar.ics", "index.html"]
 
 
 def test_an_interrupted_publication_can_go_on_with_more_entries(

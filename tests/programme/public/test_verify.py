@@ -16,12 +16,14 @@ from tests.programme.public.published import KEY, NAMES, OTHER_KEY, Said, chaine
 
 from deniable.errors import DeniableError, elsewhere
 from deniable.programme.parameters import Parameters
+from deniable.programme.public.calendar_file import calendar_file
 from deniable.programme.public.page import render, verify_text
 from deniable.programme.public.verify import VerificationResult, verify
 from deniable.programme.transcript import signatures
 from deniable.programme.transcript.chain import digest, signed_head, to_file
 from deniable.programme.transcript.coverage import Coverage
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.replay import replay
 from deniable.programme.transcript.signatures import pem, public_key
 
 A, B, C, D = NAMES
@@ -64,9 +66,9 @@ def test_a_folder_as_published(folder: Path) -> None:
     assert [(entry.number, entry.kind) for entry in report.remarkable] == [(2, "round"), (3, "override")]
     assert (report.overdue, report.early, report.warnings) == ((), (), ())
     assert (report.page, report.instructions, report.ended) == ("missing", "missing", False)
-    assert report.missing == ("index.html", "VERIFY.md")
+    assert report.missing == ("index.html", "VERIFY.md", "calendar.ics")
     (folder / "public_key.pem").unlink()
-    assert verify(folder, now=NOW).to_dict()["missing"] == ["index.html", "VERIFY.md", "public_key.pem"]
+    assert verify(folder, now=NOW).to_dict()["missing"] == ["index.html", "VERIFY.md", "calendar.ics", "public_key.pem"]
 
 
 def test_a_programme_without_an_entry(tmp_path: Path) -> None:
@@ -123,6 +125,17 @@ def test_the_page_is_compared(folder: Path) -> None:
     report = verify(folder, now=NOW)
     assert report.page == "differs"
     assert "index.html is not the page" in report.warnings[0]
+
+
+def test_the_calendar_is_compared(folder: Path) -> None:
+    calendar, state = folder / "calendar.ics", replay(made(), chained(made(), SAID))
+    calendar.write_bytes(calendar_file(state))
+    report = verify(folder, now=NOW)
+    assert (report.calendar_file, report.warnings) == ("matches", ())
+    calendar.write_bytes(calendar.read_bytes().replace(b"20260119", b"20260120"))
+    report = verify(folder, now=NOW)
+    assert report.calendar_file == report.to_dict()["calendar_file"] == "differs"
+    assert "calendar.ics is not the calendar" in report.warnings[0]
 
 
 def test_the_instructions_are_compared(folder: Path) -> None:

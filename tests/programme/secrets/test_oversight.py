@@ -5,6 +5,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pyrage
 import pytest
 from tests.programme.offices import TARGETS, Office, new_office
@@ -39,12 +40,12 @@ def replayed(programme: Programme, folder: Path, seals: dict[int, bytes] | None 
     "settings",
     [
         {},
-        {"audits": 2, "cooldown": 1, "max_gap": 6},
+        {"audits": 2, "cooldown": 1, "max_gap": 6, "reveal_after": 3},
         {"weights": "forecast"},
         {"weights": "steady-forecast"},
         {"mechanism": "tca", "horizon": 60},
     ],
-    ids=["race", "race with rules", "race with a forecast", "race with a steady forecast", "tca"],
+    ids=["race", "race with rules, unannounced", "race with a forecast", "race with a steady forecast", "tca"],
 )
 def test_an_honest_programme_is_confirmed(database: str, tmp_path: Path, settings: dict[str, Any]) -> None:
     honest = office(database, tmp_path, **settings)
@@ -72,8 +73,8 @@ def test_an_honest_year_is_confirmed(tmp_path: Path) -> None:
     assert replayed(honest.programme, tmp_path / "public") == Replayed(tuple(range(1, 366)))
 
 
-def ran(folder: Path, rounds: int = 12) -> Office:
-    honest = office(str(folder / "programme.db"), folder, entropy=Random(1).randbytes)
+def ran(folder: Path, rounds: int = 12, **settings: Any) -> Office:
+    honest = office(str(folder / "programme.db"), folder, entropy=Random(1).randbytes, **settings)
     for _ in range(rounds):
         honest.programme.report({TARGETS[0]: 4, TARGETS[1]: 3})
         honest.close()
@@ -97,7 +98,7 @@ def test_a_seal_put_in_place_of_another_is_named(tmp_path: Path) -> None:
     assert (verdict.contradicted, verdict.why) == (5, "its sealed inputs are not those whose hash is in the transcript")
 
 
-@pytest.mark.parametrize("changed", [{"round": 2}, {"reports": (4, 3)}], ids=["round", "targets"])
+@pytest.mark.parametrize("changed", [{"round": 2}, {"reports": np.array([[4, 3]])}], ids=["round", "targets"])
 def test_inputs_of_another_round_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any]
 ) -> None:
@@ -154,7 +155,7 @@ def dishonest(monkeypatch: pytest.MonkeyPatch, at: int, **changed: Any) -> None:
 
 
 def test_an_altered_count_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    dishonest(monkeypatch, at=3, reports=(0, 0, 0, 500))
+    dishonest(monkeypatch, at=3, reports=np.array([[0, 0, 0, 500]]))
     verdict = replayed(ran(tmp_path).programme, tmp_path / "public")
     assert (verdict.contradicted, verdict.why) == (3, "its audits do not follow from its reports and its seed")
 
@@ -195,8 +196,10 @@ def test_a_dropped_round_is_named(tmp_path: Path) -> None:
         replay(programme.parameters, entries, programme.seals(), IDENTITY)
 
 
-def test_rounds_lost_before_a_recovery_are_told_apart(tmp_path: Path) -> None:
-    first = ran(tmp_path, rounds=3)
+@pytest.mark.parametrize("reveal_after", [0, 2, 9])
+def test_rounds_lost_before_a_recovery_are_told_apart(tmp_path: Path, reveal_after: int) -> None:
+    """Names that are neither public nor in the seals leave the rounds since waiting."""
+    first = ran(tmp_path, rounds=3, reveal_after=reveal_after)
     first.programme.backup(tmp_path / "backup")
     for _ in range(2):
         first.programme.report({TARGETS[1]: 3})
@@ -215,7 +218,8 @@ def test_rounds_lost_before_a_recovery_are_told_apart(tmp_path: Path) -> None:
         second.programme.report({TARGETS[2]: 5})
         second.close()
     verdict = replayed(second.programme, folder)
-    assert verdict == Replayed((1, 2, 3, 6, 7, 8), lost=(4, 5))
+    confirmed, waiting = ((1, 2, 3), (6, 7, 8)) if reveal_after == 9 else ((1, 2, 3, 6, 7, 8), ())
+    assert verdict == Replayed(confirmed, lost=(4, 5), waiting=waiting)
     assert verdict.verdict == "missing inputs"
     complete = handed_over | second.programme.seals()
     assert replayed(second.programme, folder, complete) == Replayed(tuple(range(1, 9)))
@@ -223,7 +227,7 @@ def test_rounds_lost_before_a_recovery_are_told_apart(tmp_path: Path) -> None:
 
 def test_a_recovery_does_not_excuse_what_came_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An office that is caught could claim to have lost its records; the seals that were handed over tell."""
-    dishonest(monkeypatch, at=3, reports=(0, 0, 0, 500))
+    dishonest(monkeypatch, at=3, reports=np.array([[0, 0, 0, 500]]))
     programme = ran(tmp_path, rounds=5).programme
     seals = programme.seals()
     with programme._access.writing() as transaction:
@@ -234,7 +238,7 @@ def test_a_recovery_does_not_excuse_what_came_before(tmp_path: Path, monkeypatch
 
 
 def test_the_seals_length_depends_on_the_number_of_targets_alone() -> None:
-    few, many = ((0,) * 4, (10**9,) * 4)
+    few, many = (np.full((2, 4), number) for number in (0, 10**9))
     sealed = [Inputs(*inputs, bytes(32)).sealed(RECIPIENT) for inputs in [(1, few), (10**6, many)] * 50]
     assert len({len(seal) for seal in sealed}) == 1
 
@@ -271,4 +275,4 @@ def test_a_recipient_is_checked() -> None:
 
 
 def test_inputs_show_nothing() -> None:
-    assert repr(Inputs(1, (7, 7), bytes(32))) == "Inputs(secret)"
+    assert repr(Inputs(1, np.full((1, 2), 7), bytes(32))) == "Inputs(secret)"

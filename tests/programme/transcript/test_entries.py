@@ -7,23 +7,44 @@ import pytest
 from tests.programme.public.published import NAMES, fresh, made
 
 from deniable.errors import DeniableError
-from deniable.programme.transcript.entries import KINDS
+from deniable.programme.transcript.entries import KINDS, Emergency
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import MAX_REASON
 from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.state import PublicState
+from deniable.report_classes import ReportClass
 from deniable.run import AuditRun
 
 A, B, C, D = NAMES
 DECISION = {"independent": True, "during": 1}
 SAMPLES: dict[str, dict[str, Any]] = {
     "round": {"audits": [A], "commitment": fresh(1), "late": 1, "sealed": None},
+    "selection": {
+        "commitment": fresh(1),
+        "late": 1,
+        "sealed": None,
+        "names": fresh(2),
+        "capsule": "00" * 64,
+        "public_after": 3,
+    },
+    "reveal": {"of": 1, "audits": [A], "salt": fresh(3)},
     "skip": {**DECISION, "commitment": fresh(1), "late": 0},
     "override": {**DECISION, "audits": [A]},
+    "emergency": {"audits": [A], "report_class": "danger"},
     "targets": {**DECISION, "added": ["Emden"], "removed": [A]},
+    "renamed": {**DECISION, "target": A, "name": "Ashford North"},
+    "carried-out": {"of": 1, "target": A, "day": "2026-01-06", "during": 1},
     "not-carried-out": {**DECISION, "of": 1, "target": A},
     "recovery": {"lost": 1, "commitment": fresh(1), "paused": True, "complete": True, "during": 1},
     "resumption": {},
+    "figures": {
+        "year": 2026,
+        "reports": [["minor", 12], ["serious", -3]],
+        "in_all": 9,
+        "deviation": 20,
+        "complete": True,
+        "sealed": None,
+    },
     "end": {},
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -60,8 +81,8 @@ def test_every_reason_is_one_line_of_text(kind: str) -> None:
 
 
 @every_kind
-def test_only_a_round_needs_no_reason(kind: str) -> None:
-    if kind == "round":
+def test_only_a_draw_and_a_visit_need_no_reason(kind: str) -> None:
+    if kind in ("round", "selection", "reveal", "emergency", "figures", "carried-out"):
         assert sample(kind, reason=None).reason is None
     else:
         with pytest.raises(DeniableError, match="reason must be"):
@@ -82,6 +103,12 @@ def test_what_a_decision_declares(kind: str) -> None:
             sample(kind, during=during)
 
 
+@pytest.mark.parametrize("day", [None, 20260106, "2026-02-30", "2026-1-6", "20260106", "2026-W02-2", ""])
+def test_the_day_of_a_visit_is_a_calendar_day(day: object) -> None:
+    with pytest.raises(DeniableError, match=r"^day must be a calendar day written YYYY-MM-DD$"):
+        sample("carried-out", day=day)
+
+
 def test_a_recovery_that_no_copy_backs_is_a_lapse() -> None:
     assert sample("recovery").lapse is None
     incomplete = sample("recovery", complete=False, during=3)
@@ -93,9 +120,30 @@ def test_a_recovery_that_no_copy_backs_is_a_lapse() -> None:
 @pytest.mark.parametrize(
     ("kind", "after"),
     [("round", [0, 2, 3, 4]), ("override", [0, 2, 3, 4]), ("targets", [0, 2, 3, 4, 0]), ("skip", [1, 2, 3, 4]),
-     ("not-carried-out", [1, 2, 3, 4]), ("recovery", [1, 2, 3, 4])],
+     ("renamed", [1, 2, 3, 4]), ("carried-out", [1, 2, 3, 4]), ("not-carried-out", [1, 2, 3, 4]),
+     ("recovery", [1, 2, 3, 4])],
 )  # fmt: skip
 def test_the_reports_that_an_entry_ends(kind: str, after: list[int]) -> None:
     state = PublicState.start(made())
-    changed = sample(kind).change_run(AuditRun(state.mechanism), np.array([1, 2, 3, 4]), state)
-    assert changed.tolist() == after
+    changed = sample(kind).change_run(AuditRun(state.mechanism), np.array([[1, 2, 3, 4]]), state)
+    assert changed.tolist() == [after]
+
+
+@pytest.mark.parametrize(
+    ("kind", "waiting", "others"),
+    [("round", [5, 6, 7, 8], [0, 2, 3, 4]), ("override", [5, 6, 7, 8], [0, 2, 3, 4]),
+     ("emergency", [0, 6, 7, 8], [0, 2, 3, 4]), ("targets", [0, 6, 7, 8, 0], [0, 2, 3, 4, 0])],
+)  # fmt: skip
+def test_a_visit_that_waits_ends_with_its_own_entry_alone(kind: str, waiting: list[int], others: list[int]) -> None:
+    """And with its target."""
+    state = PublicState.start(made(classes=(ReportClass("report", 1), ReportClass("danger", None))))
+    tally = np.array([[1, 2, 3, 4], [5, 6, 7, 8]])
+    assert sample(kind).change_run(AuditRun(state.mechanism), tally, state).tolist() == [others, waiting]
+
+
+def test_an_emergency_is_of_a_class_that_leads_to_a_visit() -> None:
+    state = PublicState.start(made(classes=(ReportClass("minor", 1), ReportClass("danger", None))))
+    assert Emergency.following(state, audits=[A], report_class="danger", reason=None).after(state).latest_audit[0] == 1
+    for name, why in {"minor": "counts in the draw", "other": "there is no class"}.items():
+        with pytest.raises(DeniableError, match=why):
+            Emergency.following(state, audits=[A], report_class=name, reason=None).after(state)

@@ -48,6 +48,15 @@ def undone(number: int, of: int, target: str, independent: bool = True) -> Said:
     return "not-carried-out", number, {**audit, "reason": "strike", "independent": independent, "during": number}
 
 
+def visited(number: int, of: int, target: str, day: str, during: int | None = None) -> Said:
+    said = {"of": of, "target": target, "day": day, "during": during or number, "reason": None}
+    return "carried-out", number, said
+
+
+def renamed(number: int, target: str, name: str) -> Said:
+    return "renamed", number, {**DECIDED, "target": target, "name": name, "during": number}
+
+
 def recovery(number: int, hash_: str, *, complete: bool = True) -> Said:
     said = {"lost": 1, "commitment": hash_, "paused": True, "complete": complete, "during": number}
     return "recovery", number, {**said, "reason": "the disk broke"}
@@ -104,6 +113,21 @@ def test_an_audit_is_struck_once() -> None:
     assert state.history.audits.tolist() == [[1, 0, 0, 0]]
 
 
+def test_an_audit_is_open_until_what_became_of_it_is_on_record() -> None:
+    state = folded(made(), drawn(1, A), override(2, B), drawn(2, C), visited(3, 1, A, "2026-01-12"), undone(3, 2, C))
+    assert state.latest_audit.tolist() == [0, 2, 0, 0]
+    assert state.coverage.lapses == ()
+
+
+def test_a_target_keeps_its_number_when_it_is_renamed() -> None:
+    state = folded(made(), drawn(1, A), renamed(2, A, "Ash"), renamed(2, "Ash", "Ashford North"), drawn(2, B))
+    assert state.targets == ("Ashford North", B, C, D)
+    assert (state.numbers["Ashford North"], A in state.numbers, state.takes_part("Ash")) == (0, False, False)
+    assert state.history.audits.tolist() == [[1, 1, 0, 0]]
+    after = visited(3, 1, "Ashford North", "2026-01-13")
+    assert folded(made(), drawn(1, A), skip(2), renamed(3, A, "Ashford North"), after).latest_audit.tolist() == [0] * 4
+
+
 def naive(parameters: Parameters, entries: Sequence[Entry]) -> dict[str, tuple[int, int, bool]]:
     """For every target the rounds with a draw since its last audit, its audits, and whether it takes part."""
     known = dict.fromkeys(parameters.targets, (0, 0, True))
@@ -117,6 +141,8 @@ def naive(parameters: Parameters, entries: Sequence[Entry]) -> dict[str, tuple[i
             known[name] = (0, 0, True)
         for name in fields.get("removed", ()):
             known[name] = (*known[name][:2], False)
+        if entry.kind == "renamed":
+            known[fields["name"]] = known.pop(fields["target"])
     return known
 
 
@@ -190,7 +216,7 @@ def test_a_state_holds_no_past() -> None:
 
 RULES = "the public rules did not allow an audit of Ashford"
 REPEATED = "the commitment to a seed must be a new one"
-NOT_ROUND_1 = "still on record is not one of round 1"
+NOT_ROUND_1 = "in round 1 is open"
 UNKNOWN = "there is no target named Emden"
 REFUSED: dict[str, tuple[dict[str, Any], list[Said], str]] = {
     "a round of the past": ({}, [drawn(1, A), drawn(1, B)], "it belongs to round 1, but round 2 is open"),
@@ -235,6 +261,29 @@ REFUSED: dict[str, tuple[dict[str, Any], list[Said], str]] = {
     "an audit undone that never was": ({}, [drawn(1, A), undone(2, 1, B)], NOT_ROUND_1),
     "an audit undone of another round": ({}, [drawn(1, A), drawn(2, A), undone(3, 1, A)], NOT_ROUND_1),
     "an audit undone twice": ({}, [drawn(1, A), undone(2, 1, A), undone(2, 1, A)], NOT_ROUND_1),
+    "a visit that was never to be": ({}, [drawn(1, A), visited(2, 1, B, "2026-01-12")], NOT_ROUND_1),
+    "a visit of another round": ({}, [drawn(1, A), drawn(2, A), visited(3, 1, A, "2026-01-12")], NOT_ROUND_1),
+    "a visit twice": (
+        {}, [drawn(1, A), visited(2, 1, A, "2026-01-12"), visited(2, 1, A, "2026-01-12")], NOT_ROUND_1
+    ),
+    "a visit that was not carried out": (
+        {}, [drawn(1, A), undone(2, 1, A), visited(2, 1, A, "2026-01-12")], NOT_ROUND_1
+    ),
+    "a visit undone": ({}, [drawn(1, A), visited(2, 1, A, "2026-01-12"), undone(2, 1, A)], NOT_ROUND_1),
+    "a visit before the round": (
+        {}, [drawn(1, A), visited(2, 1, A, "2026-01-04")], "from 2026-01-05 to 2026-01-19, not on 2026-01-04"
+    ),
+    "a visit after the round": ({}, [drawn(1, A), visited(2, 1, A, "2026-01-20")], "not on 2026-01-20"),
+    "a visit before its time": ({}, [drawn(1, A), visited(2, 1, A, "2026-01-12", during=1)], "during round 2 or later"),
+    "an unknown target renamed": ({}, [renamed(1, "Emden", "Faro")], UNKNOWN),
+    "a removed target renamed": ({}, [targets(1, removed=[A]), renamed(1, A, "Faro")], "Ashford was removed before"),
+    "a target renamed to another's name": ({}, [renamed(1, A, B)], "was used before"),
+    "a target renamed to its own name": ({}, [renamed(1, A, A)], "the name Ashford was used before"),
+    "a target renamed in case alone": ({}, [renamed(1, A, "ASHFORD")], "differ in case alone"),
+    "a target renamed back": ({}, [renamed(1, A, "Ash"), renamed(1, "Ash", A)], "the name Ashford was used before"),
+    "a former name again": ({}, [renamed(1, A, "Ash"), targets(1, added=[A])], "the name Ashford was used before"),
+    "a former name in capitals": ({}, [renamed(1, A, "Ash"), targets(1, added=["ASHFORD"])], "differ in case alone"),
+    "a draw under a former name": ({}, [renamed(1, A, "Ash"), drawn(1, A)], "there is no target named Ashford"),
     "an audit undone of an unknown target": ({}, [drawn(1, A), undone(2, 1, "Emden")], UNKNOWN),
 }  # fmt: skip
 

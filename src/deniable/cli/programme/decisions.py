@@ -1,13 +1,16 @@
-"""`deniable programme override`, `targets` and `not-carried-out`: what the office decides by itself, in public."""
+"""`deniable programme override`, `visit`, `targets` and `not-carried-out`: what the office does outside the draw, in
+public.
+"""
 
 from typing import Annotated
 
 import typer
 
 from deniable.cli.groups import Command
-from deniable.cli.options import DEFAULT_DATABASE, AsJson, AskPassphrase, Database, KeyPath
+from deniable.cli.options import DEFAULT_DATABASE, AsJson, AskPassphrase, Database, KeyPath, shared
 from deniable.cli.programme import options
 from deniable.cli.programme.output import answer, told
+from deniable.errors import DeniableError
 from deniable.programme.programme import Programme
 from deniable.programme.transcript.entry import Entry
 
@@ -25,6 +28,7 @@ def override(
     reason: options.Reason,
     independent: options.Independent = False,
     because: options.Because = False,
+    yes: options.Yes = False,
     database: Database = DEFAULT_DATABASE,
     key: KeyPath = None,
     passphrase: AskPassphrase = False,
@@ -34,16 +38,66 @@ def override(
 
     The reports about these targets are deleted, as after a draw, and the round stays open. The public sees the
     targets, the reason, and whether you declare that the decision had nothing to do with any report: say so with one
-    of the two options below, which decides what the guarantee still covers.
+    of the two options below, which decides what the guarantee still covers. Before an order because of reports is
+    recorded, the command shows which reports lose the promise, and asks.
     """
     declaration = options.declared(independent, because)
     with options.opened(database, options.key_of(database, key, passphrase)) as programme:
-        _tell(programme, programme.override(names, reason, independent=declaration), as_json)
+        if because and not yes:
+            words = programme.consequence().words
+            if options.typed(f"{words[0].upper()}{words[1:]}. To record the order, type yes: ") != "yes":
+                raise DeniableError("the order was not confirmed; nothing was changed")
+        tell(programme, programme.override([*map(programme.naming(), names)], reason, independent=declaration), as_json)
+
+
+@commands.command(cls=Command)
+def visit(
+    target: Annotated[str, typer.Argument(metavar="TARGET", show_default=False, help="The target's name.")],
+    *,
+    report_class: Annotated[str, shared("--class", "that of the report, which leads to a visit.", show_default=False)],
+    database: Database = DEFAULT_DATABASE,
+    key: KeyPath = None,
+    passphrase: AskPassphrase = False,
+    as_json: AsJson = False,
+) -> None:
+    """Record the visit to which a report of an emergency class leads.
+
+    Every report of such a class leads to a visit, by the public rules of the programme. The report must have been
+    entered before. From the next publication on, the public sees the target and the class of the report, and may
+    suspect the person who filed it: the public rules say so before anyone files. Send your people first if the visit
+    must come unannounced. The guarantee covers all other reports as before. Those about this target are deleted, as
+    after a draw.
+
+    \b
+    Example
+      deniable programme visit "Ash Mill" --class danger
+    """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
+    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+        tell(programme, programme.visit(programme.naming()(target), report_class), as_json)
+
+
+@commands.command(cls=Command)
+def visits(
+    *,
+    database: Database = DEFAULT_DATABASE,
+    key: KeyPath = None,
+    passphrase: AskPassphrase = False,
+    as_json: AsJson = False,
+) -> None:
+    """Name the targets that must be visited because of a report.
+
+    Those for which no visit is recorded yet. Confidential.
+    """
+    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+        waiting = programme.waiting_visits()
+    lines = [f"{target} (a report of class {name})" for target, name in waiting]
+    document = {"waiting": [{"target": target, "class": name} for target, name in waiting]}
+    answer(as_json, document, *(lines or ["No visit waits."]), wrap=False)
 
 
 @targets.callback(invoke_without_command=True)
 def _(context: typer.Context) -> None:
-    """Let targets join or leave, or list them.
+    """Let targets join or leave, rename or list them.
 
     A change is published with its reason. What it does to the guarantee depends on whether it had to do with reports.
     """
@@ -71,7 +125,7 @@ def add(
     """
     declaration = options.declared(independent, because)
     with options.opened(database, options.key_of(database, key, passphrase)) as programme:
-        _tell(programme, programme.change_targets(reason, independent=declaration, add=names), as_json)
+        tell(programme, programme.change_targets(reason, independent=declaration, add=names), as_json)
 
 
 @targets.command(cls=Command)
@@ -93,7 +147,33 @@ def remove(
     """
     declaration = options.declared(independent, because)
     with options.opened(database, options.key_of(database, key, passphrase)) as programme:
-        _tell(programme, programme.change_targets(reason, independent=declaration, remove=names), as_json)
+        left = [*map(programme.naming(), names)]
+        tell(programme, programme.change_targets(reason, independent=declaration, remove=left), as_json)
+
+
+@targets.command(cls=Command)
+def rename(
+    old: Annotated[str, typer.Argument(metavar="OLD", show_default=False, help="The target's name until now.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", show_default=False, help="Its name from now on.")],
+    *,
+    reason: options.Reason,
+    independent: options.Independent = False,
+    because: options.Because = False,
+    database: Database = DEFAULT_DATABASE,
+    key: KeyPath = None,
+    passphrase: AskPassphrase = False,
+    as_json: AsJson = False,
+) -> None:
+    """Give a target another name from the open round on. The reports about it stay counted.
+
+    A name that was used before cannot be used again. From now on reports that come in under the old name are treated
+    like those about an unknown target: change the mapping of your hotlines' channels. The public sees both names, the
+    reason, and whether you declare that the decision had nothing to do with any report: say so with one of the two
+    options below, which decides what the guarantee still covers.
+    """
+    declaration = options.declared(independent, because)
+    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+        tell(programme, programme.rename_target(programme.naming()(old), new, reason, independent=declaration), as_json)
 
 
 @targets.command("list", cls=Command)
@@ -125,10 +205,11 @@ def not_carried_out(
     """
     declaration = options.declared(independent, because)
     with options.opened(database, options.key_of(database, key, passphrase)) as programme:
-        _tell(programme, programme.not_carried_out(round_, target, reason, independent=declaration), as_json)
+        named = programme.naming()(target)
+        tell(programme, programme.not_carried_out(round_, named, reason, independent=declaration), as_json)
 
 
-def _tell(programme: Programme, entry: Entry, as_json: bool) -> None:
+def tell(programme: Programme, entry: Entry, as_json: bool) -> None:
     coverage, calendar = programme.status().coverage.in_words(), programme.parameters.calendar
     answer(
         as_json,

@@ -21,6 +21,7 @@ from deniable.cli.options import (
     Forecast,
     KeyPath,
     MaxGap,
+    MostCounted,
     SteadyForecast,
     WeightsFile,
     as_options,
@@ -34,23 +35,30 @@ from deniable.errors import DeniableError
 from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import delta_for
 from deniable.programme.programme import Programme
-from deniable.programme.public.guarantee_wording import LITTLE, coin
+from deniable.programme.public.guarantee_wording import LITTLE, coin, promise
+from deniable.programme.register import read_register
 from deniable.programme.secrets.keys import KeyFile
-from deniable.report_files import read_targets, read_weights
+from deniable.report_classes import ONE_CLASS, check_classes, heaviest, parsed
+from deniable.report_files import read_weights
 from deniable.storage.store import ExistsError
 from deniable.wording import count
+from deniable.yearly_figures import advantage_left
 
 commands = typer.Typer(rich_markup_mode=None)
+
+TARGET_LIST = OPTIONS["--target-list"].meaning + (
+    " Or a CSV with the columns target,number: each target's number in a public register."
+)
 
 
 @commands.command(cls=Command)
 def init(
-    target_list: Annotated[
-        Path, typer.Argument(metavar="TARGET_LIST", show_default=False, help=OPTIONS["--target-list"].meaning)
-    ],
+    target_list: Annotated[Path, typer.Argument(metavar="TARGET_LIST", show_default=False, help=TARGET_LIST)],
     *,
     name: Annotated[str, typer.Option(metavar="TEXT", show_default=False, help="What the public calls the programme.")],
-    delta: Annotated[list[str] | None, shared("--delta", "Give this or --advantage.")] = None,
+    delta: Annotated[
+        list[str] | None, shared("--delta", "Where reports have classes, of one of weight 1. Give this or --advantage.")
+    ] = None,
     advantage: Annotated[float | None, shared("--advantage")] = None,
     reports_per_person: Annotated[int, shared("--reports-per-person")] = 1,
     mechanism: Annotated[str, shared("--mechanism", "race or tca. See deniable plan.")] = "race",
@@ -67,6 +75,19 @@ def init(
     weights: WeightsFile = None,
     forecast: Forecast = False,
     steady_forecast: SteadyForecast = False,
+    classes: Annotated[
+        list[str] | None,
+        shared(
+            "--class",
+            "NAME=WEIGHT, where a report counts as WEIGHT reports, or NAME=visit, where it leads to a visit at once. "
+            "Repeat the option for every class.",
+        ),
+    ] = None,
+    most_counted: MostCounted = None,
+    yearly_figures_delta: Annotated[
+        float | None,
+        shared("--yearly-figures-delta", "It is added to the promise from the start.", show_default=False),
+    ] = None,
     oversight: Annotated[
         str | None,
         typer.Option(
@@ -75,6 +96,14 @@ def init(
             "can replay the draw.",
         ),
     ] = None,
+    reveal_after: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="For unannounced visits: the public learns whom a draw selected N rounds later, whatever happened "
+            "since, and at once only that they are fixed. 0: at once.",
+        ),
+    ] = 0,
     database: Database = DEFAULT_DATABASE,
     key: KeyPath = None,
     passphrase: AskPassphrase = False,
@@ -95,6 +124,15 @@ def init(
       deniable programme init targets.txt --name "Site visits" \\
           --advantage 0.05 --reports-per-person 3 \\
           --period 1W --zone Europe/Berlin --time 09:00
+
+    \b
+    Example: a serious report counts as three, a report of danger leads to a visit at once
+      deniable programme init targets.txt --name "Site visits" --delta 0.1 \\
+          --class minor=1 --class serious=3 --class danger=visit
+
+    \b
+    Example: once a year, how many reports came in, ± 20
+      deniable programme init targets.txt --name "Site visits" --advantage 0.05 --yearly-figures-delta 0.02
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
     level = one_delta(delta)
     if (level is None) == (advantage is None):
@@ -102,20 +140,26 @@ def init(
             "give either --delta, the promise about one report, or --advantage, the promise about a person, "
             f"got {'neither' if level is None else 'both'}; for example --delta 0.1"
         )
+    kinds = check_classes(map(parsed, classes)) if classes else ONE_CLASS
     learnt = chosen_forecast(weights, forecast=forecast, steady_forecast=steady_forecast)
-    targets = read_targets(target_list)
+    targets, registered = read_register(target_list)
     chosen_weights = learnt if weights is None else read_weights(weights, targets)
     chosen_key = options.key_of(database, key, passphrase, new=True)
     try:
         if level is None:
             bounds = [bound for bound in (horizon, max_gap) if bound is not None]
-            level = delta_for(advantage or 0, reports_per_person, mechanism, min(bounds, default=None))
+            weight = reports_per_person * heaviest(kinds)
+            for_audits = advantage or 0
+            if yearly_figures_delta is not None:
+                for_audits = advantage_left(for_audits, yearly_figures_delta, reports_per_person)
+            level = delta_for(for_audits, weight, mechanism, min(bounds, default=None))
         programme = Programme.create(
             database,
             chosen_key,
             clock=options.now,
             name=name,
             targets=targets,
+            registered=registered,
             mechanism=mechanism,
             delta=level,
             horizon=horizon,
@@ -124,8 +168,12 @@ def init(
             max_gap=max_gap,
             cooldown=cooldown,
             weights=chosen_weights,
+            classes=kinds,
+            most_counted=most_counted,
+            yearly_figures_delta=yearly_figures_delta,
             calendar=_calendar(start, period, zone, at),
             oversight=oversight,
+            reveal_after=reveal_after,
         )
     except ExistsError as error:
         raise DeniableError(
@@ -141,7 +189,7 @@ def init(
 def _tell(programme: Programme, database: str, key: Path | None, as_json: bool) -> None:
     parameters = programme.parameters
     guarantee, calendar = parameters.guarantee(), parameters.calendar
-    weak = f"with a delta above {LITTLE:g} the audits hide little. {coin(guarantee)} See deniable plan."
+    weak = f"with a delta above {LITTLE:g} the audits hide little. {coin(parameters)} See deniable plan."
     warnings = [weak] if guarantee.delta > LITTLE else []
     document = {
         "programme": parameters.programme,
@@ -169,7 +217,7 @@ def _tell(programme: Programme, database: str, key: Path | None, as_json: bool) 
         document,
         f"The programme {parameters.name} is set up, with {len(parameters.targets):,} targets.",
         "\nWhat it promises to whoever reports",
-        guarantee.in_words(),
+        promise(parameters),
         *(f"\nWARNING: {warning}" for warning in warnings),
         f"\n{_when(calendar, database, key)}",
         f"\n{kept}",

@@ -2,7 +2,6 @@
 kept, and how it ends.
 """
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -233,7 +232,7 @@ def upgrade(*, database: Database = DEFAULT_DATABASE, as_json: AsJson = False) -
 def end(
     *,
     reason: options.Reason,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: options.Yes = False,
     database: Database = DEFAULT_DATABASE,
     key: KeyPath = None,
     passphrase: AskPassphrase = False,
@@ -248,14 +247,9 @@ def end(
     """
     with options.opened(database, options.key_of(database, key, passphrase)) as programme:
         name = programme.parameters.name
-        if not yes and _typed(f"To end the programme for good, type its name ({name}): ") != name:
+        if not yes and options.typed(f"To end the programme for good, type its name ({name}): ") != name:
             raise DeniableError(f"that is not the programme's name, {name}; nothing was changed")
         entry = programme.end(reason)
     calendar = programme.parameters.calendar
     following = "Publish it, then destroy the key: deniable programme publish"
     answer(as_json, entry.described(calendar), told(entry, calendar), following)
-
-
-def _typed(prompt: str) -> str:
-    typer.echo(prompt, nl=False, err=True)
-    return sys.stdin.readline().strip()

@@ -1,12 +1,15 @@
 """Where a programme is and what opens it: options in the same words for all commands, and what they stand for."""
 
 import os
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from getpass import GetPassWarning, getpass
 from pathlib import Path
 from typing import Annotated
+
+import typer
 
 from deniable.cli.options import KEY, PASSPHRASE, shared
 from deniable.errors import DeniableError
@@ -19,6 +22,7 @@ NEW_PASSPHRASE = "DENIABLE_NEW_PASSPHRASE"
 Reason = Annotated[str, shared("--reason", show_default=False)]
 Independent = Annotated[bool, shared("--independent-of-reports")]
 Because = Annotated[bool, shared("--because-of-reports")]
+Yes = Annotated[bool, shared("--yes")]
 
 
 def declared(independent: bool, because: bool) -> bool:
@@ -74,6 +78,12 @@ def _key_beside(database: str) -> Path | None:
     """Where a key file is that nobody names; None where the database is not a file."""
     name = database.removeprefix("sqlite:///")
     return None if "://" in name else Path(name).with_suffix(".key")
+
+
+def typed(prompt: str) -> str:
+    """What is typed at the terminal, or comes in its place."""
+    typer.echo(prompt, nl=False, err=True)
+    return sys.stdin.readline().strip()
 
 
 def passphrase_of(variable: str, prompt: str, *, new: bool) -> str:

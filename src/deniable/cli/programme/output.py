@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from deniable.programme.calendar import Calendar
 from deniable.programme.public.verify import VerificationResult
 from deniable.programme.status import Status
-from deniable.programme.transcript.entries import NOT_THE_TIME, Round
+from deniable.programme.transcript.draws import NOT_THE_TIME, Draw
 from deniable.programme.transcript.entry import Entry
 
 
@@ -50,7 +50,7 @@ def told(entry: Entry, calendar: Calendar) -> str:
 
 def please_note(report: VerificationResult) -> list[str]:
     """What is in order but unusual in a transcript that was verified, and what is not as it should be."""
-    late = any(isinstance(entry, Round) for entry in report.remarkable)
+    late = any(isinstance(entry, Draw) for entry in report.remarkable)
     calendar = report.parameters.calendar
     return [
         *(["\nPlease note"] if report.remarkable else []),

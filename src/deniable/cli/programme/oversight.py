@@ -55,7 +55,8 @@ def seals(
             raise DeniableError("this programme has no oversight body, so nothing was sealed; one is named at init")
         sealed = programme.seals(options.key_files(database))
     write_seals(sealed, out)
-    answer(as_json, {"file": str(out), "rounds": len(sealed)}, f"{count(len(sealed), 'sealed round')} in", f"  {out}")
+    thing = "sealed round" if programme.parameters.figures is None else "sealed record"
+    answer(as_json, {"file": str(out), "rounds": len(sealed)}, f"{count(len(sealed), thing)} in", f"  {out}")
 
 
 @oversight.command(cls=Command)
@@ -70,7 +71,7 @@ def replay(
         Path | None,
         shared(
             "--out",
-            "a new CSV file, for round,target,reports, to compare with the hotline's own records. Confidential.",
+            "a new CSV file, for round,target,class,reports, to compare with the hotline's own records. Confidential.",
             show_default=False,
         ),
     ] = None,
@@ -103,14 +104,15 @@ def _refusal(verdict: Replayed) -> str:
     missing = [
         *([f"those of {_rounds(verdict.missing)}, so ask the office for a newer file"] if verdict.missing else []),
         *([f"those of {_rounds(verdict.lost)}, which the office says it lost"] if verdict.lost else []),
+        *([f"those of the yearly figures of {spans(verdict.missing_figures)}"] if verdict.missing_figures else []),
     ]
     return f"missing inputs: the file does not have {', and '.join(missing)}"
 
 
-def _write_counts(path: Path, rows: Iterable[tuple[int, str, int]]) -> None:
+def _write_counts(path: Path, rows: Iterable[tuple[int, str, str, int]]) -> None:
     try:
         with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
-            csv.writer(file).writerows([("round", "target", "reports"), *rows])
+            csv.writer(file).writerows([("round", "target", "class", "reports"), *rows])
     except FileExistsError:
         raise DeniableError(f"cannot write {path}: it exists already, so take a new name") from None
     except OSError as error:
@@ -139,6 +141,7 @@ def _lines(checked: VerificationResult, verdict: Replayed) -> list[str]:
         f"  {checked.head}",
         "",
         *(f"{what}: {_rounds(numbers or ())}." for what, numbers in rounds.items() if numbers != ()),
+        *([f"Yearly figures confirmed: {spans(verdict.figures)}."] if verdict.figures else []),
         *(
             [f"CONTRADICTED: round {verdict.contradicted}. No later one was drawn again."]
             if verdict.contradicted

@@ -93,6 +93,7 @@ def _document(status: Status) -> dict[str, Any]:
         "holds_from": status.coverage.holds_from,
         "coverage": status.coverage.in_words(),
         "guarantee": status.parameters.guarantee().to_dict(),
+        "next_figures": _next_figures(status),
         "imports_paused": status.is_paused,
         "ended": status.ended,
     }
@@ -105,7 +106,23 @@ def _lines(status: Status) -> list[str]:
         _round(status),
         f"The transcript has {count(status.entries, 'entry', 'entries')}; {_published(status)}.",
         status.coverage.in_words(),
+        *_figures(status),
         *([PAUSED] if status.is_paused and not status.ended else []),
+    ]
+
+
+def _next_figures(status: Status) -> int | None:
+    """The round on which the next yearly figures follow."""
+    parameters = status.parameters
+    return None if parameters.figures is None or status.ended else parameters.calendar.last_of_year(status.open_round)
+
+
+def _figures(status: Status) -> list[str]:
+    round_, calendar = _next_figures(status), status.parameters.calendar
+    if round_ is None:
+        return []
+    return [
+        f"The next yearly figures follow on round {round_}, which is due at {local(calendar, calendar.due(round_))}."
     ]
 
 

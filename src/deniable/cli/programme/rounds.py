@@ -20,9 +20,7 @@ def close_round(
     *,
     round_: Annotated[
         int | None,
-        typer.Option(
-            "--round", metavar="N", show_default=False, help="This round; by default the oldest that is due and open."
-        ),
+        shared("--round", "by default the oldest that is due and open.", show_default=False),
     ] = None,
     reason: Annotated[str | None, shared("--reason", "For a round that is closed late.", show_default=False)] = None,
     database: Database = DEFAULT_DATABASE,
@@ -76,6 +74,9 @@ def _tell(programme: Programme, closed: Closed | None, as_json: bool) -> None:
         "round": None if closed is None else closed.round,
         "audits": [] if closed is None else closed.audits,
         "already": closed is not None and closed.already,
+        "secret_until": None if closed is None else closed.secret_until,
+        "visits": [] if closed is None else closed.visits,
+        "figures": None if closed is None or closed.figures is None else closed.figures.own(),
         "next_round": status.open_round,
         "next_due": status.due.isoformat(),
         "overdue": status.overdue,
@@ -90,13 +91,24 @@ def _told(closed: Closed | None, status: Status) -> list[str]:
     if closed is None:
         return [waits]
     if closed.already and not status.overdue and not status.ended and closed.round == status.open_round - 1:
-        return [waits, _drawn(closed) + _unpublished(status)]
-    return [_drawn(closed), _next(status)]
+        return [waits, _drawn(closed, status) + _unpublished(status)]
+    return [_drawn(closed, status), _next(status)]
 
 
-def _drawn(closed: Closed) -> str:
+def _drawn(closed: Closed, status: Status) -> str:
     before = ", as it was closed before" if closed.already else ""
-    return f"Round {closed.round}{before}: {'audit ' + ', '.join(closed.audits) if closed.audits else 'skipped'}."
+    told = f"Round {closed.round}{before}: {'audit ' + ', '.join(closed.audits) if closed.audits else 'skipped'}."
+    if closed.visits:
+        told += f" Visit at once, because of reports of an emergency class: {', '.join(closed.visits)}."
+    if closed.figures is not None:
+        told += f" {closed.figures.heading}."
+    if closed.secret_until is None:
+        return told
+    calendar = status.parameters.calendar
+    return (
+        f"{told} Do not show this before round {closed.secret_until} is closed, due at "
+        f"{local(calendar, calendar.due(closed.secret_until))}: until then the visit is unannounced."
+    )
 
 
 def _next(status: Status) -> str:

@@ -77,7 +77,7 @@ def _stopped_by_signals() -> Iterator[Wait]:
 def _in_words(event: SchedulerEvent) -> None:
     match event:
         case Closed():
-            print(f"Round {event.round}: {', '.join(event.audits) or 'skipped'}.", flush=True)
+            print(f"Round {event.round}: {_drawn(event)}.", flush=True)
         case Published():
             print(f"Published in {event.folder}.", flush=True)
         case Ended():
@@ -86,10 +86,18 @@ def _in_words(event: SchedulerEvent) -> None:
             _complain(event)
 
 
+def _drawn(closed: Closed) -> str:
+    """What this prints goes into logs, which have no names that are not public yet."""
+    if closed.secret_until is not None:
+        return f"drawn, see deniable programme close-round --round {closed.round}"
+    return ", ".join(closed.audits) or "skipped"
+
+
 def _as_json(event: SchedulerEvent) -> None:
     match event:
         case Closed():
-            print(json.dumps({"round": event.round, "audits": event.audits}), flush=True)
+            audits = None if event.secret_until is not None else event.audits
+            print(json.dumps({"round": event.round, "audits": audits}), flush=True)
         case Published():
             print(json.dumps({"published": event.entries, "folder": str(event.folder)}), flush=True)
         case Ended():

@@ -7,7 +7,7 @@ import typer
 
 from deniable.cli.groups import Command
 from deniable.cli.options import AsJson
-from deniable.cli.programme.output import answer, please_note
+from deniable.cli.programme.output import answer, please_note, spans
 from deniable.programme.public.verify import VerificationResult
 from deniable.programme.public.verify import verify as verified
 from deniable.wording import count
@@ -61,6 +61,7 @@ def _lines(report: VerificationResult, against: str | None) -> list[str]:
         "  programme.json and the guarantee in it follow from its parameters",
         "  every entry follows on the one before, and the office signed the last",
         "  every audit was one that the public rules allowed",
+        *_names(report),
         *([] if against is None else ["  everything in the earlier transcript is still there, unchanged"]),
         *([] if page is None else [page]),
         *([f"Not in the folder: {', '.join(report.missing)}."] if report.missing else []),
@@ -71,3 +72,15 @@ def _lines(report: VerificationResult, against: str | None) -> list[str]:
         "Fingerprint: note it, with the date, for --against.",
         f"  {report.head}",
     ]
+
+
+def _names(report: VerificationResult) -> list[str]:
+    """On programmes whose names follow later."""
+    after = report.parameters.reveal_after
+    if not after:
+        return []
+    kept = "all names that are due are there, and are those committed to when they were drawn"
+    if not report.hidden:
+        return [f"  {kept}"]
+    return [f"  {kept}; those of {count(len(report.hidden), 'round')} ({spans(report.hidden)}) follow "
+            f"{count(after, 'round')} later"]  # fmt: skip

@@ -1,7 +1,7 @@
 """People, each with a role, and the rules for their names."""
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -80,8 +80,13 @@ def known(connection: sa.Connection, key: bytes, person: str) -> Account:
 
 def auditors(connection: sa.Connection, key: bytes) -> list[str]:
     """The names of all who may see counts."""
-    found = [one.person.name for one in _accounts(connection, key) if one.person.role == "auditor" and not one.disabled]
-    return sorted(found, key=same_name)
+    return [one.name for one in having(connection, key, ["auditor"])]
+
+
+def having(connection: sa.Connection, key: bytes, roles: Collection[Role]) -> list[Person]:
+    """All who have one of these roles and can sign in, by name."""
+    found = [one.person for one in _accounts(connection, key) if one.person.role in roles and not one.disabled]
+    return sorted(found, key=lambda one: same_name(one.name))
 
 
 def listed(connection: sa.Connection, key: bytes) -> list[PersonRow]:

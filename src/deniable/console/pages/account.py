@@ -16,7 +16,7 @@ from deniable.console.accounts.people import Person
 from deniable.console.console import Console
 from deniable.console.pages.common import done_message, redirect, refusal, signed_out
 from deniable.console.rendering import render
-from deniable.console.security import Fields, SignInFirst, console_of, require, text
+from deniable.console.security import Fields, SignInFirst, console_of, require, slow, text
 from deniable.errors import DeniableError
 
 router = APIRouter(prefix="/account")
@@ -58,6 +58,7 @@ async def change_password(request: Request, person: Anybody, fields: Fields) -> 
 
 
 @router.post("/sign-out")
+@slow
 def sign_out(request: Request, person: Anybody, _: Fields) -> Response:
     """In every browser."""
     console = console_of(request)

@@ -1,6 +1,7 @@
 """How the JSON API is used: its own OpenAPI document, for people."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ from fastapi.responses import Response
 
 from deniable.console.accounts.people import Person
 from deniable.console.rendering import origin_of, render
-from deniable.console.security import require
+from deniable.console.security import console_of, require
 
 router = APIRouter()
 
@@ -44,19 +45,26 @@ class ApiPage:
 
 @router.get("/api")
 def api_page(request: Request, _: Annotated[Person, require("people")]) -> Response:
-    document, here = request.app.openapi(), origin_of(request)
+    document, here, programme = request.app.openapi(), origin_of(request), console_of(request).programme()
+    classes = [] if programme is None else [one.name for one in programme.parameters.classes]
     operations = tuple(
-        _operation(document, here, method, path) for path, methods in document["paths"].items() for method in methods
+        _operation(document, f"{method} {path}", here, classes)
+        for path, methods in document["paths"].items()
+        for method in methods
     )
     return render(request, "api.html", ApiPage(operations, request.app.openapi_url))
 
 
-def _operation(document: dict[str, Any], here: str, method: str, path: str) -> Operation:
+def _operation(document: dict[str, Any], name: str, here: str, classes: Sequence[str]) -> Operation:
+    method, _, path = name.partition(" ")
     described = document["paths"][path][method]
     command = f'curl -H "Authorization: Bearer $TOKEN" {here}{path}'
     takes = _properties(document, described["requestBody"]) if "requestBody" in described else {}
     if takes:
-        command += f" --json '{json.dumps({name: schema['examples'][0] for name, schema in takes.items()})}'"
+        example = {name: schema["examples"][0] for name, schema in takes.items()} | {"class": next(iter(classes), "")}
+        if len(classes) < 2:
+            del example["class"]
+        command += f" --json '{json.dumps(example)}'"
     return Operation(
         method=method.upper(),
         path=path,

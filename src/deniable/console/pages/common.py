@@ -59,6 +59,27 @@ def copied_record(request: Request, programme: Programme, folder: Path | None) -
         raise HTTPException(503, refusal(error)) from None
 
 
+ANY_TARGET = "the target"
+"""In place of a name, where none is chosen yet."""
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """What the record will show of a visit: the words of the entry itself."""
+
+    report_class: str
+    round: int
+    heading: str
+    deed: str
+    effect: str
+
+
+def foreseen(programme: Programme, target: str, report_class: str) -> Foreseen:
+    entry = programme.foreseen_visit(target, report_class)
+    effect = entry.effect(programme.parameters.calendar)
+    return Foreseen(report_class, entry.round, entry.heading, entry.deed, effect)
+
+
 @dataclass(frozen=True)
 class Bar:
     """Confidential."""
@@ -67,6 +88,8 @@ class Bar:
     reports: int
     share: str
     """Of the longest bar, in per cent."""
+    by_class: tuple[tuple[str, int], ...] = ()
+    """Reports of the open round of each class that has any, where there are several."""
 
 
 def bars(counts: Mapping[str, int], start: int = 0, most: int = MOST_BARS) -> tuple[Bar, ...]:
@@ -86,8 +109,13 @@ def bars_of(names: Iterable[str], counts: Mapping[str, int]) -> tuple[Bar, ...]:
 
 def search(request: Request, targets: tuple[str, ...], fields: FormData, name: str = "find") -> Found:
     """The page of targets that a form asks for: `start` says where it begins. The address holds no name."""
-    index = console_of(request).target_search.of(targets)
-    return index.search(text(fields, name)[:LONGEST_NAME], number_in(text(fields, "start")) or 0)
+    console, query = console_of(request), text(fields, name)[:LONGEST_NAME]
+    programme = console.programme()
+    by_number = query if programme is None else programme.naming()(query.strip())
+    index = console.target_search.of(targets)
+    if by_number != query.strip() and index.exact(by_number) == by_number:
+        return Found(query, (by_number,), None, None)
+    return index.search(query, number_in(text(fields, "start")) or 0)
 
 
 def number_in(given: str) -> int | None:

@@ -13,17 +13,25 @@ from starlette.exceptions import HTTPException
 
 from deniable.console.accounts.people import Person
 from deniable.console.pages.common import CurrentProgramme, copied_record, number_in, redirect, refusal, search
-from deniable.console.public_record import PastAudit
+from deniable.console.pages.work_list import key_of
 from deniable.console.rendering import render
-from deniable.console.security import Fields, console_of, require, text, texts
+from deniable.console.security import Fields, console_of, require, slow, text, texts
 from deniable.console.target_search import FEW, MOST_FOUND, Found
 from deniable.errors import DeniableError
 from deniable.programme.names import caseless
 from deniable.programme.programme import Programme
 from deniable.programme.status import Status
+from deniable.programme.transcript.decision import Consequence
 from deniable.programme.transcript_copies import NotKeptError
 
 router = APIRouter()
+
+
+@dataclass(frozen=True)
+class PastAudit:
+    key: str
+    target: str
+    round: int
 
 
 @dataclass(frozen=True)
@@ -36,15 +44,18 @@ class DecisionPage:
     targets: tuple[str, ...]
     """Those to choose from: all of them, where they are few."""
     audits: tuple[PastAudit, ...]
-    """Those that can be said not to have been carried out: the latest of every target, newest first."""
+    """Those that can be said not to have been carried out, newest first."""
     is_long: bool
     """Whether there are so many of either that one looks for them."""
     found: Found | None = None
     """What was looked for; None before."""
     chosen: tuple[str, ...] = ()
     added: str = ""
+    new_name: str = ""
     reason: str = ""
     independent: str = ""
+    consequence: Consequence | None = None
+    """What the order would do to the guarantee, where it must be confirmed."""
     error: str | None = None
 
 
@@ -66,6 +77,7 @@ def ask(request: Request, kind: str, _: Annotated[Person, require("decide")], pr
 
 
 @router.post("/round/decisions/{kind}")
+@slow
 def decide(
     request: Request,
     kind: str,
@@ -76,6 +88,10 @@ def decide(
     page, _ = _asked(request, programme, kind, fields)
     if "start" in fields:
         return render(request, "decision.html", page)
+    if kind == "override" and page.independent == "no":
+        would = programme.consequence()
+        if text(fields, "confirmed") != str(would.during):
+            return render(request, "decision.html", replace(page, consequence=would))
     try:
         action = _DECISIONS[kind].take(programme, fields, page.reason, _declared(page.independent))
     except NotKeptError:  # the transcript's page says so
@@ -100,7 +116,8 @@ def _asked(
     if kind not in _DECISIONS:
         raise HTTPException(404, "There is no such page.")
     decision, status, filled = _DECISIONS[kind], programme.status(), fields or FormData()
-    record = copied_record(request, programme, status.folder)
+    copied_record(request, programme, status.folder)
+    audits = _past_audits(programme) if kind == "not-carried-out" else ()
     page = DecisionPage(
         kind=kind,
         title=decision.title,
@@ -108,14 +125,19 @@ def _asked(
         button=decision.button,
         round=status.open_round,
         targets=status.targets,
-        audits=record.audits,
-        is_long=len(record.audits if kind == "not-carried-out" else status.targets) > FEW,
+        audits=audits,
+        is_long=len(audits if kind == "not-carried-out" else status.targets) > FEW,
         chosen=(*texts(filled, "target"), *texts(filled, "audit")),
         added=text(filled, "added"),
+        new_name=text(filled, "new_name"),
         reason=text(filled, "reason"),
         independent=text(filled, "independent"),
     )
     return (_searched(request, page, status.targets, filled) if page.is_long else page), status
+
+
+def _past_audits(programme: Programme) -> tuple[PastAudit, ...]:
+    return tuple(PastAudit(key_of(audit), audit.target, audit.round) for audit in reversed(programme.work_list()))
 
 
 def _searched(request: Request, page: DecisionPage, targets: tuple[str, ...], fields: FormData) -> DecisionPage:
@@ -153,6 +175,15 @@ def _targets(programme: Programme, fields: FormData, reason: str, independent: b
     return f"changed the list of targets (entry {entry.number})"
 
 
+def _rename(programme: Programme, fields: FormData, reason: str, independent: bool) -> str:
+    targets = texts(fields, "target")
+    if len(targets) != 1:
+        raise DeniableError("Choose the target that gets another name.")
+    name = text(fields, "new_name").strip()
+    entry = programme.rename_target(targets[0], name, reason, independent=independent)
+    return f"renamed a target (entry {entry.number})"
+
+
 def _not_carried_out(programme: Programme, fields: FormData, reason: str, independent: bool) -> str:
     number, _, target = text(fields, "audit").partition(" ")
     if not (number.isascii() and number.isdigit() and len(number) <= 9):
@@ -180,6 +211,13 @@ _DECISIONS = {
         "The change counts from this round on. The reports about those who leave are deleted.",
         "Change the list and record it",
         _targets,
+    ),
+    "rename": _Decision(
+        "Rename a target",
+        "The target has another name from this round on, and the reports about it stay counted. Reports that come in "
+        "under the old name are treated like those about an unknown target: change the mapping of your hotlines.",
+        "Rename the target and record it",
+        _rename,
     ),
     "not-carried-out": _Decision(
         "Say that an audit was not carried out",

@@ -17,7 +17,7 @@ from deniable.console.console import Console
 from deniable.console.pages.common import refusal, sentence
 from deniable.console.pages.published import verified
 from deniable.console.rendering import render
-from deniable.console.security import Fields, console_of, may, require
+from deniable.console.security import Fields, console_of, may, require, slow
 from deniable.errors import DeniableError
 from deniable.programme import backup
 from deniable.programme.programme import Programme
@@ -56,11 +56,13 @@ class HealthPage:
 
 
 @router.get("/health")
+@slow
 def health_page(request: Request, person: Annotated[Person, require("health")]) -> Response:
     return _page(request, person)
 
 
 @router.post("/health/backup")
+@slow
 def back_up(request: Request, person: Annotated[Person, require("people")], _: Fields) -> Response:
     console = console_of(request)
     name = f"deniable-{console.clock().astimezone(UTC):%Y-%m-%d}.backup"

@@ -10,7 +10,7 @@ from deniable.console.accounts import activity, hotlines
 from deniable.console.accounts.people import Person
 from deniable.console.pages.common import CurrentProgramme, done_message, redirect, refusal
 from deniable.console.rendering import render
-from deniable.console.security import Fields, console_of, require, text
+from deniable.console.security import Fields, console_of, require, slow, text
 from deniable.errors import DeniableError
 
 router = APIRouter(prefix="/hotlines")
@@ -43,6 +43,7 @@ def hotlines_page(request: Request, _: Administrator, __: CurrentProgramme) -> R
 
 
 @router.post("")
+@slow
 def assign(request: Request, administrator: Administrator, programme: CurrentProgramme, fields: Fields) -> Response:
     console = console_of(request)
     try:

@@ -3,8 +3,10 @@
 import io
 from asyncio import shield, wait_for, wrap_future
 from collections import Counter
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Request
@@ -18,11 +20,23 @@ from deniable.console.accounts.row_authentication import digest
 from deniable.console.pages.common import Bar, CurrentProgramme, bars, done_message, redirect, refusal
 from deniable.console.pending_imports import KEPT_FOR, PendingImport
 from deniable.console.rendering import render
-from deniable.console.security import MOST_UPLOADED, Fields, console_of, may, require, text, uploaded
+from deniable.console.security import (
+    MOST_UPLOADED,
+    Fields,
+    console_of,
+    in_slow_thread,
+    may,
+    require,
+    slow,
+    text,
+    uploaded,
+)
 from deniable.errors import DeniableError
-from deniable.programme.imports import EXPORTS, Batch, Mapping, read, read_mapping
+from deniable.programme.imports import EXPORTS, Mapping, read, read_mapping
+from deniable.programme.imports.classes import chosen_field, visit_classes
 from deniable.programme.programme import Programme
 from deniable.programme.status import PAUSED, Status
+from deniable.report_classes import ReportClass
 
 router = APIRouter()
 
@@ -52,6 +66,9 @@ class ImportPage:
     source: str
     mapped: str
     """`names` where channels are called like targets, `file` where a mapping says which is which."""
+    classes: tuple[str, ...]
+    """The classes of reports; none where there is only one."""
+    class_column: str
     megabytes: int
     """The most that a file may have."""
     paused: str | None
@@ -80,6 +97,8 @@ class PreviewPage:
     is_large: bool
     """Whether the file has more than half of the bytes that a file may have."""
     set_aside: tuple[str, ...]
+    visits: tuple[str, ...]
+    """The classes that lead to a visit, of those that the mappings name: whether the file has such a report or not."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +110,8 @@ class CountedPreviewPage(PreviewPage):
     """Reports that were known before, or, while imports are paused, all that could count otherwise."""
     n_set_aside: int
     left_out: int
+    by_class: tuple[tuple[str, int], ...]
+    """Of the file, those that were known before included; none where there is only one class."""
     counts: tuple[Bar, ...]
     """Of the file."""
 
@@ -99,23 +120,30 @@ class CountedPreviewPage(PreviewPage):
 def import_page(
     request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme
 ) -> Response:
-    return _page(request, person, programme.status())
+    return _page(request, person, programme)
 
 
 @router.post("/import")
+@slow
 def preview(
     request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
     console, status = console_of(request), programme.status()
     kind, source = text(fields, "kind"), text(fields, "source")
-    file, mapping = uploaded(fields, "file"), uploaded(fields, "mapping")
+    file, mapping, class_mapping = (uploaded(fields, name) for name in ("file", "mapping", "class_mapping"))
     try:
         _check_assigned(request, person, source)
-        batch = _read(kind, file, mapping if text(fields, "mapped") == "file" else None, status)
+        _check_file(kind, file, status)
+        is_mapped, classes = text(fields, "mapped") == "file", programme.parameters.classes
+        channels = _channels(mapping if is_mapped else None, status, classes, programme.naming())
+        values = io.BytesIO(class_mapping) if class_mapping else None
+        column, usual = text(fields, "class_column") or None, EXPORTS[kind].class_column
+        class_field = chosen_field(classes, channels, column, values, usual_column=usual)
+        batch = read(kind, io.BytesIO(file), channels, class_field)
         new = programme.import_reports(source, batch, dry_run=True) if may(person, "counts") else 0
         pending = console.pending_imports.add(person.id, _session(request), source, batch)
     except DeniableError as error:
-        return _page(request, person, status, fields, error=refusal(error))
+        return _page(request, person, programme, fields, error=refusal(error))
     public = PreviewPage(
         pending=pending,
         kind=EXPORTS[kind].label,
@@ -124,8 +152,9 @@ def preview(
         minutes=int(KEPT_FOR.total_seconds()) // 60,
         megabytes=_megabytes(),
         paused=PAUSED if status.is_paused else None,
-        is_large=len(file) + len(mapping) > MOST_UPLOADED // 2,
+        is_large=len(file) + len(mapping) + len(class_mapping) > MOST_UPLOADED // 2,
         set_aside=batch.set_aside.in_words(counts=not status.is_paused),
+        visits=() if status.is_paused else visit_classes(classes, channels, class_field),
     )
     if not may(person, "counts"):
         return render(request, "import_preview.html", public)
@@ -135,7 +164,8 @@ def preview(
         others=batch.with_target - new,
         n_set_aside=batch.set_aside.reports,
         left_out=batch.left_out,
-        counts=bars(Counter(target for _, target in batch if target is not None)),
+        by_class=tuple(batch.by_class().items()),
+        counts=bars(Counter(target for _, target, _ in batch if target is not None)),
     )
     return render(request, "import_preview_counts.html", page)
 
@@ -149,13 +179,12 @@ async def confirm(
         await run_in_threadpool(_take, request, fields)
         return redirect("/import", "dropped")
     try:
-        done, written = await run_in_threadpool(_bring, request, person, programme, fields)
+        done, written = await in_slow_thread(request, partial(_bring, request, person, programme, fields))
         await wait_for(shield(wrap_future(written)), LONGEST_WAIT)
     except TimeoutError:
         done = "under-way"
     except DeniableError as error:
-        status = await run_in_threadpool(programme.status)
-        return await run_in_threadpool(_page, request, person, status, None, refusal(error))
+        return await run_in_threadpool(_page, request, person, programme, None, refusal(error))
     return redirect("/import", done)
 
 
@@ -177,28 +206,34 @@ def _take(request: Request, fields: FormData) -> PendingImport | None:
 
 
 @router.post("/import/resume")
+@slow
 def resume(
     request: Request, person: Annotated[Person, require("resume")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
     try:
         entry = programme.resume_imports(text(fields, "reason"))
     except DeniableError as error:
-        return _page(request, person, programme.status(), fields, error=refusal(error))
+        return _page(request, person, programme, fields, error=refusal(error))
     console_of(request).record(person, f"let imports count again (entry {entry.number})")
     return redirect("/import", "resumed")
 
 
-def _read(kind: str, file: bytes, mapping: bytes | None, status: Status) -> Batch:
-    """mapping: None where channels are called like targets."""
+def _check_file(kind: str, file: bytes, status: Status) -> None:
     if status.ended:
         raise DeniableError("the programme has ended; no more reports are counted")
     if kind not in EXPORTS:
         raise DeniableError("Choose what made the file.")
     if not file and kind != "globaleaks":  # which writes an empty file where it has no reports
         raise DeniableError("Choose a file that is not empty.")
+
+
+def _channels(
+    mapping: bytes | None, status: Status, classes: Sequence[ReportClass], named: Callable[[str], str]
+) -> Mapping:
+    """mapping: None where channels are called like targets."""
     if mapping is None:
-        return read(kind, io.BytesIO(file), Mapping({name: name for name in status.targets}))
-    return read(kind, io.BytesIO(file), read_mapping(io.BytesIO(mapping), status.targets))
+        return Mapping({name: name for name in status.targets})
+    return read_mapping(io.BytesIO(mapping), status.targets, classes, named)
 
 
 def _megabytes() -> int:
@@ -224,17 +259,19 @@ def _session(request: Request) -> str:
 def _page(
     request: Request,
     person: Person,
-    status: Status,
+    programme: Programme,
     fields: FormData | None = None,
     error: str | None = None,
 ) -> Response:
-    filled = fields or FormData()
+    filled, status, classes = fields or FormData(), programme.status(), programme.parameters.classes
     page = ImportPage(
         kinds=tuple((name, export.label) for name, export in EXPORTS.items()),
         kind=text(filled, "kind"),
         sources=tuple((name, name) for name in _sources(request, person)),
         source=text(filled, "source"),
         mapped=text(filled, "mapped") or "names",
+        classes=tuple(one.name for one in classes) if len(classes) > 1 else (),
+        class_column=text(filled, "class_column"),
         megabytes=_megabytes(),
         paused=PAUSED if status.is_paused else None,
         may_resume=status.is_paused and may(person, "resume"),

@@ -15,7 +15,7 @@ from deniable.console.accounts.people import Account, Role, same_name
 from deniable.console.console import Console
 from deniable.console.pages.common import done_message, signed_out
 from deniable.console.rendering import render
-from deniable.console.security import Fields, SignInFirst, Visitor, console_of, may, text, visitor
+from deniable.console.security import Fields, SignInFirst, Visitor, console_of, may, slow, text, visitor
 
 router = APIRouter()
 
@@ -91,6 +91,7 @@ async def login(request: Request, fields: Fields) -> Response:
 
 
 @router.post("/logout")
+@slow
 def logout(request: Request, who: Annotated[Visitor, Depends(visitor)], _: Fields) -> Response:
     console = console_of(request)
     if who.person is not None:

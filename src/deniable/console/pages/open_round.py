@@ -21,7 +21,7 @@ from deniable.console.pages.common import (
     search,
 )
 from deniable.console.rendering import render
-from deniable.console.security import Fields, console_of, may, require, text
+from deniable.console.security import Fields, console_of, may, require, slow, text
 from deniable.console.target_search import Found
 from deniable.errors import DeniableError
 from deniable.programme.programme import Programme
@@ -30,6 +30,18 @@ from deniable.programme.status import Closed, Status
 from deniable.programme.transcript_copies import NotKeptError
 
 router = APIRouter()
+
+
+@dataclass(frozen=True)
+class NotPublic:
+    """A draw whose names the public does not know yet. Confidential."""
+
+    round: int
+    names: tuple[str, ...]
+    until: int
+    """The round with whose closing they become public."""
+    due: Day
+    """Of that round."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +57,8 @@ class RoundPage:
     may_close: bool
     may_decide: bool
     may_report: bool
+    not_public: tuple[NotPublic, ...]
+    """For those who may close a round, and have seen the names."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +68,11 @@ class CountedRoundPage(RoundPage):
     counts: tuple[Bar, ...]
     found: Found
     """What was looked for, and the pages beside this one."""
+    has_classes: bool
+    """Whether there are several classes of reports."""
+    most_counted: int | None
+    visit_waits: bool
+    """Whether a report leads to a visit that is not recorded yet."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +95,8 @@ class ClosedPage:
     next_round: int
     next_due: Day
     overdue: int
+    secret: NotPublic | None
+    """Where the names are not public yet."""
 
 
 @router.get("/round")
@@ -105,6 +126,7 @@ def _page(
         may_close=may(person, "close"),
         may_decide=may(person, "decide"),
         may_report=may(person, "report"),
+        not_public=_not_public(programme, status) if may(person, "close") else (),
     )
     if status.ended or not may(person, "counts"):
         return render(request, "round.html", public)
@@ -116,7 +138,28 @@ def _page(
         start = start if start < len(counts) else 0
         found = Found.place("", start, MOST_BARS, len(counts))
         shown = bars(counts, start)
-    return render(request, "round_counts.html", CountedRoundPage(**vars(public), counts=shown, found=found))
+    parameters = status.parameters
+    has_classes = len(parameters.classes) > 1
+    if has_classes:
+        shown = _with_classes(programme, shown)
+    page = CountedRoundPage(
+        **vars(public),
+        counts=shown,
+        found=found,
+        has_classes=has_classes,
+        most_counted=parameters.most_counted,
+        visit_waits=bool(parameters.visit_classes and programme.waiting_visits()),
+    )
+    return render(request, "round_counts.html", page)
+
+
+def _with_classes(programme: Programme, shown: tuple[Bar, ...]) -> tuple[Bar, ...]:
+    names = [one.name for one in programme.parameters.classes]
+    numbers = programme.reports_by_class([bar.name for bar in shown])
+    return tuple(
+        replace(bar, by_class=tuple((name, number) for name, number in zip(names, own, strict=True) if number))
+        for bar, own in zip(shown, numbers, strict=True)
+    )
 
 
 @router.get("/round/close")
@@ -126,6 +169,7 @@ def ask(request: Request, _: Annotated[Person, require("close")], programme: Cur
 
 
 @router.post("/round/close")
+@slow
 def close(
     request: Request, person: Annotated[Person, require("close")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
@@ -158,6 +202,17 @@ def _asked(request: Request, status: Status, reason: str = "", error: str | None
     return ClosePage(status.open_round, False, status.parameters.audits, late, reason, error)
 
 
+def _not_public(programme: Programme, status: Status) -> tuple[NotPublic, ...]:
+    if status.ended or not status.parameters.reveal_after:
+        return ()
+    draws = programme.not_public_yet()
+    return tuple(_until(draw, draw.secret_until, status) for draw in draws if draw.secret_until is not None)
+
+
+def _until(draw: Closed, until: int, status: Status) -> NotPublic:
+    return NotPublic(draw.round, draw.audits, until, due_in_words(status.parameters.calendar, until))
+
+
 def _closed(programme: Programme, closed: Closed) -> ClosedPage:
     status = programme.status()
     return ClosedPage(
@@ -167,4 +222,5 @@ def _closed(programme: Programme, closed: Closed) -> ClosedPage:
         next_round=status.open_round,
         next_due=due_in_words(status.parameters.calendar, status.open_round),
         overdue=status.overdue,
+        secret=None if closed.secret_until is None else _until(closed, closed.secret_until, status),
     )

@@ -12,7 +12,7 @@ from deniable.console.accounts.people import ROLES, Person, PersonRow
 from deniable.console.console import Console
 from deniable.console.pages.common import redirect, refusal
 from deniable.console.rendering import origin_of, render
-from deniable.console.security import Fields, console_of, require, text
+from deniable.console.security import Fields, console_of, require, slow, text
 from deniable.errors import DeniableError
 
 router = APIRouter(prefix="/people")
@@ -49,6 +49,7 @@ def people_page(request: Request, person: Administrator) -> Response:
 
 
 @router.post("/invite")
+@slow
 def invite(request: Request, person: Administrator, fields: Fields) -> Response:
     console, name, role = console_of(request), text(fields, "name"), text(fields, "role")
     try:
@@ -62,6 +63,7 @@ def invite(request: Request, person: Administrator, fields: Fields) -> Response:
 
 
 @router.post("/{id_}/reset")
+@slow
 def reset(request: Request, person: Administrator, id_: str, _: Fields) -> Response:
     console = console_of(request)
     with console.store.writing() as connection:
@@ -73,16 +75,19 @@ def reset(request: Request, person: Administrator, id_: str, _: Fields) -> Respo
 
 
 @router.post("/{id_}/disable")
+@slow
 def disable(request: Request, person: Administrator, id_: str, _: Fields) -> Response:
     return _set_disabled(request, person, id_, True)
 
 
 @router.post("/{id_}/enable")
+@slow
 def enable(request: Request, person: Administrator, id_: str, _: Fields) -> Response:
     return _set_disabled(request, person, id_, False)
 
 
 @router.post("/{id_}/withdraw")
+@slow
 def withdraw(request: Request, person: Administrator, id_: str, _: Fields) -> Response:
     """A link that was sent to the wrong place leads nowhere any more."""
     console = console_of(request)
@@ -93,6 +98,7 @@ def withdraw(request: Request, person: Administrator, id_: str, _: Fields) -> Re
 
 
 @router.post("/{id_}/remove")
+@slow
 def remove(request: Request, person: Administrator, id_: str, _: Fields) -> Response:
     """Somebody who is disabled is forgotten, and the name is free; the log keeps what they did."""
     console = console_of(request)

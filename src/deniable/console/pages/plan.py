@@ -1,12 +1,10 @@
 """Plan: what a programme could promise and cost, and beginning it. Afterwards, the rules that were fixed."""
 
-import hashlib
-import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from datetime import UTC, date, datetime, time
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
 from functools import cache
 from typing import Annotated, Any
 from zoneinfo import available_timezones
@@ -18,19 +16,29 @@ from starlette.datastructures import FormData
 from deniable.console.accounts.people import Person
 from deniable.console.charts import Chart, plan_charts
 from deniable.console.pages.common import redirect, refusal
+from deniable.console.pages.plan_form import PlanForm, deadline_of, settings_of
 from deniable.console.remembered import Remembered
 from deniable.console.rendering import render
-from deniable.console.security import Fields, console_of, require, text
-from deniable.errors import MAX_REPORTS, DeniableError
+from deniable.console.security import Fields, console_of, require, slow, text
+from deniable.errors import DeniableError
 from deniable.mechanisms import CounterAuditing, Mechanism, Race
-from deniable.mechanisms.forecasts import FORECASTS
-from deniable.programme.calendar import Calendar
+from deniable.programme.calendar import rounds_in_words
 from deniable.programme.parameters import Parameters, delta_for
 from deniable.programme.programme import Programme
 from deniable.programme.public.guarantee_wording import level
-from deniable.programme.public.page import Day, Promise, due_in_words, every_period, facts_of, promise_in
-from deniable.promptness import decided_by_gap, is_bound, keeps_rest, lead_needed, least_lead, quiet_waits
-from deniable.rules import MAX_GAP, NO_RULES
+from deniable.programme.public.page import Day, Promise, due_in_words, every_period, facts_of, promise_of
+from deniable.promptness import (
+    Deadline,
+    decided_by_gap,
+    in_words,
+    is_bound,
+    keeps_rest,
+    lead_needed,
+    least_lead,
+    quiet_waits,
+)
+from deniable.report_classes import heaviest
+from deniable.rules import NO_RULES
 from deniable.wording import count
 
 router = APIRouter()
@@ -38,38 +46,9 @@ router = APIRouter()
 COMPARED = 1000
 """Rounds that counter auditing is compared for where nothing bounds them."""
 
-LONGEST_ROUND = 9999
-
 _charts = Remembered[tuple[Chart, ...]]()
 
 CHANGED = "You changed the plan after you looked at what it means; look again, then begin."
-
-
-@dataclass(frozen=True)
-class PlanForm:
-    """The choices as they were typed."""
-
-    name: str = ""
-    targets: str = ""
-    points: str = "5"
-    reports_per_person: str = "3"
-    mechanism: str = "race"
-    audits: str = "1"
-    horizon: str = ""
-    max_gap: str = ""
-    cooldown: str = "0"
-    weights: str = "equal"
-    start: str = ""
-    time: str = "09:00"
-    length: str = "1"
-    unit: str = "W"
-    zone: str = "UTC"
-    oversight: str = ""
-
-    @property
-    def fingerprint(self) -> str:
-        """By which the plan that is begun is known to be the one that was looked at."""
-        return hashlib.sha256(json.dumps(asdict(self)).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -88,6 +67,8 @@ class Preview:
     """After so many rounds every target is audited, whatever was reported."""
     decided: str
     """So many audits of 100, at most, are of targets whose longest gap is over."""
+    deadline: tuple[str, ...]
+    """What a visit within the deadline takes; empty where none was asked for."""
     charts: tuple[Chart, ...]
     notes: tuple[str, ...]
 
@@ -128,7 +109,7 @@ def plan_page(request: Request, _: Annotated[Person, require("plan")]) -> Respon
     page = PlannedPage(
         name=parameters.name,
         begun=request.query_params.get("done") == "begun",
-        promise=promise_in(parameters.guarantee().in_words()),
+        promise=promise_of(parameters),
         first=due_in_words(parameters.calendar, 1),
         first_is_past=parameters.calendar.rounds_due(console_of(request).clock()) > 0,
         facts=facts_of(parameters),
@@ -139,6 +120,7 @@ def plan_page(request: Request, _: Annotated[Person, require("plan")]) -> Respon
 
 
 @router.post("/plan")
+@slow
 def plan(request: Request, person: Annotated[Person, require("plan")], fields: Fields) -> Response:
     console = console_of(request)
     if console.programme() is not None:
@@ -146,7 +128,7 @@ def plan(request: Request, person: Annotated[Person, require("plan")], fields: F
     form = _typed(fields)
     try:
         settings = settings_of(form)
-        preview = _preview(settings, console.clock())
+        preview = _preview(settings, deadline_of(form), console.clock())
         if text(fields, "step") == "begin":
             if text(fields, "shown") != form.fingerprint:
                 return _page(request, form, preview, CHANGED)
@@ -158,73 +140,14 @@ def plan(request: Request, person: Annotated[Person, require("plan")], fields: F
     return _page(request, form, preview)
 
 
-def settings_of(form: PlanForm) -> dict[str, Any]:
-    """The choices as `Parameters` takes them."""
-    targets = tuple(name.strip() for name in form.targets.splitlines() if name.strip())
-    if not form.name.strip():
-        raise DeniableError("give the programme a name")
-    if len(targets) < 2:
-        raise DeniableError("name at least two targets, one a line")
-    if form.mechanism not in ("race", "tca"):
-        raise DeniableError("choose race or counter auditing")
-    horizon, max_gap = _optional("horizon", form.horizon), _optional("longest gap", form.max_gap)
-    audits, people = _whole("audits a round", form.audits), _whole("reports by one person", form.reports_per_person)
-    if audits > len(targets):
-        raise DeniableError(f"audits a round must be at most the number of targets, {len(targets):,}")
-    if max_gap is not None and max_gap * audits < len(targets):
-        raise DeniableError(
-            f"the longest gap must be at least {count(-(-len(targets) // audits), 'round')}: in fewer, "
-            f"{count(audits, 'audit')} a round cannot reach all {len(targets):,} targets"
-        )
-    return {
-        "name": form.name.strip(),
-        "targets": targets,
-        "mechanism": form.mechanism,
-        "delta": _delta(form, people, _bound(form.mechanism, horizon, max_gap)),
-        "horizon": horizon,
-        "reports_per_person": people,
-        "audits": audits,
-        "max_gap": max_gap,
-        "cooldown": _whole("rest after an audit", form.cooldown, least=0),
-        "weights": form.weights if form.weights in FORECASTS else None,
-        "calendar": _calendar(form),
-        "oversight": form.oversight or None,
-    }
-
-
-def _bound(mechanism: str, horizon: int | None, max_gap: int | None) -> int | None:
-    """The rounds that the noise of counter auditing must cover."""
-    if mechanism == "race":
-        if horizon is not None:
-            raise DeniableError("leave the horizon empty: race holds however long the programme runs")
-        return None
-    if horizon is not None and max_gap is not None:
-        raise DeniableError("give either a horizon or a longest gap, not both: with a longest gap there is no horizon")
-    if horizon is None and max_gap is None:
-        raise DeniableError("counter auditing needs a horizon or a longest gap")
-    return max_gap if horizon is None else horizon
-
-
-def _delta(form: PlanForm, people: int, bound: int | None) -> float:
-    advantage = _advantage(form.points)
-    if people > MAX_REPORTS:
-        raise DeniableError(f"reports by one person must be at most {MAX_REPORTS:,}")
-    try:
-        return delta_for(advantage, people, form.mechanism, bound)
-    except DeniableError:
-        raise DeniableError(
-            "this promise is too strict to be kept; allow more points, or fewer reports by one person"
-        ) from None
-
-
-def _preview(settings: Mapping[str, Any], now: datetime) -> Preview:
+def _preview(settings: Mapping[str, Any], deadline: Deadline | None, now: datetime) -> Preview:
     # What is drawn afresh when it begins does not matter to what the plan means.
     parameters = Parameters(programme="0" * 32, public_key="0" * 64, commitment="0" * 64, **settings)
     built, guarantee, calendar = parameters.built(), parameters.guarantee(), parameters.calendar
     lead, rules = lead_needed(built, parameters.audits), parameters.rules
     at_most = "at most " if is_bound(built, parameters.audits) else ""
     return Preview(
-        promise=promise_in(guarantee.in_words()),
+        promise=promise_of(parameters),
         delta=level(parameters),
         every=every_period(calendar.period),
         first=due_in_words(calendar, 1),
@@ -232,11 +155,22 @@ def _preview(settings: Mapping[str, Any], now: datetime) -> Preview:
         overdue=calendar.rounds_due(now),
         lead=None if lead is None else f"{at_most}{count(lead, 'report')}",
         least=_least(parameters),
-        latest=None if rules.max_gap is None else count(rules.max_gap, "round"),
+        latest=None if rules.max_gap is None else rounds_in_words(calendar, rules.max_gap),
         decided=f"{math.ceil(100 * decided_by_gap(len(parameters.targets), parameters.audits, rules))}",
+        deadline=() if deadline is None else _by_deadline(parameters, deadline),
         charts=plan_charts(built, guarantee, parameters.audits, _other(parameters)),
         notes=_notes(parameters),
     )
+
+
+def _by_deadline(parameters: Parameters, deadline: Deadline) -> tuple[str, ...]:
+    deadline.check_rules(parameters.rules, parameters.horizon)
+    days = parameters.calendar.length(deadline.rounds)
+    name = {"race": "race", "tca": "counter auditing"}[parameters.mechanism]
+    words = in_words(parameters.built(), name, deadline, parameters.audits, days)
+    if parameters.weights is None:
+        return words
+    return (*words, "The figures are for targets that are all equally likely before any report.")
 
 
 def _least(parameters: Parameters) -> str | None:
@@ -247,7 +181,7 @@ def _least(parameters: Parameters) -> str | None:
         len(parameters.targets),
         promised.delta,
         audits=parameters.audits,
-        reports=promised.reports,
+        reports=_weight(parameters),
         horizon=promised.horizon,
     )
     return f"{lead:,}" if lead else None
@@ -260,6 +194,8 @@ def _notes(parameters: Parameters) -> tuple[str, ...]:
         "The charts are about one target with reports while no other has any. The more is reported about others, the "
         "harder it is for one target to stand out."
     ]
+    if len(parameters.classes) > 1:
+        notes.append("In the charts and in the lead, a report is one that counts once.")
     if not keeps_rest(C, audits, rules):
         notes.append(
             f"A rest of {count(rules.cooldown, 'round')} is too long for {C:,} targets with "
@@ -280,9 +216,15 @@ def _notes(parameters: Parameters) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def _weight(parameters: Parameters) -> int:
+    """How often all reports count together that the promise to a person speaks of."""
+    return parameters.reports_per_person * heaviest(parameters.classes)
+
+
 def _other(parameters: Parameters) -> Mechanism[Any] | None:
     """The mechanism that was not chosen, at the same promise about a person."""
-    C, people, advantage = len(parameters.targets), parameters.reports_per_person, parameters.guarantee().advantage
+    C, promised = len(parameters.targets), parameters.guarantee()
+    people, advantage = _weight(parameters), promised.advantage
     if parameters.mechanism == "tca":
         return Race.calibrate(C, delta_for(advantage, people, "race"), rules=parameters.rules)
     horizon = parameters.max_gap or COMPARED
@@ -294,44 +236,10 @@ def _typed(given: FormData) -> PlanForm:
     return PlanForm(**{field.name: text(given, field.name) for field in fields(PlanForm)})
 
 
-def _advantage(points: str) -> float:
-    if not re.fullmatch(r"[0-9]{1,2}([.,][0-9]{1,6})?", points) or not 0 < (value := _decimal(points)) < 50:
-        raise DeniableError("the points must be a number above 0 and below 50, such as 5")
-    return value / 100
-
-
-def _decimal(typed: str) -> float:
-    return float(typed.replace(",", "."))
-
-
-def _whole(label: str, typed: str, least: int = 1) -> int:
-    if not re.fullmatch("[0-9]{1,9}", typed) or int(typed) < least:
-        raise DeniableError(f"{label} must be a whole number of at least {least}")
-    return int(typed)
-
-
-def _optional(label: str, typed: str) -> int | None:
-    """In rounds."""
-    value = _whole(label, typed) if typed else None
-    if value is not None and value > MAX_GAP:
-        raise DeniableError(f"{label} must be at most {MAX_GAP:,} rounds")
-    return value
-
-
-def _calendar(form: PlanForm) -> Calendar:
-    try:
-        start, at = date.fromisoformat(form.start), time.fromisoformat(form.time)
-    except ValueError:
-        raise DeniableError("the first day and the time of day must be given") from None
-    length = _whole("how long a round lasts", form.length)
-    if length > LONGEST_ROUND or form.unit not in ("D", "W", "M"):
-        raise DeniableError(f"a round lasts 1 to {LONGEST_ROUND:,} days, weeks or months")
-    return Calendar(start, f"{length}{form.unit}", form.zone, at)
-
-
 _LABELS = {
     "max_gap": "longest gap",
     "cooldown": "rest after an audit",
+    "reveal_after": "rounds until names are public",
     "tca": "counter auditing",
     "zone must": "time zone must",
     "oversight must": "key of an oversight body must",

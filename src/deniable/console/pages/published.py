@@ -17,13 +17,21 @@ from deniable.console.security import console_of
 from deniable.errors import DeniableError
 from deniable.programme.parameters import Parameters
 from deniable.programme.programme import Programme
-from deniable.programme.public.folder import INSTRUCTIONS, PAGE, PROGRAMME, PUBLIC_KEY, TRANSCRIPT, read_public
+from deniable.programme.public.folder import (
+    CALENDAR,
+    INSTRUCTIONS,
+    PAGE,
+    PROGRAMME,
+    PUBLIC_KEY,
+    TRANSCRIPT,
+    read_public,
+)
 from deniable.programme.public.publish import contents
 from deniable.programme.public.verify import verify
 from deniable.programme.transcript.chain import from_file
 from deniable.programme.transcript_copies import check_agree
 
-_FILES = (TRANSCRIPT, PROGRAMME, PUBLIC_KEY, INSTRUCTIONS, PAGE)
+_FILES = (TRANSCRIPT, PROGRAMME, PUBLIC_KEY, INSTRUCTIONS, CALENDAR, PAGE)
 
 SETTLED = 2 * 10**9
 """Nanoseconds after which another change of a file shows in its times, on any file system."""

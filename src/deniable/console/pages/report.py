@@ -20,12 +20,22 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
 from deniable.console.accounts.people import Person
-from deniable.console.pages.common import CurrentProgramme, done_message, redirect, refusal, search
+from deniable.console.pages.common import (
+    ANY_TARGET,
+    CurrentProgramme,
+    Foreseen,
+    done_message,
+    foreseen,
+    redirect,
+    refusal,
+    search,
+)
 from deniable.console.rendering import render
-from deniable.console.security import Fields, console_of, may, require, text
+from deniable.console.security import Fields, console_of, may, require, slow, text
 from deniable.console.target_search import FEW, Found
 from deniable.errors import DeniableError
 from deniable.programme.programme import Programme
+from deniable.programme.public.guarantee_wording import class_in_words
 from deniable.programme.public.page import Day, due_in_words
 from deniable.programme.receipt import receipt_from
 from deniable.programme.status import Status
@@ -52,6 +62,10 @@ class ReportPage:
     is_long: bool
     """Whether they are many."""
     most: int
+    classes: tuple[tuple[str, str], ...]
+    """Name and words of each; none where there is only one."""
+    visits: tuple[Foreseen, ...]
+    """For each class that leads to a visit, what the record will show."""
     may_withdraw: bool
     form_id: str
     """Of the form that enters reports; every page has another."""
@@ -88,8 +102,9 @@ async def enter(
 
 def _bring(request: Request, person: Person, programme: Programme, fields: FormData) -> "tuple[str, Future[None]]":
     target, number = _target(request, programme, fields), _number(fields)
-    receipt = _receipt(console_of(request).key, person, text(fields, "form_id"), target, number)
-    return receipt, programme.bring_reports({target: number}, receipt)
+    name = _class(programme, fields)
+    receipt = _receipt(console_of(request).key, person, text(fields, "form_id"), [target, number, name])
+    return receipt, programme.bring_reports({target: number}, receipt, name)
 
 
 @router.post("/report/find")
@@ -99,10 +114,12 @@ def find(
     """Targets with this in their name. Posted, so that no address tells what a report is about."""
     status = programme.status()
     found = search(request, status.targets, fields, "target")
-    return render(request, "report.html", replace(_page_of(person, status), found=found, targets=found.names))
+    page = _page(person, programme, status)
+    return render(request, "report.html", replace(page, found=found, targets=found.names))
 
 
 @router.post("/report/withdraw")
+@slow
 def withdraw(
     request: Request, person: Annotated[Person, require("withdraw")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
@@ -113,18 +130,32 @@ def withdraw(
     return redirect("/report", "withdrawn")
 
 
-def _receipt(key: bytes, person: Person, form_id: str, target: str, number: int) -> str:
+def _receipt(key: bytes, person: Person, form_id: str, what: list[str | int]) -> str:
+    """`what` was entered: about which target, how many, of which class."""
     if not re.fullmatch(r"[\w-]{22}", form_id, re.ASCII):
         raise DeniableError("The form cannot be read. Reload the page and enter the reports again.")
-    entered = json.dumps([person.id, form_id, target, number])
+    entered = json.dumps([person.id, form_id, *what])
     return receipt_from(hmac.digest(key, f"receipt:{entered}".encode(), "sha256")[:10])
 
 
 def _target(request: Request, programme: Programme, fields: FormData) -> str:
-    target = console_of(request).target_search.of(programme.targets()).exact(text(fields, "target"))
+    target = (
+        console_of(request)
+        .target_search.of(programme.targets())
+        .exact(programme.naming()(text(fields, "target").strip()))
+    )
     if target is None:
         raise DeniableError("Choose one of the targets, or type its whole name.")
     return target
+
+
+def _class(programme: Programme, fields: FormData) -> str:
+    """The name of the report's class; the only one where there are no others."""
+    names = [one.name for one in programme.parameters.classes]
+    chosen = names[0] if len(names) == 1 else text(fields, "class")
+    if chosen not in names:
+        raise DeniableError("Choose the class of the report.")
+    return chosen
 
 
 def _number(fields: FormData) -> int:
@@ -140,12 +171,9 @@ def _refused(request: Request, person: Person, programme: Programme, error: Deni
     return render(request, "report.html", page, 422)
 
 
-def _page(person: Person, programme: Programme) -> ReportPage:
-    return _page_of(person, programme.status())
-
-
-def _page_of(person: Person, status: Status) -> ReportPage:
-    is_long = len(status.targets) > FEW
+def _page(person: Person, programme: Programme, known: Status | None = None) -> ReportPage:
+    status = programme.status() if known is None else known
+    is_long, classes = len(status.targets) > FEW, status.parameters.classes
     return ReportPage(
         round=status.open_round,
         due=due_in_words(status.parameters.calendar, status.open_round),
@@ -154,6 +182,8 @@ def _page_of(person: Person, status: Status) -> ReportPage:
         found=None,
         is_long=is_long,
         most=MOST,
+        classes=tuple((one.name, class_in_words(one)) for one in classes) if len(classes) > 1 else (),
+        visits=tuple(foreseen(programme, ANY_TARGET, name) for name in status.parameters.visit_classes),
         may_withdraw=may(person, "withdraw"),
         form_id=secrets.token_urlsafe(16),
         receipt=None,

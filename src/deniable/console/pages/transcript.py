@@ -25,7 +25,7 @@ from deniable.console.pages.published import Verified, verified
 from deniable.console.public_record import Record
 from deniable.console.remembered import Remembered
 from deniable.console.rendering import render
-from deniable.console.security import Fields, console_of, may, require, text
+from deniable.console.security import Fields, console_of, may, require, slow, text
 from deniable.console.target_search import Found
 from deniable.errors import DeniableError
 from deniable.programme.names import LONGEST_NAME, caseless
@@ -60,6 +60,8 @@ class TranscriptPage:
     proposed: str | None
     """Where it would be published the first time; None where that has to be said at the terminal."""
     holds_from: int
+    has_emergencies: bool
+    """Whether reports of a class lead to a visit, and are covered by no guarantee."""
     verified: Verified | None
     """None before anything was published."""
     hidden: str | None
@@ -74,6 +76,7 @@ class TranscriptPage:
 
 
 @router.get("/transcript")
+@slow
 def transcript_page(
     request: Request, person: Annotated[Person, require("transcript")], programme: CurrentProgramme
 ) -> Response:
@@ -81,6 +84,7 @@ def transcript_page(
 
 
 @router.post("/transcript/find")
+@slow
 def find(
     request: Request, person: Annotated[Person, require("transcript")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
@@ -90,6 +94,7 @@ def find(
 
 
 @router.post("/transcript/publish")
+@slow
 def publish(
     request: Request, person: Annotated[Person, require("publish")], programme: CurrentProgramme, _: Fields
 ) -> Response:
@@ -103,6 +108,7 @@ def publish(
 
 
 @router.get("/transcript/{name}")
+@slow
 def download(
     request: Request, name: str, _: Annotated[Person, require("transcript")], programme: CurrentProgramme
 ) -> Response:
@@ -148,6 +154,7 @@ def _page(
         folder=None if status.folder is None else str(status.folder),
         proposed=None if proposed is None else str(proposed),
         holds_from=status.coverage.holds_from,
+        has_emergencies=bool(status.coverage.visit_classes),
         verified=None if status.folder is None else verified(request, programme, status.folder),
         hidden=hidden,
         events=events,

@@ -1,10 +1,11 @@
 r"""Reports from any other hotline, as a CSV file that the office makes for this purpose.
 
-UTF-8, commas, a first line that names the columns, one line a report. The columns, in either order and no others:
+UTF-8, commas, a first line that names the columns, one line a report. The columns, in any order and no others:
 
 - `id`: what the hotline calls the report; never given to another. 1 to 100 letters, digits or signs in ASCII, without
   spaces. Zeros in front of a number do not count: spreadsheets drop them.
 - `channel`: what the mapping gives a target.
+- where reports have classes and this is read of them, one column more, of any name.
 
 >>> import io
 >>> list(records(io.BytesIO(b"id,channel\n1,north\nA-7,south\n")))[1].channel
@@ -18,18 +19,22 @@ from collections.abc import Iterator
 
 from deniable.errors import DeniableError
 from deniable.programme.imports.reading import File, Record, Row, Table, opened, pieces
+from deniable.wording import listed
 
 WHAT = "the plain CSV"
 
 
-def records(file: File) -> Iterator[Row]:
+def records(file: File, class_column: str | None = None) -> Iterator[Row]:
     """The reports of the file, lazily, in its order."""
+    names = ("id", "channel", *(() if class_column is None else (class_column,)))
     with opened(file, WHAT) as binary:
         table = Table(pieces(binary.read, WHAT), WHAT)
-        if sorted(table.names) != ["channel", "id"]:
+        if sorted(table.names) != sorted({*names}):
             raise DeniableError(
-                f"{WHAT} must have the columns id and channel and no others, named in the first line between commas"
+                f"{WHAT} must have the columns {listed(names)} and no others, named in the first line between commas"
             )
-        for row in table.records("id", "channel"):
-            is_number = isinstance(row, Record) and row.outside_id.isdigit()
-            yield Record(row[0].lstrip("0") or "0", row[1]) if is_number else row
+        for row in table.records(*names):
+            if isinstance(row, Record) and row.outside_id.isdigit():
+                yield row._replace(outside_id=row.outside_id.lstrip("0") or "0")
+            else:
+                yield row

@@ -1,11 +1,17 @@
-"""Reports from GlobaLeaks: the JSON of `/api/admin/auditlog/tips`, or the `reports.csv` of its audit log page.
+"""Reports from GlobaLeaks: the JSON of `/api/admin/auditlog/tips` or of `/api/recipient/rtips`, or the `reports.csv` of
+its audit log page.
 
 The formats are those of GlobaLeaks's public sources, looked up in `backend/globaleaks/handlers/admin/auditlog.py`
 (the fields), `backend/globaleaks/utils/json.py` (dates), `backend/globaleaks/models` (types) and, for the CSV, of the
 client's `audit-log-tab3.component.ts` and `generateCSV` in `utils.service.ts`. Both have the fields id, progressive,
 creation_date, last_update, expiration_date, context_id, status, substatus, tor, comments, files, receiver_count,
-last_access; older releases lack receiver_count, and some have messages. Only `id` (a UUID) and `context_id` (the
-channel, a UUID) are kept.
+last_access; older releases lack receiver_count, and some have messages. Only `id` (a UUID), `context_id` (the
+channel, a UUID) and, where reports have classes, the one field that says so are kept.
+
+The audit log has no score. The list that a recipient's page loads has one: id, context_id and score among other fields,
+the answers to the questionnaire included (`get_receivertips` in `backend/globaleaks/handlers/recipient/__init__.py`).
+The score is worked out of these answers in the browser of the person who files (`calculateScore` in the client's
+`field-utilities.service.ts`) and stays as it is: 1 low, 2 medium, 3 high, 0 where there is no scoring.
 
 Older clients join the cells with commas and quote nothing, newer ones quote a cell that needs it. No field can hold a
 comma, a quote or a line end (identifiers, numbers, dates, true or false), so both read alike, and a row whose number of
@@ -39,8 +45,12 @@ from deniable.programme.imports.reading import (
     pieces,
     record,
 )
+from deniable.wording import listed
 
 WHAT = "the GlobaLeaks export"
+
+SCORE = "score"
+"""The field with GlobaLeaks's own score."""
 
 _FIELDS = ("id", "context_id")
 _SHORTEST = len('{"id":"1","context_id":"a"}')
@@ -48,8 +58,9 @@ _SIGNS = re.compile(rb'[\\"\[\]{},]')
 _DEEPER = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
 
 
-def records(file: File) -> Iterator[Row]:
+def records(file: File, class_column: str | None = None) -> Iterator[Row]:
     """The reports of an export, lazily, in the file's order. JSON or CSV is told by the first character."""
+    names = (*_FIELDS, *(() if class_column is None else (class_column,)))
     with opened(file, WHAT) as binary:
         source = pieces(binary.read, WHAT)
         first = next(source, b"")
@@ -59,22 +70,36 @@ def records(file: File) -> Iterator[Row]:
             for number, element in enumerate(_elements(chain((begins[1:],), source)), start=1):
                 if len(element) < _SHORTEST:
                     check_empty()
-                yield in_place(f"report {number}", _record(element))
+                yield in_place(f"report {number}", _record(element, names))
         elif begins.startswith(b"{"):
             raise DeniableError(f"{WHAT} must be a JSON list of reports, or CSV")
         else:
-            yield from Table(chain((first,), source), WHAT, may_be_blank=True).records(*_FIELDS)
+            table = Table(chain((first,), source), WHAT, may_be_blank=True)
+            if class_column == SCORE and table.names and SCORE not in table.names:
+                raise DeniableError(
+                    f"{WHAT} as CSV has no score: use the JSON of /api/recipient/rtips, which has one, or give the "
+                    "mapping a column class"
+                )
+            yield from table.records(*names)
 
 
-def _record(element: bytes) -> Record | str:
+def _record(element: bytes, names: tuple[str, ...]) -> Record | str:
     if len(element) > MAX_ROW:
         return f"a report must have at most {MAX_ROW:,} bytes"
     fields: object = None
     with suppress(ValueError, RecursionError):
         fields = json.loads(element.decode())
-    if not isinstance(fields, dict) or not fields.keys() >= {*_FIELDS}:
-        return f"expected a JSON object with the fields {' and '.join(_FIELDS)}"
-    return record(_FIELDS, *(fields[name] for name in _FIELDS))
+    if not isinstance(fields, dict) or not fields.keys() >= {*names}:
+        return f"expected a JSON object with the fields {listed(names)}"
+    outside_id, channel, *value = (fields[name] for name in names)
+    return record(names, outside_id, channel, *map(_as_text, value))
+
+
+def _as_text(value: object) -> object:
+    """A number, a truth value or nothing as a table would have it; anything else as it is."""
+    if value is None or isinstance(value, bool):
+        return {None: "", True: "true", False: "false"}[value]
+    return str(value) if isinstance(value, int) else value
 
 
 def _elements(source: Iterable[bytes]) -> Iterator[bytes]:

@@ -9,6 +9,9 @@ ZIP, only `db/messages.csv` (id, public_id, created_at, username_id, reply_slug,
 A channel is one of the account's usernames (its own or an alias), so a username is what the mapping names. A message's
 `id` is its outside id, which no other message on the same Hush Line server has.
 
+The export says nothing of how serious a message is: its status is what the office did with it, and what people wrote is
+encrypted, or free text. So a class can only follow from the channel.
+
 No cell of messages.csv holds a line end (numbers, identifiers, words, dates), so a row there is one line. A profile in
 usernames.csv may have several; that file is about the account and not about reports, and is refused as a whole.
 """
@@ -58,8 +61,13 @@ _END_64 = struct.Struct("<40xQ8x4s16x")
 _ENCRYPTED = 0x1 | 0x20 | 0x40
 
 
-def records(file: File) -> Iterator[Row]:
-    """The reports of an export, lazily, in the file's order. The file must be seekable."""
+def records(file: File, class_column: str | None = None) -> Iterator[Row]:
+    """The reports of an export, lazily, in the file's order. The file must be seekable. It has no class column."""
+    if class_column is not None:
+        raise DeniableError(
+            f"{WHAT} does not say how serious a message is, so it has no class column: offer a username for each "
+            "class, and give the mapping a column class"
+        )
     with opened(file, WHAT) as binary:
         _check_end(binary)
         archive = None

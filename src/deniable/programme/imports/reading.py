@@ -44,6 +44,8 @@ class Record(NamedTuple):
 
     outside_id: str
     channel: str
+    value: str = ""
+    """What the class column has, where one is read."""
 
     def __repr__(self) -> str:
         return "Record(…)"
@@ -179,10 +181,10 @@ class Table:
             else:
                 yield number, [cells[i] for i in at]
 
-    def records(self, outside_id: str, channel: str) -> Iterator[Row]:
-        """A report for each row. The arguments are the names of its columns."""
-        for number, cells in self.columns(outside_id, channel):
-            made = cells if isinstance(cells, str) else record((outside_id, channel), *cells)
+    def records(self, *names: str) -> Iterator[Row]:
+        """A report for each row. names: of its columns for the id, the channel and, if it is read, the class."""
+        for number, cells in self.columns(*names):
+            made = cells if isinstance(cells, str) else record(names, *cells)
             yield in_place(f"line {number}", made)
 
 
@@ -191,13 +193,15 @@ def is_name(cell: object) -> bool:
     return isinstance(cell, str) and 0 < len(cell) <= 200 and cell.isprintable() and cell == cell.strip()
 
 
-def record(names: tuple[str, str], outside_id: object, channel: object) -> Record | str:
-    """The record of two cells, or why there is none, in terms of the columns' names."""
+def record(names: tuple[str, ...], outside_id: object, channel: object, value: object = "") -> Record | str:
+    """The record of two or three cells, or why there is none, in terms of the columns' names."""
     if not isinstance(outside_id, str) or not _PRINTABLE_ASCII.fullmatch(outside_id):
         return f"{names[0]} must be 1 to 100 letters, digits or signs in ASCII, without spaces"
     if not isinstance(channel, str) or not is_name(channel):
         return f"{names[1]} must be 1 to 200 printable characters"
-    return Record(outside_id, channel)
+    if not isinstance(value, str) or (value and not is_name(value)):
+        return f"{names[2]} must be at most 200 printable characters"
+    return Record(outside_id, channel, value)
 
 
 def in_place(place: str, made: Record | str) -> Row:

@@ -14,6 +14,7 @@ PROGRAMME = "programme.json"
 PUBLIC_KEY = "public_key.pem"
 INSTRUCTIONS = "VERIFY.md"
 PAGE = "index.html"
+CALENDAR = "calendar.ics"
 
 MOST_BYTES = 2**28
 """Far more than a transcript of a century of daily rounds."""

@@ -6,25 +6,42 @@ else: no clock, no locale.
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
 from itertools import chain
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from deniable.programme.calendar import Calendar, Day, day_in_words, due_in_words
+from deniable.programme.calendar import Calendar, Day, day_in_words, due_in_words, rounds_in_words
 from deniable.programme.parameters import Parameters
-from deniable.programme.public.guarantee_wording import NO_CAP, at_most, coin, given_away, level
+from deniable.programme.public.guarantee_wording import (
+    NO_CAP,
+    OVERSIGHT,
+    at_most,
+    class_in_words,
+    class_statements,
+    coin,
+    figures_rule,
+    flood_cap,
+    given_away,
+    level,
+    promise,
+    visit_warning,
+)
 from deniable.programme.public.timeline import timeline
 from deniable.programme.transcript.chain import parse_head
-from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.entry import Entry, Outcome
+from deniable.programme.transcript.figures import Figures
+from deniable.programme.transcript.outcomes import outcomes, present_names
 from deniable.programme.transcript.replay import replay
 from deniable.programme.transcript.state import PublicState
+from deniable.programme.transcript.unannounced import Reveal, Selection
 from deniable.wording import count
 
 __all__ = ["Day", "Event", "Promise", "day_in_words", "due_in_words", "events_of", "every_period", "facts_of",
-           "promise_in", "render", "verify_text"]  # fmt: skip
+           "promise_of", "render", "verify_text"]  # fmt: skip
 """What publishing and the console's pages use; they write days as this page does."""
 
 NEWEST = 20
@@ -40,7 +57,11 @@ MOST_NAMES = 10
 @dataclass(frozen=True)
 class Audited:
     name: str
+    """When it was published."""
     carried_out: bool
+    """As far as is known: no entry says that it was not."""
+    visited: Day | None
+    """The day on which the office says that it took place; None where it says nothing yet."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +93,10 @@ class Target:
     """The round during which it joined, or 0: it was there from the start."""
     left: int
     """The round during which it left, or 0."""
+    former: tuple[str, ...]
+    """Names that it had before, the oldest first."""
+    registered: str
+    """Its number in the public register, or empty."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +106,12 @@ class Promise:
     first: str
     details: tuple[str, ...]
     exclusions: str
+    warning: str = ""
+    """What to read before anything else: which reports are not protected at all."""
+    classes: tuple[str, ...] = ()
+    """What is promised about a report of each class, where there are several."""
+    oversight: str = ""
+    """What the oversight body sees, where there is one."""
 
 
 def render(parameters: Parameters, entries: Sequence[Entry], head_line: str, known: PublicState | None = None) -> str:
@@ -90,7 +121,7 @@ def render(parameters: Parameters, entries: Sequence[Entry], head_line: str, kno
     state = replay(parameters, entries) if known is None else known
     calendar, guarantee = parameters.calendar, parameters.guarantee()
     events = events_of(calendar, entries)
-    targets = _targets(state.targets, events)
+    targets = _targets(state, events, present_names(entries))
     shown = {event.number for event in events[:MOST_ENTRIES]}
     template = _templates().get_template("index.html.j2")
     return template.render(
@@ -103,11 +134,14 @@ def render(parameters: Parameters, entries: Sequence[Entry], head_line: str, kno
         next_due=None if state.ended else due_in_words(calendar, state.open_round),
         coverage=state.coverage,
         holds_from=day_in_words(calendar.day(state.coverage.holds_from - 1)) if state.coverage.lapses else None,
-        promise=promise_in(guarantee.in_words()),
+        promise=promise_of(parameters),
         given_away=given_away(guarantee.delta),
         at_most=at_most(guarantee),
-        coin=coin(guarantee),
-        no_cap=NO_CAP if math.isinf(guarantee.likelihood_cap) else "",
+        coin=coin(parameters),
+        no_cap=NO_CAP if math.isinf(parameters.guarantee_of_audits().likelihood_cap) else "",
+        figures=tuple(entry for entry in reversed(entries) if isinstance(entry, Figures)),
+        next_figures=None if state.ended else due_in_words(calendar, calendar.last_of_year(state.open_round)),
+        is_visited=any(audited.visited for event in events for audited in event.audited),
         timeline=timeline(parameters, entries, state.coverage.holds_from),
         newest=events[:NEWEST],
         earlier=events[NEWEST:MOST_ENTRIES],
@@ -141,62 +175,96 @@ def verify_text(parameters: Parameters) -> str:
     return _templates().get_template("VERIFY.md.j2").render(parameters=parameters)
 
 
-def promise_in(words: str) -> Promise:
-    first, *others = re.split(r"(?<=\.) (?=[A-Z])", words)
-    return Promise(first, tuple(others[:-1]), others[-1] if others else "")
+def promise_of(parameters: Parameters) -> Promise:
+    first, *others = re.split(r"(?<=\.) (?=[A-Z])", promise(parameters))
+    exclusions = others[-1] if others else ""
+    return Promise(
+        first=first,
+        details=tuple(others[:-1]),
+        exclusions=exclusions,
+        warning=visit_warning(parameters),
+        classes=class_statements(parameters),
+        oversight=OVERSIGHT if parameters.oversight else "",
+    )
 
 
 def events_of(calendar: Calendar, entries: Sequence[Entry]) -> tuple[Event, ...]:
-    """Newest first."""
-    missed = _missed(entries)
+    """Newest first. The names of a draw stand in the row of its round, once they are public."""
+    present = present_names(entries)
+    known, revealed = outcomes(entries, present), {entry.of: entry for entry in entries if isinstance(entry, Reveal)}
     return tuple(
         Event(
             number=entry.number,
             kind=entry.kind,
             round=entry.round,
             due=day_in_words(calendar.day(entry.round)) if entry.closes_round else None,
-            audited=tuple(Audited(name, (entry.number, name) not in missed) for name in entry.audited),
+            audited=tuple(
+                _audited(name, known.get((naming.number, present.get(name, name))))
+                for naming in _naming(entry, revealed)
+                for name in naming.audited
+            ),
             heading=entry.heading,
             added=entry.joined,
             removed=entry.left,
             reason=entry.reason,
-            effect="" if entry.is_usual else entry.effect(calendar),
+            effect=_effect(entry, revealed, calendar),
             lapse=entry.lapse is not None,
         )
         for entry in reversed(entries)
     )
 
 
-def _missed(entries: Sequence[Entry]) -> set[tuple[int, str]]:
-    """The audits, by entry and target, that a later entry says were not carried out."""
-    latest: dict[str, int] = {}
-    missed = set()
-    for entry in entries:
-        if entry.struck is not None:
-            missed.add((latest[entry.struck], entry.struck))
-        latest |= dict.fromkeys(entry.audited, entry.number)
-    return missed
+def _naming(entry: Entry, revealed: Mapping[int, Reveal]) -> tuple[Entry, ...]:
+    """The entry that has the names of the row of this one."""
+    if isinstance(entry, Selection):
+        return (revealed[entry.round],) if entry.round in revealed else ()
+    return () if isinstance(entry, Reveal) else (entry,)
 
 
-def _targets(names: Sequence[str], events: Sequence[Event]) -> tuple[Target, ...]:
+def _effect(entry: Entry, revealed: Mapping[int, Reveal], calendar: Calendar) -> str:
+    usual = "" if entry.is_usual else entry.effect(calendar)
+    if isinstance(entry, Selection) and entry.round not in revealed:
+        return f"{entry.follow(calendar)} {usual}".strip()
+    return usual
+
+
+def _audited(name: str, outcome: Outcome | None) -> Audited:
+    if outcome is None or outcome.day is None:
+        return Audited(name, outcome is None, None)
+    return Audited(name, True, day_in_words(date.fromisoformat(outcome.day)))
+
+
+def _targets(state: PublicState, events: Sequence[Event], present: Mapping[str, str]) -> tuple[Target, ...]:
     """All targets there ever were, with the audits that were carried out; where they are too many for a page, those of
     which there is something to tell, the ones audited last first.
     """
-    are_few = len(names) <= MOST_TARGETS
+    are_few = len(state.targets) <= MOST_TARGETS
     joined: dict[str, int] = {}
     left: dict[str, int] = {}
-    rounds: dict[str, list[int]] = {name: [] for name in names} if are_few else {}
+    rounds: dict[str, list[int]] = {name: [] for name in state.targets} if are_few else {}
     for event in events:
-        joined |= dict.fromkeys(event.added, event.round)
-        left |= dict.fromkeys(event.removed, event.round)
+        joined |= {present.get(name, name): event.round for name in event.added}
+        left |= {present.get(name, name): event.round for name in event.removed}
         for audited in event.audited:
             if audited.carried_out:
-                rounds.setdefault(audited.name, []).append(event.round)
+                rounds.setdefault(present.get(audited.name, audited.name), []).append(event.round)
+    former: dict[str, tuple[str, ...]] = {}
+    for one in state.renamed:
+        name = state.targets[one.number]
+        former[name] = (*former.get(name, ()), one.former)
     if not are_few:
-        told = {name: max(rounds.get(name, ()), default=0) for name in chain(rounds, joined, left)}
+        told = {name: max(rounds.get(name, ()), default=0) for name in chain(rounds, joined, left, former)}
         rounds = {name: rounds.get(name, []) for name in sorted(told, key=lambda name: -told[name])[:MOST_TARGETS]}
     return tuple(
-        Target(name, len(audits), max(audits, default=0), joined.get(name, 0), left.get(name, 0))
+        Target(
+            name,
+            len(audits),
+            max(audits, default=0),
+            joined.get(name, 0),
+            left.get(name, 0),
+            former.get(name, ()),
+            state.registered_as(state.numbers[name]),
+        )
         for name, audits in rounds.items()
     )
 
@@ -212,17 +280,25 @@ def _all_facts(parameters: Parameters) -> list[tuple[str, str]]:
         ("Rounds", f"{every_period(calendar.period)}, closed at {calendar.time:%H:%M} ({calendar.zone} time), counted "
                    f"from {day_in_words(calendar.start).words}; each is closed at its time whatever reports came in"),
         ("Audits a round", f"{parameters.audits}"),
+        ("Names of those selected", f"public {count(parameters.reveal_after, 'round')} after the draw, whatever "
+                                    "happened since; until then the record has a fingerprint that fixes them"
+                                    if parameters.reveal_after else ""),
         ("How targets are chosen", _MECHANISMS[parameters.mechanism]),
         ("Privacy level of one report", f"delta = {level(parameters)}"),
-        ("Reports by one person", f"the promise above is about {count(parameters.reports_per_person, 'report')}"),
-        ("Horizon", f"{parameters.horizon:,} rounds" if parameters.horizon else ""),
-        ("Least coverage", f"every target is audited at least once in {count(parameters.max_gap, 'round')}; "
+        ("Reports by one person", f"the promise above is about {count(parameters.reports_per_person, 'report')}"
+                                  f"{' of the heaviest class' if len(parameters.classes) > 1 else ''}"),
+        ("Classes of reports", "; ".join(map(class_in_words, parameters.classes))
+                               if len(parameters.classes) > 1 else ""),
+        ("Floods of reports", flood_cap(parameters)),
+        ("Horizon", rounds_in_words(calendar, parameters.horizon) if parameters.horizon else ""),
+        ("Least coverage", f"every target is audited at least once in {rounds_in_words(calendar, parameters.max_gap)}; "
                            "rounds that are skipped are not counted"
                            if parameters.max_gap else "none: a target may go without an audit for long"),
-        ("Rest after an audit", f"{count(parameters.cooldown, 'round')}, where that is possible"
+        ("Rest after an audit", f"{rounds_in_words(calendar, parameters.cooldown)}, where that is possible"
                                 if parameters.cooldown else "none: a target may be audited twice in a row"),
         ("Weights", _FORECASTS[weights] if weights is None or isinstance(weights, str)
                     else _weights(parameters.targets, weights)),
+        ("Yearly figures", figures_rule(parameters)),
         ("Oversight", f"an oversight body can replay every draw; its key is {parameters.oversight}"
                       if parameters.oversight else "no oversight body can replay the draws"),
         ("Programme", parameters.programme),

@@ -1,4 +1,4 @@
-"""The public folder: the transcript, the rules, a page to read and how to check them.
+"""The public folder: the transcript, the rules, a page to read, a calendar and how to check them.
 
 Its files are a function of the programme's parameters, its entries and the signed head; the database is not read
 here, nor the clock. A static web server can serve it as it is.
@@ -10,7 +10,9 @@ from pathlib import Path
 
 from deniable.errors import DeniableError, why
 from deniable.programme.parameters import Parameters
+from deniable.programme.public.calendar_file import calendar_file
 from deniable.programme.public.folder import (
+    CALENDAR,
     INSTRUCTIONS,
     PAGE,
     PROGRAMME,
@@ -24,7 +26,7 @@ from deniable.programme.public.folder import (
 from deniable.programme.public.page import render, verify_text
 from deniable.programme.transcript.chain import check_head, check_lines, from_file, parse_head, to_file
 from deniable.programme.transcript.entry import Entry
-from deniable.programme.transcript.replay import parse
+from deniable.programme.transcript.replay import parse, replay
 from deniable.programme.transcript.signatures import pem
 from deniable.programme.transcript.state import PublicState
 from deniable.storage.files import sync_folder
@@ -60,11 +62,13 @@ def contents(
 ) -> Mapping[str, bytes]:
     """The files of the public folder by name, in the order in which they are written."""
     entries = _checked(parameters, lines, head_line)
+    state = replay(parameters, entries) if state is None else state
     return {
         TRANSCRIPT: to_file(lines, head_line),
         PROGRAMME: parameters.to_bytes(),
         PUBLIC_KEY: pem(bytes.fromhex(parameters.public_key)).encode("ascii"),
         INSTRUCTIONS: verify_text(parameters).encode("utf-8"),
+        CALENDAR: calendar_file(state),
         PAGE: render(parameters, entries, head_line, state).encode("utf-8"),
     }
 

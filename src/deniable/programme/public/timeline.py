@@ -4,12 +4,16 @@ Everything across is in per cent of the chart's width, everything down in pixels
 and a desktop without scaling its text.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import chain
 
+from deniable.programme.calendar import day_in_words
 from deniable.programme.parameters import Parameters
-from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.entry import Entry, Outcome
+from deniable.programme.transcript.outcomes import outcomes, present_names
+from deniable.programme.transcript.unannounced import Selection
 
 MOST_ROWS = 40
 MOST_MARKS = 120
@@ -29,11 +33,22 @@ TICKS = 6
 
 @dataclass(frozen=True)
 class Mark:
-    """An audit: `drawn`, ordered by `hand`, or announced and then not carried out (`missed`)."""
+    """An audit: `drawn`, ordered by `hand`, because of an `emergency`, or announced and then not carried out
+    (`missed`).
+    """
 
     kind: str
     round: int
     x: str
+    visited: str
+    """The day on which the office says that it took place; empty where it says nothing yet."""
+
+    @property
+    def words(self) -> str:
+        """What became of it."""
+        return (
+            "not carried out" if self.kind == "missed" else f"visited on {self.visited}" if self.visited else "selected"
+        )
 
 
 @dataclass(frozen=True)
@@ -68,6 +83,8 @@ class Timeline:
     rounds: int
     """The last one."""
     skips: tuple[Span, ...]
+    hidden: tuple[Span, ...]
+    """Rounds whose names are not public yet."""
     uncovered: Span | None
     """The rounds whose reports the guarantee does not cover."""
     ticks: tuple[Tick, ...]
@@ -85,23 +102,29 @@ class Timeline:
 class _Target:
     joined: int
     left: int | None
-    audits: list[tuple[int, str]]
+    audits: list[tuple[int, str, str]]
+    """The round, and the kind and the day of its mark."""
 
 
 def timeline(parameters: Parameters, entries: Sequence[Entry], holds_from: int) -> Timeline:
     """The chart after these entries; the guarantee covers reports from round `holds_from` on."""
     total = len(parameters.targets) + sum(len(entry.joined) for entry in entries)
-    targets = _targets(parameters.targets if total <= MOST_ROWS else (), entries)
-    shown = list(targets) if total <= MOST_ROWS else _latest(parameters, entries, targets)
-    last = max((entry.round for entry in entries), default=0)
+    present = present_names(entries)
+    listed = [present.get(name, name) for name in parameters.targets] if total <= MOST_ROWS else []
+    targets = _targets(listed, entries, present)
+    shown = list(targets) if total <= MOST_ROWS else _latest(parameters, entries, targets, present)
+    last = max((entry.audited_in for entry in entries if entry.closes_round or not entry.is_usual), default=0)
     across = _Across(_first([targets[name] for name in shown], last), last)
     rows = tuple(_row(name, targets[name], TOP + ROW * i, across) for i, name in enumerate(shown))
     skips = tuple(
         across.span(entry.round, entry.round)
         for entry in entries
-        if entry.closes_round and not entry.audited and entry.round >= across.first
+        if entry.closes_round and not entry.is_drawn and entry.round >= across.first
     )
-    kinds = {mark.kind for row in rows for mark in row.marks} | ({"skip"} if skips else set())
+    hidden = tuple(across.span(number, number) for number in _hidden(entries) if number >= across.first)
+    marks = [mark for row in rows for mark in row.marks]
+    kinds = {mark.kind for mark in marks} | ({"skip"} if skips else set())
+    kinds |= {"visited"} if any(mark.visited and mark.kind == "drawn" for mark in marks) else set()
     lapsed = min(holds_from - 1, last)
     return Timeline(
         rows=rows,
@@ -109,6 +132,7 @@ def timeline(parameters: Parameters, entries: Sequence[Entry], holds_from: int) 
         first=across.first,
         rounds=last,
         skips=skips,
+        hidden=hidden,
         uncovered=across.span(across.first, lapsed) if lapsed >= across.first else None,
         ticks=tuple(Tick(number, across.middle(number)) for number in _ticks(across.first, last)),
         mark_width=6 if across.columns <= 40 else 3 if across.columns <= 120 else 2,
@@ -116,36 +140,57 @@ def timeline(parameters: Parameters, entries: Sequence[Entry], holds_from: int) 
     )
 
 
-def _targets(names: Sequence[str], entries: Sequence[Entry]) -> dict[str, _Target]:
-    """These and all that an entry names."""
+def _hidden(entries: Sequence[Entry]) -> list[int]:
+    """The rounds whose names are not public yet."""
+    revealed = {entry.audited_in for entry in entries if entry.audited and entry.is_drawn}
+    return [entry.round for entry in entries if isinstance(entry, Selection) and entry.round not in revealed]
+
+
+def _targets(names: Sequence[str], entries: Sequence[Entry], present: Mapping[str, str]) -> dict[str, _Target]:
+    """These and all that an entry names, by their present names."""
     targets = {name: _Target(1, None, []) for name in names}
+    known = outcomes(entries, present)
 
     def of(name: str) -> _Target:
-        return targets.setdefault(name, _Target(1, None, []))
+        return targets.setdefault(present.get(name, name), _Target(1, None, []))
 
     for entry in entries:
-        targets |= {name: _Target(entry.round, None, []) for name in entry.joined}
+        targets |= {present.get(name, name): _Target(entry.round, None, []) for name in entry.joined}
         for name in entry.left:
             of(name).left = entry.round
         for name in entry.audited:
-            of(name).audits.append((entry.round, "drawn" if entry.closes_round else "hand"))
-        if entry.struck is not None:
-            latest = targets[entry.struck].audits
-            latest[-1] = (latest[-1][0], "missed")
+            outcome = known.get((entry.number, present.get(name, name)))
+            of(name).audits.append((entry.audited_in, *_became(_kind(entry), outcome)))
+            of(name).audits.sort(key=lambda audit: audit[0])  # names may be revealed after a later order
     return targets
 
 
-def _latest(parameters: Parameters, entries: Sequence[Entry], targets: dict[str, _Target]) -> list[str]:
+def _kind(entry: Entry) -> str:
+    if entry.is_drawn:
+        return "drawn"
+    return "emergency" if entry.kind == "emergency" else "hand"
+
+
+def _became(kind: str, outcome: Outcome | None) -> tuple[str, str]:
+    if outcome is None:
+        return kind, ""
+    return ("missed", "") if outcome.day is None else (kind, day_in_words(date.fromisoformat(outcome.day)).words)
+
+
+def _latest(
+    parameters: Parameters, entries: Sequence[Entry], targets: Mapping[str, _Target], present: Mapping[str, str]
+) -> list[str]:
     """Those audited last, in the order of the list."""
     listed = chain(parameters.targets, *(entry.joined for entry in entries))
-    audited = [name for name in listed if name in targets and targets[name].audits]
+    names = (present.get(name, name) for name in listed) if present else listed
+    audited = [name for name in names if name in targets and targets[name].audits]
     latest = set(sorted(audited, key=lambda name: -targets[name].audits[-1][0])[:MOST_ROWS])
     return [name for name in audited if name in latest]
 
 
 def _first(shown: Sequence[_Target], last: int) -> int:
     """The first round that is drawn."""
-    rounds = sorted((round_ for target in shown for round_, _ in target.audits), reverse=True)
+    rounds = sorted((round_ for target in shown for round_, _, _ in target.audits), reverse=True)
     return 1 if len(rounds) <= MOST_MARKS else min(rounds[MOST_MARKS] + 1, last)
 
 
@@ -172,7 +217,11 @@ class _Across:
 
 def _row(name: str, target: _Target, y: int, across: _Across) -> Row:
     end = across.last + 1 if target.left is None else target.left
-    marks = tuple(Mark(kind, round_, across.middle(round_)) for round_, kind in target.audits if round_ >= across.first)
+    marks = tuple(
+        Mark(kind, round_, across.middle(round_), visited)
+        for round_, kind, visited in target.audits
+        if round_ >= across.first
+    )
     start = across.left_of(min(target.joined, end))
     return Row(name=name, label=shortened(name), y=y, start=start, end=across.left_of(end), marks=marks)
 

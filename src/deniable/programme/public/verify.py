@@ -15,7 +15,9 @@ from typing import Any
 
 from deniable.errors import DeniableError
 from deniable.programme.parameters import Parameters
+from deniable.programme.public.calendar_file import calendar_file
 from deniable.programme.public.folder import (
+    CALENDAR,
     INSTRUCTIONS,
     PAGE,
     PROGRAMME,
@@ -29,6 +31,7 @@ from deniable.programme.transcript.coverage import Coverage
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import parse, replay
 from deniable.programme.transcript.signatures import pem
+from deniable.wording import count
 
 
 @dataclass(frozen=True)
@@ -50,12 +53,16 @@ class VerificationResult:
     """Rounds that are due but not closed."""
     early: tuple[int, ...]
     """Rounds that are closed but not due yet."""
+    hidden: tuple[int, ...]
+    """Rounds whose names are not public yet, and need not be."""
     page: str
     """index.html is what the transcript says (`matches`), is not (`differs`) or was not compared (`missing`, or
     `unchecked` where jinja2 is not installed).
     """
     instructions: str
     """VERIFY.md, in the same way."""
+    calendar_file: str
+    """calendar.ics, in the same way."""
     missing: tuple[str, ...]
     """Files of the folder without which the check can do, and which are not there."""
     ended: bool
@@ -71,9 +78,18 @@ class VerificationResult:
             found.append(f"{_rounds(self.overdue)} due but not in the transcript")
         if self.early:
             found.append(f"{_rounds(self.early)} in the transcript but not due yet")
+        after = self.parameters.reveal_after
+        if names := [number for number in self.hidden if number + after in self.overdue]:
+            which = f"round {names[0]} were" if len(names) == 1 else f"rounds {names[0]} to {names[-1]} were"
+            found.append(f"the names of {which} due {count(after, 'round')} later, and are not in the transcript")
         if self.page == "differs":
             found.append(
                 f"{PAGE} is not the page that this version of deniable writes for this transcript: "
+                "it was changed, or written by another version"
+            )
+        if self.calendar_file == "differs":
+            found.append(
+                f"{CALENDAR} is not the calendar that this version of deniable writes for this transcript: "
                 "it was changed, or written by another version"
             )
         if self.instructions == "differs":
@@ -97,8 +113,10 @@ class VerificationResult:
             "remarkable": [entry.described(self.parameters.calendar) for entry in self.remarkable],
             "overdue": list(self.overdue),
             "early": list(self.early),
+            "hidden": list(self.hidden),
             "page": self.page,
             "instructions": self.instructions,
+            "calendar_file": self.calendar_file,
             "missing": list(self.missing),
             "ended": self.ended,
             "warnings": list(self.warnings),
@@ -124,10 +142,14 @@ def verify(folder: Path, against: Path | str | None = None, now: datetime.dateti
         )
     entries = [parse(text, number) for number, text in enumerate(lines, start=1)]
     state = replay(parameters, entries)
+    if state.owes_figures:
+        raise DeniableError("the yearly figures must follow on the last entry, and do not: a line was taken out")
     if head.head != state.head:
         last = f"entry {len(lines)}" if lines else PROGRAMME
         raise DeniableError(f"{last} is not the one that the signed head speaks of: one of the two was changed")
     check_head(public_key, parameters.digest, head)
+    if not state.ended:
+        state.check_revealed()
     if (folder / PUBLIC_KEY).exists() and _read(folder / PUBLIC_KEY) != pem(public_key).encode("ascii"):
         raise DeniableError(f"{PUBLIC_KEY} is not the public key that {PROGRAMME} names")
     if against is not None:
@@ -145,9 +167,11 @@ def verify(folder: Path, against: Path | str | None = None, now: datetime.dateti
         remarkable=tuple(entry for entry in entries if not entry.is_usual),
         overdue=() if state.ended else tuple(range(state.closed + 1, due + 1)),
         early=tuple(range(due + 1, state.closed + 1)),
+        hidden=tuple(draw.round for draw in state.hidden.draws),
         page=_compared(folder / PAGE, lambda page: page.render(parameters, entries, head_line)),
         instructions=_compared(folder / INSTRUCTIONS, lambda page: page.verify_text(parameters)),
-        missing=tuple(name for name in (PAGE, INSTRUCTIONS, PUBLIC_KEY) if not (folder / name).exists()),
+        calendar_file=_matching(folder / CALENDAR, lambda: calendar_file(state)),
+        missing=tuple(name for name in (PAGE, INSTRUCTIONS, CALENDAR, PUBLIC_KEY) if not (folder / name).exists()),
         ended=state.ended,
         parameters=parameters,
         lines=tuple(lines),
@@ -226,7 +250,14 @@ def _compared(path: Path, text: Callable[[Any], str]) -> str:
         if error.name != "jinja2":
             raise
         return "unchecked"
-    return "matches" if _read(path) == text(page).encode() else "differs"
+    return _matching(path, lambda: text(page).encode())
+
+
+def _matching(path: Path, content: Callable[[], bytes]) -> str:
+    """How the file compares with what belongs there."""
+    if not path.exists():
+        return "missing"
+    return "matches" if _read(path) == content() else "differs"
 
 
 def _read(path: Path) -> bytes:

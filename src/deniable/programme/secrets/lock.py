@@ -82,5 +82,5 @@ def is_locked_with(connection: sa.Connection, vault: Vault) -> bool:
 
 
 def _stored_check(connection: sa.Connection) -> bytes | None:
-    found = connection.execute(sa.select(tables.secrets.c.blob).where(tables.secrets.c.name == CHECK)).scalar()
+    found = connection.execute(tables.SECRET, {"name": CHECK}).scalar()
     return None if found is None else bytes(found)

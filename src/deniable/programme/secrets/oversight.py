@@ -16,17 +16,22 @@ from pathlib import Path
 import numpy as np
 import pyrage
 
+from deniable.arrays import IntArray
 from deniable.errors import DeniableError, why
 from deniable.programme.parameters import Parameters
-from deniable.programme.secrets.sealed_inputs import Inputs, noise_of_round
+from deniable.programme.secrets.sealed_inputs import Inputs, noise_of_figures, noise_of_round
 from deniable.programme.transcript.chain import commitment
-from deniable.programme.transcript.entries import Recovery, Round
+from deniable.programme.transcript.draws import Draw
+from deniable.programme.transcript.entries import Recovery
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.figures import Figures
+from deniable.programme.transcript.hidden import names_commitment
 from deniable.programme.transcript.state import PublicState
+from deniable.programme.transcript.unannounced import Reveal, Selection
 from deniable.run import AuditRun
 
 Seals = Mapping[int, bytes]
-"""Entry number -> the sealed inputs of the round that the entry closed."""
+"""Entry number -> the sealed inputs of the round that the entry closed, or of the yearly figures that it has."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +47,14 @@ class Replayed:
     waiting: tuple[int, ...] = ()
     """Rounds that cannot be drawn again without those: reports that waited then may still have waited."""
     contradicted: int | None = None
-    """The first round that does not follow from its inputs; None if there is none. None after it is drawn again."""
+    """The first round that does not follow from its inputs, or whose yearly figures do not; None if there is none. None
+    after it is drawn again.
+    """
     why: str | None = None
+    figures: tuple[int, ...] = ()
+    """Years whose figures follow."""
+    missing_figures: tuple[int, ...] = ()
+    """Years whose sealed figures are not in the file."""
     not_public: tuple[int, ...] = ()
     """Numbers of entries whose sealed inputs are in the file, but which are no round of the public folder."""
 
@@ -51,7 +62,8 @@ class Replayed:
     def verdict(self) -> str:
         if self.contradicted is not None:
             return "contradicted"
-        return "missing inputs" if self.missing or self.lost or self.waiting else "confirmed"
+        missing = self.missing or self.lost or self.waiting or self.missing_figures
+        return "missing inputs" if missing else "confirmed"
 
 
 def check_belongs(
@@ -65,7 +77,7 @@ def check_belongs(
             "the private key is not that of the oversight body which the programme names, so take another key or "
             "another folder"
         )
-    known = {entry.sealed for entry in entries if isinstance(entry, Round)}
+    known = {entry.sealed for entry in entries if isinstance(entry, Draw | Figures)}
     if seals and known and known.isdisjoint(hashlib.sha256(seal).hexdigest() for seal in seals.values()):
         raise DeniableError(
             "not one of the sealed rounds is of this programme: the file is another programme's, or all of it was "
@@ -83,8 +95,10 @@ def replay(
     check_belongs(parameters, entries, seals, identity)
     recoveries = {entry.lost for entry in entries if isinstance(entry, Recovery)}
     kept: dict[int, tuple[bytes, PublicState]] = {}  # the run when these rounds opened: what a backup had
+    selected = _revealed(parameters, entries)
     confirmed, missing, lost, waiting = list[int](), list[int](), list[int](), list[int]()
-    contradicted, why = None, None
+    years, missing_years = list[int](), list[int]()
+    contradicted, why, committed = None, None, parameters.commitment
     state = PublicState.start(parameters)
     run: AuditRun | None = AuditRun(parameters.built())
     for entry in entries:
@@ -92,23 +106,31 @@ def replay(
             kept[state.open_round] = run.save(), state
         after = entry.after(state)  # refuses what does not follow on the entry before
         if isinstance(entry, Recovery):
-            run = _recovered(kept.get(entry.lost), entries[: entry.number])
-        elif not isinstance(entry, Round):
+            run = _recovered(kept.get(entry.lost), entries[: entry.number], selected)
+        elif isinstance(entry, Figures):
+            (years if entry.number in seals else missing_years).append(entry.year)
+            why = _different_figures(state, entry, seals, identity, committed) if entry.number in seals else None
+            if why is not None:
+                contradicted = state.closed
+                years.pop()
+                break
+        elif not isinstance(entry, Draw):
             if run is not None:
-                entry.change_run(run, np.zeros(len(state.targets), np.int64), state)
+                entry.change_run(run, _no_reports(state), state)
         elif entry.number not in seals:
             (lost if _is_lost(entry, entries) else missing).append(entry.round)
             run = None
         elif run is None:
             waiting.append(entry.round)
         else:
-            why, run = _redrawn(run, state, entry, seals, identity)
+            why, run, selected[entry.round] = _redrawn(run, state, entry, seals, identity)
             if why is not None:
                 contradicted = entry.round
                 break
             confirmed.append(entry.round)
+        committed = state.commitment if entry.closes_round else committed
         state = after
-    drawn = {entry.number for entry in entries if isinstance(entry, Round)}
+    drawn = {entry.number for entry in entries if isinstance(entry, Draw | Figures)}
     return Replayed(
         confirmed=tuple(confirmed),
         missing=tuple(missing),
@@ -116,6 +138,8 @@ def replay(
         waiting=tuple(waiting),
         contradicted=contradicted,
         why=why,
+        figures=tuple(years),
+        missing_figures=tuple(missing_years),
         not_public=tuple(sorted(seals.keys() - drawn)),
     )
 
@@ -125,58 +149,121 @@ def _is_lost(entry: Entry, entries: Sequence[Entry]) -> bool:
     return any(isinstance(later, Recovery) and later.lost <= entry.round for later in entries[entry.number :])
 
 
-def _recovered(kept: tuple[bytes, PublicState] | None, before: Sequence[Entry]) -> AuditRun | None:
-    """The run with which the office went on: that of its backup, and what was published since."""
+def _revealed(parameters: Parameters, entries: Sequence[Entry]) -> dict[int, Sequence[int]]:
+    """The numbers of the targets that unannounced draws selected, by round, as far as they are public."""
+    state, found = PublicState.start(parameters), dict[int, Sequence[int]]()
+    for entry in entries if parameters.reveal_after else ():
+        state = entry.after(state)
+        if isinstance(entry, Reveal):
+            found[entry.of] = [state.numbers[name] for name in entry.audits]
+    return found
+
+
+def _recovered(
+    kept: tuple[bytes, PublicState] | None, before: Sequence[Entry], selected: Mapping[int, Sequence[int]]
+) -> AuditRun | None:
+    """The run with which the office went on: that of its backup, and what was published since. None where that is not
+    known, as with names that are neither public yet nor in the sealed rounds.
+    """
     if kept is None:
         return None
     saved, state = kept
     run = AuditRun.restore(state.parameters.built(), saved)
     for entry in before[state.entries :]:
-        entry.change_run(run, np.zeros(len(state.targets), np.int64), state)
+        if isinstance(entry, Selection):
+            if entry.round not in selected:
+                return None
+            entry.adopt(run, _no_reports(state), state, selected[entry.round])
+        else:
+            entry.change_run(run, _no_reports(state), state)
         state = entry.after(state)
     return run
 
 
 def _redrawn(
-    run: AuditRun, state: PublicState, entry: Round, seals: Seals, identity: pyrage.x25519.Identity
-) -> tuple[str | None, AuditRun]:
-    """Why the round does not follow from its inputs, None if it does; and the run after it."""
+    run: AuditRun, state: PublicState, entry: Draw, seals: Seals, identity: pyrage.x25519.Identity
+) -> tuple[str | None, AuditRun, Sequence[int]]:
+    """Why the round does not follow from its inputs, None if it does; the run after it; and the targets drawn."""
     try:
         inputs = _inputs(state, entry, seals, identity)
     except DeniableError as error:
-        return str(error), run
+        return str(error), run, ()
     saved = run.save()
     noise = noise_of_round(state.parameters.programme, entry.round, inputs.seed, saved, inputs.reports)
     again = AuditRun.restore(run.mechanism, saved, noise)
-    drawn = again.select(inputs.reports, audits=state.parameters.audits)
-    if tuple(state.targets[number] for number in drawn) != entry.audits:
-        return "its audits do not follow from its reports and its seed", run
-    return None, again
+    drawn = again.select(state.parameters.weighed(inputs.reports), audits=state.parameters.audits)
+    if not _is_published(state, entry, drawn, inputs.salt):
+        return "its audits do not follow from its reports and its seed", run, ()
+    return None, again, drawn
 
 
-def _inputs(state: PublicState, entry: Round, seals: Seals, identity: pyrage.x25519.Identity) -> Inputs:
+def _different_figures(
+    state: PublicState, entry: Figures, seals: Seals, identity: pyrage.x25519.Identity, committed: str
+) -> str | None:
+    """Why the yearly figures do not follow from their inputs, None if they do; `committed` is the commitment to the
+    seed of the round before them.
+    """
+    parameters = state.parameters
+    assert parameters.figures is not None
+    shape = (len(parameters.classes), 1)
+    try:
+        inputs = _unsealed(state, seals[entry.number], entry.sealed, identity, (state.closed, shape, committed))
+    except DeniableError as error:
+        return f"of its yearly figures, {error}"
+    received = inputs.reports[:, 0]
+    noise = noise_of_figures(parameters.programme, state.closed, inputs.seed, received)
+    if parameters.figures.drawn(noise, received) != tuple(number for _, number in entry.reports):
+        return "its yearly figures do not follow from the year's reports and its seed"
+    return None
+
+
+def _is_published(state: PublicState, entry: Draw, drawn: Sequence[int], salt: bytes) -> bool:
+    """Whether the entry has these targets, or commits to them."""
+    if isinstance(entry, Selection):
+        return entry.names == names_commitment(state.parameters.programme, entry.round, salt, drawn)
+    return entry.audited == tuple(state.targets[number] for number in drawn)
+
+
+def _inputs(state: PublicState, entry: Draw, seals: Seals, identity: pyrage.x25519.Identity) -> Inputs:
     """The round's inputs, if they are those that the transcript speaks of."""
-    seal = seals[entry.number]
-    if hashlib.sha256(seal).hexdigest() != entry.sealed:
+    shape = _no_reports(state)[state.parameters.in_draw].shape
+    return _unsealed(state, seals[entry.number], entry.sealed, identity, (entry.round, shape, state.commitment))
+
+
+def _unsealed(
+    state: PublicState,
+    seal: bytes,
+    sealed: str | None,
+    identity: pyrage.x25519.Identity,
+    expected: tuple[int, tuple[int, ...], str],
+) -> Inputs:
+    """What is in a seal with this hash, if it is of this round, has this shape and the seed of this commitment."""
+    round_, shape, committed = expected
+    if hashlib.sha256(seal).hexdigest() != sealed:
         raise DeniableError("its sealed inputs are not those whose hash is in the transcript")
     inputs = Inputs.unsealed(seal, identity)
-    if inputs.round != entry.round or len(inputs.reports) != len(state.targets):
+    if inputs.round != round_ or inputs.reports.shape != shape:
         raise DeniableError("its sealed inputs are those of another round")
-    if commitment(state.parameters.programme, entry.round, inputs.seed) != state.commitment:
+    if commitment(state.parameters.programme, round_, inputs.seed) != committed:
         raise DeniableError("its seed is not the one that was committed to")
     return inputs
 
 
+def _no_reports(state: PublicState) -> IntArray:
+    return np.zeros((len(state.parameters.classes), state.n_targets), np.int64)
+
+
 def counts(
     parameters: Parameters, entries: Sequence[Entry], seals: Seals, identity: pyrage.x25519.Identity
-) -> Iterator[tuple[int, str, int]]:
-    """(round, target, reports) of every report count above 0: what to compare with the hotline's own records."""
+) -> Iterator[tuple[int, str, str, int]]:
+    """(round, target, class, reports) of every report count above 0: what to compare with the hotline's own records."""
     state = PublicState.start(parameters)
+    classes = [one.name for one in parameters.classes if not one.leads_to_visit]
     for entry in entries:
-        if isinstance(entry, Round) and entry.number in seals:
-            for target, number in zip(state.targets, _inputs(state, entry, seals, identity).reports, strict=True):
-                if number:
-                    yield entry.round, target, number
+        if isinstance(entry, Draw) and entry.number in seals:
+            reports = _inputs(state, entry, seals, identity).reports
+            for target, place in zip(*np.nonzero(reports.T), strict=True):
+                yield entry.round, state.targets[target], classes[place], int(reports[place, target])
         state = entry.after(state)
 
 

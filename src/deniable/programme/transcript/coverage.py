@@ -1,6 +1,6 @@
 """Which reports the guarantee covers, after what happened."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from deniable.programme.calendar import Calendar, due_in_words
@@ -30,6 +30,8 @@ class Coverage:
 
     calendar: Calendar
     lapses: tuple[Lapse, ...] = ()
+    visit_classes: tuple[str, ...] = ()
+    """The names of the classes whose reports lead to a visit at once: the guarantee covers none of them."""
 
     @property
     def holds_from(self) -> int:
@@ -37,17 +39,35 @@ class Coverage:
         return max((lapse.round for lapse in self.lapses), default=0) + 1
 
     def after(self, lapse: Lapse | None) -> "Coverage":
-        return self if lapse is None else Coverage(self.calendar, (*self.lapses, lapse))
+        return self if lapse is None else replace(self, lapses=(*self.lapses, lapse))
 
     def in_words(self) -> str:
         """For the public page: since when the guarantee holds, what it does not cover, and why."""
+        if not self.lapses and self.visit_classes:
+            return (
+                "The guarantee covers 100 % of the ordinary reports filed since the programme began, whatever "
+                f"emergencies there were. Ordinary are all reports but those of {either_class(self.visit_classes)}, "
+                "which lead to a visit at once."
+            )
         if not self.lapses:
             return "The guarantee holds for every report filed since the programme began."
         last = max(self.lapses, key=lambda lapse: (lapse.round, lapse.entry))
         others = ", ".join(str(lapse.entry) for lapse in self.lapses if lapse != last)
         also = f" It lapsed also through entries numbered {others}." if others else ""
+        never = ""
+        if self.visit_classes:
+            never = f" It covers no report of {either_class(self.visit_classes)}, whenever it was filed."
         return (
             f"The guarantee holds for reports filed from round {self.holds_from} on, that is, from "
             f"{due_in_words(self.calendar, last.round).words} on. It does not cover reports filed in round "
-            f"{last.round} or earlier, because before that day and hour the office {last.because}.{also}"
+            f"{last.round} or earlier, because before that day and hour the office {last.because}.{also}{never}"
         )
+
+
+def either_class(names: tuple[str, ...]) -> str:
+    """A report of which the guarantee says nothing, to stand after "of".
+
+    >>> either_class(("danger", "fire"))
+    'class danger or fire'
+    """
+    return f"class {' or '.join(names)}"

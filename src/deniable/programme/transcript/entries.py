@@ -2,121 +2,70 @@
 runs, what it means for the guarantee, and how it reads.
 
 The office appends an entry only if `after` accepts it, and a verifier goes through the same steps, so the two cannot
-disagree. A new kind is a class here, a command and a form.
+disagree. A new kind is a class here or beside this file, a command and a form.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
 from deniable.arrays import IntArray
 from deniable.errors import DeniableError
-from deniable.programme.calendar import Calendar, due_in_words
-from deniable.programme.names import caseless
+from deniable.programme.calendar import Calendar
 from deniable.programme.transcript.coverage import Lapse
+from deniable.programme.transcript.decision import Decision, check_during, not_covered
+from deniable.programme.transcript.draws import Draw, without_reports
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import (
     AnyNames,
+    ClassName,
     Days,
     Flag,
     Hash,
-    MaybeHash,
     Name,
     Number,
     Reason,
     SomeNames,
 )
+from deniable.programme.transcript.figures import Figures
+from deniable.programme.transcript.outcomes import CarriedOut, NotCarriedOut
 from deniable.programme.transcript.state import PublicState
+from deniable.programme.transcript.unannounced import Reveal, Selection
+from deniable.report_classes import named
 from deniable.run import AuditRun
 from deniable.wording import count
 
-NOT_THE_TIME = "The guarantee covers which targets were drawn, not the time at which it happened."
-"""What there is to say of every round that was closed late."""
-
 
 @dataclass(frozen=True, kw_only=True)
-class Round(Entry):
+class Round(Draw):
     """Closes the open round with a draw; `audits` are in the order drawn."""
 
     kind = "round"
-    closes_round = True
 
     audits: SomeNames
-    commitment: Hash
-    """To the next round's seed."""
-    late: Days
-    sealed: MaybeHash
-    """Hash of the inputs, sealed for the oversight body."""
 
     @property
     def audited(self) -> tuple[str, ...]:
         return self.audits
 
-    @property
-    def new_commitment(self) -> str:
-        return self.commitment
-
-    @property
-    def is_usual(self) -> bool:
-        return not self.late
-
     def _change(self, state: PublicState) -> PublicState:
         parameters = state.parameters
+        if parameters.reveal_after:
+            raise DeniableError("the programme does not publish at once whom it draws, and this round does")
         if len(self.audits) != parameters.audits:
             raise DeniableError(f"a round has {parameters.audits} audits, got {len(self.audits)}")
-        if (self.sealed is None) != (parameters.oversight is None):
-            needed = "needs" if parameters.oversight is not None else "has no oversight body and cannot have"
-            raise DeniableError(f"the programme {needed} a sealed record of the round")
-        if self.late and self.reason is None:
-            raise DeniableError("a round that is closed late needs a reason")
-        return state.after_draw(self.audits)
+        return super()._change(state).after_draw(self.audits)
 
     def change_run(self, run: AuditRun, tally: IntArray, state: PublicState) -> IntArray:
-        return _without(tally, run.adopt(map(state.number_of, self.audits)))
+        return without_reports(tally, run.adopt(map(state.number_of, self.audits)), state.parameters.in_draw)
 
     @property
     def deed(self) -> str:
-        return f"audit of {', '.join(self.audits)}"
+        return f"{', '.join(self.audits)} selected for an audit"
 
     @property
     def heading(self) -> str:
         return ""
-
-    def effect(self, calendar: Calendar) -> str:
-        if self.late:
-            return f"The round was closed {count(self.late, 'day')} late. {NOT_THE_TIME}"
-        return "The guarantee covers it."
-
-
-@dataclass(frozen=True, kw_only=True)
-class Decision(Entry):
-    """What the office decides by itself, and declares to be independent of the reports or not."""
-
-    lapses_because: ClassVar[str]
-    """What the office did, to stand after "the office"."""
-
-    reason: Reason
-    independent: Flag
-    during: Number
-    """The round of the calendar at that time: later than the open one while rounds are overdue."""
-
-    @property
-    def lapse(self) -> Lapse | None:
-        if self.independent:
-            return None
-        return Lapse(self.number, self.during, f"{self.lapses_because} (entry {self.number}) and did not declare that "
-                     "this had nothing to do with any report")  # fmt: skip
-
-    def _check_place(self, state: PublicState) -> None:
-        super()._check_place(state)
-        _check_during(self.during, self.round)
-
-    def effect(self, calendar: Calendar) -> str:
-        if self.independent:
-            return "The office says this had nothing to do with any report; the guarantee covers it."
-        return _not_covered(calendar, self.during)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +115,7 @@ class Override(Decision):
     def change_run(self, run: AuditRun, tally: IntArray, state: PublicState) -> IntArray:
         ended = [state.number_of(target) for target in self.audits]
         run.order(ended)
-        return _without(tally, ended)
+        return without_reports(tally, ended, state.parameters.in_draw)
 
     @property
     def heading(self) -> str:
@@ -175,6 +124,45 @@ class Override(Decision):
     @property
     def deed(self) -> str:
         return f"audit of {', '.join(self.audits)}, ordered by hand"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Emergency(Entry):
+    """Visits at once, outside the draw, by the public rule that every report of this class leads to one."""
+
+    kind = "emergency"
+
+    audits: SomeNames
+    report_class: ClassName
+
+    @property
+    def audited(self) -> tuple[str, ...]:
+        return self.audits
+
+    def _change(self, state: PublicState) -> PublicState:
+        if not named(state.parameters.classes, self.report_class).leads_to_visit:
+            raise DeniableError(f"a report of class {self.report_class} leads to no visit, but counts in the draw")
+        return state.after_order(self.audits)
+
+    def change_run(self, run: AuditRun, tally: IntArray, state: PublicState) -> IntArray:
+        ended = [state.number_of(target) for target in self.audits]
+        run.order(ended)
+        its_class = np.array([one.name == self.report_class for one in state.parameters.classes])
+        return without_reports(tally, ended, its_class | state.parameters.in_draw)
+
+    @property
+    def heading(self) -> str:
+        return "Emergency, outside the draw"
+
+    @property
+    def deed(self) -> str:
+        return f"visit to {', '.join(self.audits)} because of a report of class {self.report_class}"
+
+    def effect(self, calendar: Calendar) -> str:
+        return (
+            f"Every report of class {self.report_class} leads to a visit at once, and the guarantee does not cover "
+            "reports of this class. It covers all other reports as before."
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,12 +186,7 @@ class Targets(Decision):
     def _change(self, state: PublicState) -> PublicState:
         if not self.added and not self.removed:
             raise DeniableError("the change must add or remove a target")
-        used = {caseless(name): name for name in state.targets} if self.added else {}
-        for target in self.added:
-            if (other := used.setdefault(caseless(target), target)) != target:
-                raise DeniableError(f"the names {other} and {target} differ in case alone; choose another name")
-            if target in state.numbers:
-                raise DeniableError(f"the name {target} was used before; choose another name")
+        state.check_new_names(self.added)
         if self.added and isinstance(state.parameters.weights, tuple):
             raise DeniableError("the programme has fixed weights for its first targets, so that none can join")
         return state.after_change(self.added, self.removed)
@@ -213,7 +196,7 @@ class Targets(Decision):
         if self.added:
             run.add_targets(len(self.added))
         run.remove_targets(ended)  # after the others joined: how many are left counts at the end
-        return _without(np.pad(tally, (0, len(self.added))), ended)
+        return without_reports(np.pad(tally, ((0, 0), (0, len(self.added)))), ended)
 
     @property
     def heading(self) -> str:
@@ -226,25 +209,25 @@ class Targets(Decision):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NotCarriedOut(Decision):
-    """The target's audit of round `of`, its latest, did not take place."""
+class Renamed(Decision):
+    """A target that takes part has another name from the open round on; its number and its reports stay."""
 
-    kind = "not-carried-out"
-    lapses_because = "said that an audit was not carried out"
+    kind = "renamed"
+    lapses_because = "renamed a target"
 
-    of: Number
     target: Name
+    name: Name
 
     @property
-    def struck(self) -> str:
-        return self.target
+    def new_name(self) -> tuple[str, str]:
+        return self.target, self.name
 
     def _change(self, state: PublicState) -> PublicState:
-        return state.without_audit(self.target, self.of)
+        return state.after_renaming(self.target, self.name)
 
     @property
     def deed(self) -> str:
-        return f"the audit of {self.target} in round {self.of} was not carried out"
+        return f"{self.target} is called {self.name} from now on"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -276,12 +259,12 @@ class Recovery(Entry):
 
     def _check_place(self, state: PublicState) -> None:
         super()._check_place(state)
-        _check_during(self.during, self.round)
+        check_during(self.during, self.round)
 
     def _change(self, state: PublicState) -> PublicState:
         if self.lost > state.open_round:
             raise DeniableError(f"records of round {self.lost} cannot be lost before it opened")
-        return replace(state, is_paused=self.paused)
+        return replace(state, is_paused=self.paused, misses_reports=True)
 
     @property
     def deed(self) -> str:
@@ -293,7 +276,7 @@ class Recovery(Entry):
             unseen = (
                 "No copy shows everything that was drawn: people may have seen an audit that is not in this record."
             )
-            covered = f"{unseen} {_not_covered(calendar, self.during)}"
+            covered = f"{unseen} {not_covered(calendar, self.during)}"
         waits = "Reports that its hotlines bring do not count until another entry says so. " if self.paused else ""
         return (
             f"The office lost its records from round {self.lost} on; the audits published since then stand, and "
@@ -335,6 +318,9 @@ class End(Entry):
 
     reason: Reason
 
+    def _check_revealed(self, state: PublicState) -> None:
+        state.check_revealed(ending=True)
+
     def _change(self, state: PublicState) -> PublicState:
         return replace(state, ended=True)
 
@@ -350,24 +336,10 @@ class End(Entry):
 
 
 KINDS: dict[str, type[Entry]] = {
-    kind.kind: kind for kind in (Round, Skip, Override, Targets, NotCarriedOut, Recovery, Resumption, End)
+    kind.kind: kind
+    for kind in (
+        *(Round, Selection, Reveal, Skip, Override, Emergency, Targets, Renamed, CarriedOut, NotCarriedOut),
+        *(Recovery, Resumption, Figures, End),
+    )
 }
 """By their names in the transcript."""
-
-
-def _check_during(during: int, round_: int) -> None:
-    if during < round_:
-        raise DeniableError(f"it was made during round {round_} or later, not during round {during}")
-
-
-def _not_covered(calendar: Calendar, during: int) -> str:
-    return (
-        f"The guarantee does not cover reports filed in round {during} or earlier, that is, before "
-        f"{due_in_words(calendar, during).words}."
-    )
-
-
-def _without(tally: IntArray, targets: Collection[int]) -> IntArray:
-    left = tally.copy()
-    left[[*targets]] = 0
-    return left

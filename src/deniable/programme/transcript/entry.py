@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self, get_type_hints
+from typing import Any, ClassVar, NamedTuple, Self, get_type_hints
 
 from deniable.arrays import IntArray
 from deniable.errors import DeniableError
@@ -19,6 +19,17 @@ _CHECKS: dict[type["Entry"], dict[str, Check]] = {}
 """Of every field of a kind, by the field's name."""
 
 
+class Outcome(NamedTuple):
+    """What became of an audit."""
+
+    round: int
+    """In which the target was drawn, or ordered."""
+    target: str
+    """By its name when this was recorded."""
+    day: str | None
+    """On which it took place, YYYY-MM-DD; None where it did not."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Entry:
     """What all kinds share. The form of the fields is checked when an entry is made; whether it fits what came before,
@@ -27,6 +38,9 @@ class Entry:
 
     kind: ClassVar[str]
     closes_round: ClassVar[bool] = False
+    publishes_figures: ClassVar[bool] = False
+    is_drawn: ClassVar[bool] = False
+    """Whether its audits are those of a draw."""
 
     number: Number
     round: Number
@@ -72,6 +86,11 @@ class Entry:
         return ()
 
     @property
+    def audited_in(self) -> int:
+        """The round of those audits."""
+        return self.round
+
+    @property
     def joined(self) -> tuple[str, ...]:
         return ()
 
@@ -80,8 +99,13 @@ class Entry:
         return ()
 
     @property
-    def struck(self) -> str | None:
-        """The target whose latest audit did not take place."""
+    def outcome(self) -> Outcome | None:
+        """Of the audit of which it tells what became of it."""
+        return None
+
+    @property
+    def new_name(self) -> tuple[str, str] | None:
+        """What a target was called before, and is called from now on."""
         return None
 
     @property
@@ -125,6 +149,17 @@ class Entry:
             raise DeniableError(f"it does not follow on {before}: one of the two was changed, moved or taken out")
         if self.round != state.open_round:
             raise DeniableError(f"it belongs to round {self.round}, but round {state.open_round} is open")
+        self._check_revealed(state)
+        self._check_figures(state)
+
+    def _check_revealed(self, state: PublicState) -> None:
+        """Names that are due come before anything else."""
+        state.check_revealed()
+
+    def _check_figures(self, state: PublicState) -> None:
+        """Then come the yearly figures, where they are due."""
+        if state.owes_figures:
+            raise DeniableError("the yearly figures come first: the last round of a calendar year was closed")
 
     def _change(self, state: PublicState) -> PublicState:
         """What its kind does to the public state; refuses what cannot stand."""

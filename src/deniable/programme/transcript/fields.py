@@ -1,5 +1,6 @@
 """What the fields of the transcript's entries may hold: each check returns the value as it is kept, or refuses it."""
 
+import datetime
 import re
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -10,6 +11,9 @@ from deniable.programme.names import check_name
 MAX_REASON = 500
 MAX_NUMBER = 10**9
 """Of entries, rounds and days late: beyond any programme, and exact in every JSON reader."""
+
+MAX_FIGURE = 2**53
+"""Numbers of reports with noise: exact in every JSON reader."""
 
 Check = Callable[[str, Any], Any]
 """From the field's name and its value."""
@@ -31,6 +35,12 @@ def hexadecimal(digits: int) -> Check:
         return value
 
     return check
+
+
+def some_hexadecimal(name: str, value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch("(?:[0-9a-f]{2})+", value):
+        raise DeniableError(f"{name} must be lower-case hexadecimal digits, two a byte")
+    return value
 
 
 def names(least: int) -> Check:
@@ -70,13 +80,41 @@ def flag(name: str, value: Any) -> bool:
     return value
 
 
+def figures(name: str, value: Any) -> tuple[tuple[str, int], ...]:
+    if not isinstance(value, list | tuple) or not all(
+        isinstance(pair, list | tuple) and len(pair) == 2 for pair in value
+    ):
+        raise DeniableError(f"{name} must be pairs of a class and a number")
+    return tuple((check_name("a class's name", one), figure(name, number)) for one, number in value)
+
+
+def figure(name: str, value: Any) -> int:
+    if type(value) is not int or not abs(value) < MAX_FIGURE:
+        raise DeniableError(f"{name} must be a whole number, and may be below 0")
+    return value
+
+
+def calendar_day(name: str, value: Any) -> str:
+    try:
+        if datetime.date.fromisoformat(value).isoformat() == value:
+            return str(value)
+    except (TypeError, ValueError):
+        pass
+    raise DeniableError(f"{name} must be a calendar day written YYYY-MM-DD")
+
+
 Number = Annotated[int, whole(1)]
 Days = Annotated[int, whole(0)]
+CalendarDay = Annotated[str, calendar_day]
 Hash = Annotated[str, hexadecimal(64)]
+Hexadecimal = Annotated[str, some_hexadecimal]
 MaybeHash = Annotated[str | None, or_null(hexadecimal(64))]
 Reason = Annotated[str, one_line]
 MaybeReason = Annotated[str | None, or_null(one_line)]
+Figure = Annotated[int, figure]
+ByClass = Annotated[tuple[tuple[str, int], ...], figures]
 Flag = Annotated[bool, flag]
 Name = Annotated[str, check_name]
+ClassName = Annotated[str, check_name]
 SomeNames = Annotated[tuple[str, ...], names(1)]
 AnyNames = Annotated[tuple[str, ...], names(0)]

@@ -6,24 +6,35 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from deniable.arrays import BoolArray, IntArray
 from deniable.errors import DeniableError
 from deniable.mechanisms.base import Mechanism
+from deniable.programme.names import caseless
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.coverage import Coverage, Lapse
+from deniable.programme.transcript.hidden import Hidden, Step, names_commitment
 from deniable.rules import History, no_history
 
-FORMAT = "deniable-public-state/4"
+FORMAT = "deniable-public-state/6"
 _DIGEST = 32
+_SMALL = ("entries", "head", "closed", "commitment", "is_paused", "ended", "figures_after", "misses_reports")
+
+
+class Renaming(NamedTuple):
+    """What a target was called, and is called since."""
+
+    number: int
+    former: str
+    name: str
 
 
 @dataclass(frozen=True, eq=False)
 class PublicState:
-    """The programme after some entries. Targets, C of them ever, keep their numbers and names for good."""
+    """The programme after some entries. Targets, C of them ever, keep their numbers for good; no name is used twice."""
 
     parameters: Parameters
     mechanism: Mechanism[Any] = field(repr=False)
@@ -39,13 +50,23 @@ class PublicState:
     numbers: Mapping[str, int] = field(repr=False)
     """And back."""
     history: History = field(repr=False)
-    """For the public rules: B = 1, and its rounds are those with a draw."""
+    """For the public rules: B = 1, and its rounds are those with a draw. It has no names that are hidden."""
     latest_audit: IntArray = field(repr=False)
-    """(C,) the round of each target's latest audit, 0 where there is none or it was not carried out."""
+    """(C,) the round of each target's latest audit while it is open: 0 where there is none, or an entry says whether it
+    took place.
+    """
+    renamed: tuple[Renaming, ...] = field(repr=False)
+    """In the order in which it happened."""
     coverage: Coverage
     is_paused: bool
     """Whether reports that hotlines bring do not count, since a recovery lost what is known of them."""
     ended: bool
+    figures_after: int
+    """The round after which yearly figures were last published, or 0."""
+    misses_reports: bool
+    """Whether reports since then may be lost, or did not count for a while, after a recovery."""
+    hidden: Hidden = field(default=Hidden(), repr=False)
+    """The draws whose names are not public yet."""
 
     @classmethod
     def start(cls, parameters: Parameters) -> Self:
@@ -61,14 +82,24 @@ class PublicState:
             numbers=parameters.numbers,
             history=no_history(1, len(parameters.targets)),
             latest_audit=np.zeros(len(parameters.targets), dtype=np.int64),
-            coverage=Coverage(parameters.calendar),
+            renamed=(),
+            coverage=Coverage(parameters.calendar, visit_classes=parameters.visit_classes),
             is_paused=False,
             ended=False,
+            figures_after=0,
+            misses_reports=False,
         )
 
     @property
     def open_round(self) -> int:
         return self.closed + 1
+
+    @property
+    def owes_figures(self) -> bool:
+        """Whether the next entry must be the yearly figures: the last round of a calendar year was closed."""
+        parameters = self.parameters
+        is_due = parameters.figures is not None and self.closed > self.figures_after
+        return is_due and parameters.calendar.ends_year(self.closed)
 
     def calendar_round(self, now: datetime) -> int:
         """The calendar's round now, by which reporters count: a later one than the open one while it is overdue."""
@@ -89,6 +120,20 @@ class PublicState:
         number = self.numbers.get(target)
         return number is not None and bool(self.history.present[0, number])
 
+    def named(self, given: str) -> str:
+        """The present name of the target with this number in the register; what is given where none has it, or where it
+        is, or was, a name.
+        """
+        number = self.parameters.by_registered.get(given)
+        if number is None or given in self.numbers or any(given == one.former for one in self.renamed):
+            return given
+        return self.targets[number]
+
+    def registered_as(self, number: int) -> str:
+        """A target's number in the register; empty where it has none."""
+        registered = self.parameters.registered or ()
+        return registered[number] if number < len(registered) else ""
+
     def number_of(self, target: str) -> int:
         """The number of a target that takes part."""
         number = self._number(target)
@@ -98,39 +143,121 @@ class PublicState:
 
     def after_draw(self, audits: Sequence[str]) -> "PublicState":
         """With these audits, in the order drawn; refuses what the public rules did not allow."""
-        history, chosen = self.history, np.zeros_like(self.history.present)
-        self.mechanism.check_round(history.rounds, int(history.present.sum()), len(audits))
-        for target in audits:
-            number = self.number_of(target)
-            if not self.mechanism.rules.eligible(history, chosen, len(audits))[0, number]:
-                raise DeniableError(f"the public rules did not allow an audit of {target} at this point")
+        chosen = self._allowed(self.history, [self.number_of(target) for target in audits])
+        return replace(self, history=self.history.after(chosen), latest_audit=self._latest_audit_with(chosen))
+
+    def after_selection(self, names: str, capsule: str) -> "PublicState":
+        """With a draw whose names follow, of which this is the commitment."""
+        history = self.history
+        self.mechanism.check_round(history.rounds, int(history.present.sum()), self.parameters.audits)
+        step = Step(round=self.open_round, names=names, capsule=capsule)
+        hidden = self.hidden.after(step, history)
+        return replace(self, history=history.after(np.zeros_like(history.present)), hidden=hidden)
+
+    def after_reveal(self, round_: int, audits: Sequence[str], salt: bytes) -> "PublicState":
+        """With these names of a draw; refuses others than those committed to, and what the rules did not allow then."""
+        draw = next(iter(self.hidden.draws), None)
+        if draw is None or self.hidden.before is None or draw.round != round_:
+            raise DeniableError(f"the names of round {round_} are not the next to be revealed")
+        drawn = [self._number(target) for target in audits]
+        if names_commitment(self.parameters.programme, round_, salt, drawn) != draw.names:
+            raise DeniableError(f"these are not the names, or not the salt, that round {round_} committed to")
+        if len(drawn) != self.parameters.audits:
+            raise DeniableError(f"a round has {self.parameters.audits} audits, got {len(drawn)}")
+        self._allowed(self.hidden.before, drawn)
+        hidden, history = self.hidden.revealed(drawn)
+        is_ending = hidden.is_ending or not self.is_due(draw)
+        latest_audit = self.latest_audit.copy()
+        latest_audit[drawn] = np.maximum(latest_audit[drawn], round_)
+        hidden = replace(hidden, is_ending=is_ending)
+        return replace(self, history=history, latest_audit=latest_audit, hidden=hidden)
+
+    def check_revealed(self, *, ending: bool = False) -> None:
+        """Refuse where names are due, all of them at the `ending`, and not public; and where names came early, unless
+        the end follows.
+        """
+        after = self.parameters.reveal_after
+        for draw in self.hidden.draws:
+            if self.is_due(draw):
+                raise DeniableError(
+                    f"the names of round {draw.round} are due since round {draw.round + after} was closed, and must be "
+                    "revealed first"
+                )
+            if ending:
+                raise DeniableError(f"the names of round {draw.round} must be revealed before the end")
+        if self.hidden.is_ending and not ending:
+            raise DeniableError("names were revealed early, which can be followed by the end of the programme alone")
+
+    def is_due(self, draw: Step) -> bool:
+        """Whether the names of that draw must be public by now."""
+        return draw.round + self.parameters.reveal_after <= self.closed
+
+    def _allowed(self, history: History, drawn: Sequence[int]) -> BoolArray:
+        """The targets drawn, in this order, as a mask; refuses what the public rules did not allow."""
+        chosen = np.zeros_like(history.present)
+        self.mechanism.check_round(history.rounds, int(history.present.sum()), len(drawn))
+        for number in drawn:
+            allowed = self.mechanism.rules.eligible(history, chosen, len(drawn))[0]
+            if number >= len(allowed) or not allowed[number]:
+                raise DeniableError(f"the public rules did not allow an audit of {self.targets[number]} at this point")
             chosen[0, number] = True
-        return replace(self, history=history.after(chosen), latest_audit=self._latest_audit_with(chosen))
+        return chosen
 
     def after_order(self, audits: Sequence[str]) -> "PublicState":
         """With audits outside the draw."""
         chosen = self._mask(audits)
         history, latest_audit = self.history.after_order(chosen), self._latest_audit_with(chosen)
-        return replace(self, history=history, latest_audit=latest_audit)
+        hidden = self.hidden.after(Step(ordered=_numbers(chosen)), self.history)
+        return replace(self, history=history, latest_audit=latest_audit, hidden=hidden)
 
     def after_change(self, added: tuple[str, ...], removed: Sequence[str]) -> "PublicState":
         """With targets that joined, under new names, or left."""
         targets = self.targets + added
-        history = self.history.after_leave(self._mask(removed)).after_join(len(added))
+        gone = self._mask(removed)
+        history = self.history.after_leave(gone).after_join(len(added))
+        hidden = self.hidden.after(Step(left=_numbers(gone), joined=len(added)), self.history)
         left, least = int(history.present.sum()), max(2, self.parameters.audits)
         if left < least:
             raise DeniableError(f"at least {least} targets must be left, got {left}")
         self.mechanism.check_targets(left, len(targets))
-        self.mechanism.rules.eligible(history, np.zeros_like(history.present), self.parameters.audits)
+        if not hidden.steps:  # otherwise the office alone knows whom the rules allow, and checks it (`rounds.apply`)
+            self.mechanism.rules.eligible(history, np.zeros_like(history.present), self.parameters.audits)
         latest_audit = np.concatenate([self.latest_audit, np.zeros(len(added), dtype=np.int64)])
         numbers = _numbered(targets) if added else self.numbers
-        return replace(self, targets=targets, numbers=numbers, history=history, latest_audit=latest_audit)
+        changed = replace(self, targets=targets, numbers=numbers, history=history, latest_audit=latest_audit)
+        return replace(changed, hidden=hidden)
 
-    def without_audit(self, target: str, round_: int) -> "PublicState":
-        """With the target's audit of that round, its latest, taken off the record of what was carried out."""
+    def after_renaming(self, target: str, name: str) -> "PublicState":
+        """With another name for a target that takes part, one that was never used."""
+        number = self.number_of(target)
+        self.check_new_names((name,))
+        targets = (*self.targets[:number], name, *self.targets[number + 1 :])
+        renamed = (*self.renamed, Renaming(number, target, name))
+        return replace(self, targets=targets, numbers=_numbered(targets), renamed=renamed)
+
+    def check_new_names(self, names: Sequence[str]) -> None:
+        """Refuse a name that a target has or had, however its letters are cased."""
+        former = {one.former for one in self.renamed}
+        used = {caseless(name): name for name in (*self.targets, *former)} if names else {}
+        for target in names:
+            if (other := used.setdefault(caseless(target), target)) != target:
+                raise DeniableError(f"the names {other} and {target} differ in case alone; choose another name")
+            if target in self.numbers or target in former:
+                raise DeniableError(f"the name {target} was used before; choose another name")
+
+    def after_outcome(self, target: str, round_: int) -> "PublicState":
+        """With what became of the target's audit of that round, its latest, on record."""
         number = self._number(target)
+        if self.latest_audit[number] != round_ and any(draw.round == round_ for draw in self.hidden.draws):
+            raise DeniableError(
+                f"the names of round {round_} are not public before round {round_ + self.parameters.reveal_after} is "
+                "closed; record it then"
+            )
         if self.latest_audit[number] != round_:
-            raise DeniableError(f"the latest audit of {target} still on record is not one of round {round_}")
+            raise DeniableError(
+                f"no audit of {target} in round {round_} is open: it was not selected then, or again since, or what "
+                "became of it is on record"
+            )
         latest_audit = self.latest_audit.copy()
         latest_audit[number] = 0
         return replace(self, latest_audit=latest_audit)
@@ -157,7 +284,7 @@ class PublicState:
         """The state as it is stored, so that the office need not go through all entries again; all of it is public.
 
         A hash by which damage shows, a line of JSON, the names of the targets that joined, and an array for each of the
-        facts about every target.
+        facts about every target; last the draws with hidden names.
         """
         joined = "\n".join(self.targets[len(self.parameters.targets) :]).encode()
         small = {
@@ -170,13 +297,16 @@ class PublicState:
             "joined": len(joined),
             "drawn": self.history.rounds,
             "lapses": self.coverage.lapses,
+            "renamed": self.renamed,
             "is_paused": self.is_paused,
             "ended": self.ended,
+            "figures_after": self.figures_after,
+            "misses_reports": self.misses_reports,
         }
         history = self.history
         facts = (history.last[0], history.audits[0], self.latest_audit)
         arrays = [*(fact.astype("<i4").tobytes() for fact in facts), history.present[0].tobytes()]
-        body = b"".join([json.dumps(small, sort_keys=True).encode(), b"\n", joined, *arrays])
+        body = b"".join([json.dumps(small, sort_keys=True).encode(), b"\n", joined, *arrays, self.hidden.to_bytes()])
         return hashlib.sha256(body).digest() + body
 
     @classmethod
@@ -192,6 +322,12 @@ class PublicState:
         start, facts = cls.start(parameters), end + 1 + small["joined"]
         joined = stored[end + 1 : facts].decode()
         targets = (*parameters.targets, *joined.split("\n")) if joined else start.targets
+        renamed = tuple(Renaming(*one) for one in small["renamed"])
+        if renamed:
+            names = [*targets]
+            for number, _, name in renamed:
+                names[number] = name
+            targets = tuple(names)
         last, audits, latest_audit = (
             np.frombuffer(stored, "<i4", len(targets), facts + 4 * len(targets) * place).astype(np.int64)
             for place in range(3)
@@ -199,13 +335,21 @@ class PublicState:
         present = np.frombuffer(stored, np.bool_, len(targets), facts + 12 * len(targets)).copy()
         return replace(
             start,
-            **{name: small[name] for name in ("entries", "head", "closed", "commitment", "is_paused", "ended")},
+            **{name: small[name] for name in _SMALL},
             targets=targets,
-            numbers=_numbered(targets) if joined else start.numbers,
+            numbers=_numbered(targets) if joined or renamed else start.numbers,
             history=History(small["drawn"], last[None], audits[None], present[None]),
             latest_audit=latest_audit,
-            coverage=Coverage(parameters.calendar, tuple(Lapse(*lapse) for lapse in small["lapses"])),
+            renamed=renamed,
+            coverage=Coverage(
+                parameters.calendar, tuple(Lapse(*lapse) for lapse in small["lapses"]), parameters.visit_classes
+            ),
+            hidden=Hidden.from_bytes(stored[facts + 13 * len(targets) :]),
         )
+
+
+def _numbers(chosen: BoolArray) -> tuple[int, ...]:
+    return tuple(np.flatnonzero(chosen[0]).tolist())
 
 
 def _numbered(targets: Sequence[str]) -> Mapping[str, int]:

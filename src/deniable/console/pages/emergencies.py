@@ -1,0 +1,187 @@
+"""Emergencies: visits to which a report of a class leads at once. One person asks for a visit, another confirms it.
+
+Which visits wait is for those who see counts. What was asked for is seen by all who may confirm it. Nothing here
+depends on ordinary reports.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from starlette.datastructures import FormData
+
+from deniable.console.accounts import people
+from deniable.console.accounts.people import Person
+from deniable.console.console import Console
+from deniable.console.pages.common import (
+    ANY_TARGET,
+    CurrentProgramme,
+    Foreseen,
+    copied_record,
+    done_message,
+    foreseen,
+    redirect,
+    refusal,
+)
+from deniable.console.pending_visits import KEPT_FOR, PendingVisit
+from deniable.console.rendering import render
+from deniable.console.security import ALLOWED, Fields, console_of, may, require, text
+from deniable.errors import DeniableError
+from deniable.programme.programme import Programme
+from deniable.programme.transcript_copies import NotKeptError
+
+router = APIRouter()
+
+HOURS = int(KEPT_FOR.total_seconds()) // 3600
+
+DONE = {
+    "asked": "You asked for the visit. Another person must confirm it now.",
+    "forgotten": "The request is withdrawn. Nothing was recorded.",
+}
+OWN = "You asked for this visit yourself, so another person must confirm it."
+GONE = "This request is no longer there: it was confirmed or withdrawn, or it is too old. Ask for the visit again."
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Confidential until it is published."""
+
+    target: str
+    report_class: str
+    asked_by: str | None
+    """None where it was not asked for yet."""
+    is_own: bool
+    """Whether the person who sees the page asked for it."""
+    shown: Foreseen
+
+
+@dataclass(frozen=True)
+class EmergenciesPage:
+    """The same whatever ordinary reports there are. An operator sees this page."""
+
+    classes: tuple[Foreseen, ...]
+    """For each class that leads to a visit, what the record will show."""
+    asked: tuple[Visit, ...]
+    others: tuple[str, ...]
+    """Who else may confirm, by name."""
+    hours: int
+    ended: bool
+    done: str | None
+    error: str | None
+
+
+@dataclass(frozen=True)
+class WaitingEmergenciesPage(EmergenciesPage):
+    """For auditors."""
+
+    waiting: tuple[Visit, ...]
+
+
+@router.get("/emergencies")
+def emergencies_page(
+    request: Request, person: Annotated[Person, require("decide")], programme: CurrentProgramme
+) -> Response:
+    return _page(request, person, programme)
+
+
+@router.post("/emergencies/ask")
+def ask(
+    request: Request, person: Annotated[Person, require("counts")], programme: CurrentProgramme, fields: Fields
+) -> Response:
+    console, wanted = console_of(request), (text(fields, "target"), text(fields, "class"))
+    if wanted not in programme.waiting_visits():
+        return _page(request, person, programme, "No such report waits for a visit; enter the report first.")
+    before = console.pending_visits.find(*wanted)
+    if before is not None and _name(console, before) is None:
+        console.pending_visits.forget(*wanted)
+    if not console.pending_visits.ask(*wanted, person.id):
+        return _page(request, person, programme, "This visit was asked for before; another person must confirm it.")
+    console.record(person, "asked for a visit in an emergency")
+    return redirect("/emergencies", "asked")
+
+
+@router.post("/emergencies/confirm")
+def confirm(
+    request: Request, person: Annotated[Person, require("decide")], programme: CurrentProgramme, fields: Fields
+) -> Response:
+    console = console_of(request)
+    try:
+        asked = _asked(console, fields)
+        if asked.person == person.id:
+            return _page(request, person, programme, OWN)
+        try:
+            number = programme.visit(asked.target, asked.report_class).number
+        except NotKeptError:  # the transcript's page says so
+            number = programme.status().entries
+    except DeniableError as error:
+        return _page(request, person, programme, refusal(error))
+    console.pending_visits.forget(asked.target, asked.report_class)
+    by = _name(console, asked)
+    console.record(person, f"confirmed a visit in an emergency, which {by} had asked for (entry {number})")
+    return redirect("/transcript", "decided")
+
+
+@router.post("/emergencies/withdraw")
+def withdraw(
+    request: Request, person: Annotated[Person, require("decide")], programme: CurrentProgramme, fields: Fields
+) -> Response:
+    """By either of the two: the report may have been entered by mistake."""
+    console = console_of(request)
+    try:
+        asked = _asked(console, fields)
+    except DeniableError as error:
+        return _page(request, person, programme, refusal(error))
+    console.pending_visits.forget(asked.target, asked.report_class)
+    console.record(person, f"withdrew the request of {_name(console, asked)} for a visit in an emergency")
+    return redirect("/emergencies", "forgotten")
+
+
+def _asked(console: Console, fields: FormData) -> PendingVisit:
+    """The request, if the person who made it may still do so."""
+    asked = console.pending_visits.find(text(fields, "target"), text(fields, "class"))
+    if asked is None or _name(console, asked) is None:
+        raise DeniableError(GONE)
+    return asked
+
+
+def _name(console: Console, asked: PendingVisit) -> str | None:
+    """Of the person who asked; None where they no longer see counts."""
+    with console.store.reading() as connection:
+        known = people.by_id(connection, console.key, asked.person)
+    return known.person.name if known is not None and not known.disabled and may(known.person, "counts") else None
+
+
+def _page(request: Request, person: Person, programme: Programme, error: str | None = None) -> Response:
+    console, status = console_of(request), programme.status()
+    if not status.parameters.visit_classes:
+        return redirect("/round")
+    copied_record(request, programme, status.folder)  # what no longer waits was recorded
+    with console.store.reading() as connection:
+        able = people.having(connection, console.key, ALLOWED["decide"])
+    pending = console.pending_visits.all()
+    asked = (
+        replace(_visit(programme, one.target, one.report_class), asked_by=name, is_own=one.person == person.id)
+        for one in pending
+        if (name := _name(console, one)) is not None
+    )
+    page = EmergenciesPage(
+        classes=tuple(foreseen(programme, ANY_TARGET, name) for name in status.parameters.visit_classes),
+        asked=tuple(asked),
+        others=tuple(one.name for one in able if one.id != person.id),
+        hours=HOURS,
+        ended=status.ended,
+        done=done_message(request, DONE),
+        error=error,
+    )
+    code = 422 if error else 200
+    if status.ended or not may(person, "counts"):
+        return render(request, "emergencies.html", page, code)
+    known = {(one.target, one.report_class) for one in page.asked}
+    waiting = tuple(_visit(programme, *key) for key in programme.waiting_visits() if key not in known)
+    return render(request, "emergencies_waiting.html", WaitingEmergenciesPage(**vars(page), waiting=waiting), code)
+
+
+def _visit(programme: Programme, target: str, report_class: str) -> Visit:
+    """One that was not asked for."""
+    return Visit(target, report_class, asked_by=None, is_own=False, shown=foreseen(programme, target, report_class))

@@ -1,0 +1,64 @@
+"""Visits that one person asked for and another has not confirmed yet: in memory, for a day.
+
+A restart forgets them, and the person asks again. Nothing is written but a line of the activity log, which says that a
+visit was asked for, and not where.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from threading import Lock
+
+from deniable.programme.calendar import Clock
+
+KEPT_FOR = timedelta(days=1)
+
+
+@dataclass(frozen=True, order=True)
+class PendingVisit:
+    """Confidential."""
+
+    target: str
+    report_class: str
+    person: str
+    """The id of who asked."""
+    until: datetime
+
+
+class PendingVisits:
+    """One for each target and class of reports."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = Lock()
+        self._visits: dict[tuple[str, str], PendingVisit] = {}
+
+    def ask(self, target: str, report_class: str, person: str) -> bool:
+        """Returns False where somebody asked for it before."""
+        with self._lock:
+            self._delete_expired()
+            if (target, report_class) in self._visits:
+                return False
+            visit = PendingVisit(target, report_class, person, self._clock() + KEPT_FOR)
+            self._visits[target, report_class] = visit
+            return True
+
+    def find(self, target: str, report_class: str) -> PendingVisit | None:
+        with self._lock:
+            self._delete_expired()
+            return self._visits.get((target, report_class))
+
+    def all(self) -> list[PendingVisit]:
+        """By the target's name."""
+        with self._lock:
+            self._delete_expired()
+            return sorted(self._visits.values())
+
+    def forget(self, target: str, report_class: str) -> None:
+        with self._lock:
+            self._visits.pop((target, report_class), None)
+
+    def _delete_expired(self) -> None:
+        now = self._clock()
+        # Also where the clock was set back: they would be kept until it has caught up.
+        for key in [key for key, kept in self._visits.items() if not now < kept.until <= now + KEPT_FOR]:
+            del self._visits[key]

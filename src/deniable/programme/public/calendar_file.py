@@ -1,0 +1,81 @@
+"""calendar.ics: the days on which rounds were and will be due, for the calendar programs of anyone (RFC 5545).
+
+Its bytes follow from the rules and the transcript alone. Every event is a whole day, so that they do not depend on what
+a computer knows about the clocks of time zones.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from deniable.errors import DeniableError
+from deniable.programme.calendar import Calendar
+from deniable.programme.parameters import Parameters
+from deniable.programme.transcript.state import PublicState
+
+AHEAD = 53
+"""Rounds after the last closed one: a year of weeks."""
+_LONGEST_LINE = 75
+"""In bytes, without the line break."""
+
+
+def calendar_file(state: PublicState) -> bytes:
+    """The calendar after the entries that led to this state."""
+    parameters = state.parameters
+    lines = [
+        "BEGIN:VCALENDAR",
+        "VERSION:2.0",
+        "PRODID:-//deniable//public record//EN",
+        f"NAME:{_text(parameters.name)}",
+        f"X-WR-CALNAME:{_text(parameters.name)}",
+    ]
+    for round_ in range(1, _last(state) + 1):
+        lines += _event(parameters, round_, round_ <= state.closed)
+    return "".join(map(_folded, [*lines, "END:VCALENDAR"])).encode()
+
+
+def _last(state: PublicState) -> int:
+    """The last round in the calendar."""
+    if state.ended:
+        return state.closed
+    horizon = state.parameters.horizon
+    ahead = AHEAD if horizon is None else max(0, min(AHEAD, horizon - state.history.rounds))
+    return state.closed + sum(_has_day(state.parameters.calendar, state.closed + 1 + one) for one in range(ahead))
+
+
+def _has_day(calendar: Calendar, round_: int) -> bool:
+    try:
+        calendar.day(round_)
+    except DeniableError:  # beyond the last year
+        return False
+    return True
+
+
+def _event(parameters: Parameters, round_: int, is_closed: bool) -> Iterator[str]:
+    calendar = parameters.calendar
+    day, due = calendar.day(round_), f"{calendar.time:%H:%M} ({calendar.zone} time)"
+    is_or_was = "was" if is_closed else "is"
+    yield "BEGIN:VEVENT"
+    yield f"UID:{parameters.programme}-round-{round_}"
+    yield f"DTSTAMP:{calendar.start:%Y%m%d}T000000Z"
+    yield f"DTSTART;VALUE=DATE:{day:%Y%m%d}"
+    yield f"DTEND;VALUE=DATE:{day + timedelta(days=1):%Y%m%d}"
+    yield f"SUMMARY:{_text(f'{parameters.name}: round {round_} {is_or_was} due at {due}')}"
+    yield "TRANSP:TRANSPARENT"
+    yield "END:VEVENT"
+
+
+def _text(value: str) -> str:
+    """With what has a meaning in the format escaped; names have no line breaks."""
+    return value.replace("\\", "\\\\").replace(";", "\\;").replace(",", "\\,")
+
+
+def _folded(line: str) -> str:
+    """The line with its break, and where it is long in parts that each but the first begin with a space."""
+    parts, used = [""], 0
+    for letter in line:
+        size = len(letter.encode())
+        if used + size > _LONGEST_LINE:
+            parts, used = [*parts, ""], 1
+        parts[-1] += letter
+        used += size
+    return "\r\n ".join(parts) + "\r\n"

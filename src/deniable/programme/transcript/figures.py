@@ -1,0 +1,94 @@
+"""The entry with the yearly figures: how many reports came in, with noise, in all and by class."""
+
+from dataclasses import dataclass, replace
+
+from deniable.errors import DeniableError
+from deniable.programme.calendar import Calendar
+from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.fields import ByClass, Figure, Flag, MaybeHash, Number
+from deniable.programme.transcript.state import PublicState
+from deniable.wording import count
+from deniable.yearly_figures import YearlyFigures
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures(Entry):
+    """Follows directly on the entry that closes the last round due in a calendar year, and on no other."""
+
+    kind = "figures"
+    publishes_figures = True
+
+    year: Number
+    reports: ByClass
+    """With noise, in the order of the programme's classes."""
+    in_all: Figure
+    """Their sum."""
+    deviation: Number
+    """The standard deviation of the noise in each of them, rounded up."""
+    complete: Flag
+    """Whether no reports of the year may be missing after a recovery."""
+    sealed: MaybeHash
+    """Hash of the numbers without noise and of the seed, sealed for the oversight body."""
+
+    @classmethod
+    def due(cls, state: PublicState, numbers: tuple[int, ...], sealed: str | None) -> "Figures":
+        """The entry with these numbers, for the year whose last round was just closed."""
+        names = [one.name for one in state.parameters.classes]
+        return cls.following(
+            state,
+            year=state.parameters.calendar.day(state.closed).year,
+            reports=tuple(zip(names, numbers, strict=True)),
+            in_all=sum(numbers),
+            deviation=_noise(state).deviation(),
+            complete=not state.misses_reports,
+            sealed=sealed,
+            reason=None,
+        )
+
+    def _check_figures(self, state: PublicState) -> None:
+        if not state.owes_figures:
+            raise DeniableError("no yearly figures are due here: they follow on the last round of a calendar year")
+
+    def _change(self, state: PublicState) -> PublicState:
+        numbers = tuple(number for _, number in self.reports)
+        if len(numbers) != len(state.parameters.classes) or self != Figures.due(state, numbers, self.sealed):
+            raise DeniableError(
+                "its year, its classes, their sum, the noise or what it says of missing reports is not as the "
+                "programme and its record have it"
+            )
+        if (self.sealed is None) != (state.parameters.oversight is None):
+            needed = "needs" if state.parameters.oversight is not None else "has no oversight body and cannot have"
+            raise DeniableError(f"the programme {needed} a sealed record of the figures")
+        return replace(state, figures_after=state.closed, misses_reports=state.is_paused)
+
+    @property
+    def is_usual(self) -> bool:
+        return self.complete
+
+    @property
+    def deed(self) -> str:
+        apart = ", ".join(f"{name} {number:,}" for name, number in self.reports)
+        by_class = f" ({apart}, each ± {self.deviation:,})" if len(self.reports) > 1 else ""
+        return f"yearly figures of {self.year}, {count(self.in_all, 'report')} ± {self.error:,}{by_class}"
+
+    @property
+    def error(self) -> int:
+        """The standard deviation of the noise in their sum: that of each is rounded up, and so is this."""
+        return YearlyFigures(self.deviation**2).deviation(len(self.reports))
+
+    def effect(self, calendar: Calendar) -> str:
+        missing = (
+            ""
+            if self.complete
+            else "The office went on from a backup, so that reports of the year may be missing from these numbers. "
+        )
+        return (
+            f"{missing}Random noise is in every number: two in three are off by at most what stands after ±, nearly "
+            "all by at most twice that, and a number below 0 means few or none. The guarantee includes these figures."
+        )
+
+
+def _noise(state: PublicState) -> YearlyFigures:
+    if state.parameters.figures is None:
+        raise DeniableError("this programme publishes no yearly figures")
+    return state.parameters.figures

@@ -1,0 +1,154 @@
+"""Visits to which a report leads at once: two people record them, and ordinary reports keep their promise."""
+
+from html import unescape
+from typing import Any
+
+import pytest
+from tests.console.offices import CLASSES, Browser, Office, receipt_on
+
+from deniable.console.accounts import people
+from deniable.console.pending_visits import KEPT_FOR
+from deniable.programme.programme import Programme
+
+VISIT = {"target": "Ash Mill", "class": "danger"}
+
+
+@pytest.fixture
+def programme(office: Office) -> Programme:
+    """One report waits for the draw, one leads to a visit."""
+    programme = office.begin(classes=CLASSES)
+    programme.report({"Ash Mill": 2, "Cedar Bank": 1}, report_class="minor")
+    programme.report({"Ash Mill": 1}, report_class="danger")
+    return programme
+
+
+def ask(browser: Browser) -> Any:
+    return browser.post("/emergencies/ask", VISIT)
+
+
+def confirm(browser: Browser) -> Any:
+    return browser.post("/emergencies/confirm", VISIT)
+
+
+def text_of(answer: Any) -> str:
+    """Without what marks up names."""
+    return unescape(answer.text).replace("<bdi>", "").replace("</bdi>", "")
+
+
+def test_one_person_asks_and_another_confirms(office: Office, programme: Programme) -> None:
+    anna, otto = office.browser("Anna"), office.browser("Otto")
+    page = text_of(anna.get("/emergencies"))
+    assert "Confidential" in page
+    assert "Ask for this visit" in page
+    assert ask(anna).headers["location"] == "/emergencies?done=asked"
+    told = text_of(otto.get("/emergencies"))
+    assert "Anna asked for this visit" in told
+    answer = confirm(otto)
+    assert answer.headers["location"] == "/transcript?done=decided"
+    record = office.console.public_records.current(programme.parameters)
+    event = record.events[0]
+    assert (event.kind, event.audited[0].name, event.lapse) == ("emergency", "Ash Mill", False)
+    for words in (event.heading, event.effect, f"Round {event.round}: visit to Ash Mill"):
+        assert words in page  # in advance, and word for word
+        assert words in told
+    assert programme.waiting_visits() == []
+    assert programme.active_counts() == {"Ash Mill": 0, "Birch Works": 0, "Cedar Bank": 1, "Dogwood Clinic": 0}
+    log = unescape(office.log())
+    assert "asked for a visit" in log
+    assert "which Anna had asked for (entry 1)" in log
+    assert "Ash Mill" not in log
+    assert confirm(otto).status_code == 422
+
+
+def test_nobody_confirms_their_own_request(office: Office, programme: Programme) -> None:
+    anna = office.browser("Anna")
+    ask(anna)
+    page = anna.get("/emergencies").text
+    assert "Confirm the visit" not in page
+    assert "Otto" in page
+    refused = confirm(anna)
+    assert refused.status_code == 422
+    assert "another person must confirm it" in refused.text
+    assert programme.status().entries == 0
+    office.add("Eve", "auditor")
+    assert confirm(office.browser("Eve")).status_code == 303
+    assert programme.status().entries == 1
+
+
+def test_an_operator_sees_no_visit_before_it_was_asked_for(office: Office, programme: Programme) -> None:
+    otto = office.browser("Otto")
+    page = otto.get("/emergencies").text
+    assert "Ash Mill" not in page
+    assert "Confidential" not in page
+    assert confirm(otto).status_code == 422
+    assert programme.status().entries == 0
+
+
+def test_only_a_visit_that_waits_can_be_asked_for_and_only_once(office: Office, programme: Programme) -> None:
+    anna = office.browser("Anna")
+    for wrong in ({"target": "Cedar Bank", "class": "danger"}, {"target": "Ash Mill", "class": "minor"}, {}):
+        answer = anna.post("/emergencies/ask", wrong)
+        assert answer.status_code == 422
+        assert "enter the report first" in answer.text
+    assert ask(anna).status_code == 303
+    assert "asked for before" in ask(anna).text
+    assert office.log().count("asked for a visit") == 1
+    assert programme.status().entries == 0
+
+
+def test_a_request_ends(office: Office, programme: Programme) -> None:
+    """It is withdrawn, grows old, or the person who made it is disabled."""
+    anna, otto = office.browser("Anna"), office.browser("Otto")
+    ask(anna)
+    assert otto.post("/emergencies/withdraw", VISIT).headers["location"] == "/emergencies?done=forgotten"
+    assert "no longer there" in confirm(otto).text
+    assert "no longer there" in otto.post("/emergencies/withdraw", VISIT).text
+    ask(anna)
+    office.clock.now += KEPT_FOR
+    otto = office.browser("Otto")
+    assert confirm(otto).status_code == 422
+    office.add("Eve", "auditor")
+    ask(office.browser("Eve"))
+    with office.console.store.writing() as connection:
+        people.set_disabled(connection, office.console.key, office.people["Eve"].id, True)
+    assert "Ash Mill" not in otto.get("/emergencies").text
+    assert confirm(otto).status_code == 422
+    assert programme.status().entries == 0
+    assert ask(office.browser("Anna")).status_code == 303  # in its place
+    assert confirm(otto).status_code == 303
+
+
+def test_a_report_that_is_taken_back_leads_to_no_visit(office: Office) -> None:
+    programme, anna = office.begin(classes=CLASSES), office.browser("Anna")
+    receipt = receipt_on(anna.enter("Ash Mill", 1, report_class="danger").text)
+    ask(anna)
+    assert anna.post("/report/withdraw", {"target": "Ash Mill", "receipt": receipt}).status_code == 303
+    answer = confirm(office.browser("Otto"))
+    assert answer.status_code == 422
+    assert "waits for a visit" in answer.text
+    assert programme.status().entries == 0
+
+
+def test_where_one_person_is_alone_the_page_says_what_to_do(office: Office, programme: Programme) -> None:
+    assert "deniable programme visit" not in office.browser("Anna").get("/emergencies").text
+    with office.console.store.writing() as connection:
+        people.set_disabled(connection, office.console.key, office.people["Otto"].id, True)
+    page = office.browser("Anna").get("/emergencies").text
+    assert "No other person can confirm" in page
+    assert "deniable programme visit" in page
+    assert programme.waiting_visits() == [("Ash Mill", "danger")]
+
+
+def test_without_a_class_that_leads_to_a_visit_there_is_nothing_here(office: Office) -> None:
+    office.begin(classes=CLASSES[:2])
+    anna = office.browser("Anna")
+    assert "Emergencies" not in anna.get("/round").text
+    for answer in (anna.get("/emergencies"), ask(anna), confirm(anna)):
+        assert answer.headers["location"] == "/round"
+
+
+def test_after_the_end_there_is_nothing_to_confirm(office: Office, programme: Programme) -> None:
+    programme.end("The law changed.")
+    page = office.browser("Anna").get("/emergencies").text
+    assert "has ended" in page
+    assert "Ash Mill" not in page
