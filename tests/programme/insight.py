@@ -82,5 +82,6 @@ def put_page(database: str, place: int, blob: bytes) -> None:
 def unsealed(database: str, identity: pyrage.x25519.Identity, after: int = 0) -> dict[int, Inputs]:
     """Entry number -> what the round was drawn from, for entries after this one."""
     with connected(database) as connection:
-        found = connection.execute(sa.select(tables.seals).where(tables.seals.c.entry > after)).all()
+        later = sa.select(tables.seals).where(tables.seals.c.entry > after).order_by(tables.seals.c.entry)
+        found = connection.execute(later).all()
     return {row.entry: Inputs.unsealed(bytes(row.blob), identity) for row in found}
