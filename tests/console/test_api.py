@@ -306,7 +306,7 @@ def _examples(office: Office, mode: Any, wanted: dict[str, str]) -> set[int]:
 
         @given(case=operation.as_strategy(generation_mode=mode))
         @settings(
-            max_examples=25,
+            max_examples=15,
             deadline=None,
             database=None,
             derandomize=True,

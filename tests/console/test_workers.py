@@ -176,5 +176,6 @@ def test_one_that_ends_at_once_is_not(office: Office, tmp_path: Path) -> None:
 
 def test_without_the_keeper_they_end(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_keep", lambda *_: None)
+    monkeypatch.setattr(workers, "PATIENCE", 1)
     with pytest.raises(DeniableError, match="that the others need"):
         workers.serve_with(1, office.console, signal.pause)
