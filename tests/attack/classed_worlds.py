@@ -130,6 +130,7 @@ def _random_case(rng: np.random.Generator, kind: str) -> Case:
         n_targets, wide = 2, bool(rng.random() < 0.8)
         rounds = 1 if wide else 2
         mechanism = dn.CounterAuditing(n_targets, FreshOffsets(2, width=4 if wide else 2))
+        joining = (0, 1) if not wide and rng.random() < 0.5 else ()
     if kind == "race" and rules.max_gap is None and rounds == 2 and n_targets == 2 and rng.random() < 0.5:
         joining = (0, 1)
     weights = rng.choice([1, 2, 3, 4], 2, replace=False)
