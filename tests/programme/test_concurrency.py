@@ -95,7 +95,7 @@ def report_in_two_steps(programme: Programme, seed: int, times: int) -> Counter[
 
 def _until_another_wrote(programme: Programme, counts: IntArray) -> None:
     """Or until none does: the others are done."""
-    for _ in range(5):
+    for _ in range(50):
         with programme._access.writing() as transaction:
             if (transaction.tally() != counts).any():
                 return
