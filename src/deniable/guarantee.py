@@ -146,7 +146,7 @@ class Guarantee:
     def in_words(self, seen: str = "every audit", shown: str = "the audits", besides: Sequence[str] = ()) -> str:
         """One paragraph for a reporter who knows no statistics.
 
-        Somebody watches `seen`, which is what `shown` show; sentences `besides` stand before what is left out.
+        An adversary watches `seen`, which is what `shown` show; sentences `besides` stand before what is left out.
         """
         if self.promises_nothing:
             whose = "" if self.reports == 1 else " by one person"

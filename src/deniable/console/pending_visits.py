@@ -33,7 +33,7 @@ class PendingVisits:
         self._visits: dict[tuple[str, str], PendingVisit] = {}
 
     def ask(self, target: str, report_class: str, person: str) -> bool:
-        """Returns False where somebody asked for it before."""
+        """Returns False where it was asked for before."""
         with self._lock:
             self._delete_expired()
             if (target, report_class) in self._visits:

@@ -127,13 +127,17 @@ def apply(transaction: Transaction, entry: Entry) -> Entry:
 
 def visit(transaction: Transaction, target: str, report_class: str) -> Entry:
     """Record the visit to which a report that waits leads."""
-    entry = Emergency.following(transaction.state, audits=[target], report_class=report_class, reason=None)
+    entry = _emergency(transaction, target, report_class)
     entry.after(transaction.state)
     if (target, report_class) not in waiting_visits(transaction):
         raise DeniableError(
             f"no report of class {report_class} about {target} waits for a visit; enter the report first"
         )
     return apply(transaction, entry)
+
+
+def _emergency(transaction: Transaction, target: str, report_class: str) -> Emergency:
+    return Emergency.following(transaction.state, audits=[target], report_class=report_class, reason=None)
 
 
 def record_waiting_visits(transaction: Transaction) -> tuple[str, ...]:
@@ -145,7 +149,7 @@ def record_waiting_visits(transaction: Transaction) -> tuple[str, ...]:
         return ()
     waiting = waiting_visits(transaction)
     for target, name in waiting:
-        visit(transaction, target, name)
+        apply(transaction, _emergency(transaction, target, name))
     return tuple(dict.fromkeys(target for target, _ in waiting))
 
 

@@ -128,7 +128,7 @@ def test_a_target_that_left_since_is_revealed_all_the_same_and_one_that_joined_s
 
 
 def test_a_hidden_audit_cannot_be_said_not_to_have_been_carried_out() -> None:
-    for target in (A, B):  # whoever was drawn
+    for target in (A, B):  # whichever target was drawn
         refused("not public before round 3 is closed; record it then", drawn(1, A), undone(2, 1, target))
     up_to = drawn(1, A), skip(2), skip(3), revealed(4, 1, A)
     assert folded(*up_to, undone(4, 1, A)).latest_audit[0] == 0

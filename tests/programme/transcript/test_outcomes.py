@@ -57,7 +57,7 @@ def test_an_outcome_belongs_to_the_entry_that_names_the_audit_of_its_round() -> 
 
 @pytest.mark.parametrize("target", NAMES)
 def test_nothing_is_recorded_of_a_draw_before_its_names_are_public(target: str) -> None:
-    """The refusal is the same whoever was drawn."""
+    """The refusal is the same, whichever target was drawn."""
     with pytest.raises(DeniableError, match="names of round 1 are not public before round 3 is closed; record it then"):
         replay(LATER, chained(LATER, [selected(1, A), visited(2, 1, target, "2026-01-06")]))
 

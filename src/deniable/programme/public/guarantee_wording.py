@@ -14,9 +14,6 @@ LITTLE = 0.3
 A_GOOD_DEAL = 0.7
 """Up to this delta they can give a good deal away; above it, nearly everything."""
 
-_LARGEST_CAP = 1_000_000
-"""A factor beyond this protects nobody, and is not put before a reader."""
-
 
 def given_away(delta: float) -> str:
     """What the audits give away of whether a report was filed: the end of a sentence on how targets are drawn.
@@ -164,14 +161,13 @@ def _statement(parameters: Parameters, one: ReportClass) -> str:
     promise = parameters.guarantee_of(one)
     if one.weight is None or promise is None:
         return f"Class {one.name}: a report leads to a visit at once, and nothing is promised about it."
-    is_capped = promise.likelihood_cap <= _LARGEST_CAP
-    if promise.delta == 1 and not is_capped:
+    if promise.promises_nothing:
         return f"Class {one.name}: a report counts {_times(one.weight)}, and nothing is promised about it."
     with_figures = ", with the yearly figures," if parameters.figures else ""
     cap = (
         f", and no sequence of audits is more than {rounded_up(promise.likelihood_cap)} times as likely with it as "
         "without it"
-        if is_capped
+        if promise.has_cap
         else ""
     )
     return (
