@@ -39,9 +39,7 @@ class Draw(Entry):
         return not self.late
 
     def _change(self, state: PublicState) -> PublicState:
-        if (self.sealed is None) != (state.parameters.oversight is None):
-            needed = "needs" if state.parameters.oversight is not None else "has no oversight body and cannot have"
-            raise DeniableError(f"the programme {needed} a sealed record of the round")
+        state.check_sealed(self.sealed, "the round")
         if self.late and self.reason is None:
             raise DeniableError("a round that is closed late needs a reason")
         return state

@@ -56,9 +56,7 @@ class Figures(Entry):
                 "its year, its classes, their sum, the noise or what it says of missing reports is not as the "
                 "programme and its record have it"
             )
-        if (self.sealed is None) != (state.parameters.oversight is None):
-            needed = "needs" if state.parameters.oversight is not None else "has no oversight body and cannot have"
-            raise DeniableError(f"the programme {needed} a sealed record of the figures")
+        state.check_sealed(self.sealed, "the figures")
         return replace(state, figures_after=state.closed, misses_reports=state.is_paused)
 
     @property

@@ -101,6 +101,12 @@ class PublicState:
         is_due = parameters.figures is not None and self.closed > self.figures_after
         return is_due and parameters.calendar.ends_year(self.closed)
 
+    def check_sealed(self, sealed: str | None, what: str) -> None:
+        """Refuse a record for the oversight body that is missing, or that there is without such a body."""
+        if (sealed is None) != (self.parameters.oversight is None):
+            needed = "needs" if sealed is None else "has no oversight body and cannot have"
+            raise DeniableError(f"the programme {needed} a sealed record of {what}")
+
     def calendar_round(self, now: datetime) -> int:
         """The calendar's round now, by which reporters count: a later one than the open one while it is overdue."""
         return max(self.open_round, self.parameters.calendar.rounds_due(now) + 1)
