@@ -19,7 +19,7 @@ from deniable.console import sessions, tables
 from deniable.console.accounts import hotlines, people, totp
 from deniable.console.accounts.passwords import Passwords
 from deniable.console.accounts.people import Person, Role
-from deniable.console.app import create_app
+from deniable.console.app import PAGES, create_app
 from deniable.console.console import Console
 from deniable.console.pages.transcript import proposed_folder
 from deniable.programme.programme import Programme
@@ -243,13 +243,14 @@ def receipt_on(page: str) -> str:
     return found[1]
 
 
-def routes(app: Any) -> Iterator[APIRoute]:
-    """All of the console's, however they are nested."""
+def routes(app: Any) -> Iterator[tuple[str, str]]:
+    """Method and path of everything that people and machines can ask for, however it is nested."""
+    yield from ((route.method, route.path) for route in PAGES.routes)
     waiting = list(app.routes)
     while waiting:
         route = waiting.pop()
         if isinstance(route, APIRoute):
-            yield route
+            yield from ((method, route.path) for method in route.methods or ())
         else:
             waiting += getattr(getattr(route, "original_router", None), "routes", [])
 

@@ -21,7 +21,7 @@ from tests.console.test_api import token
 
 from deniable.console import app, sessions
 from deniable.console.accounts import activity, invitations, people, tokens, totp
-from deniable.console.app import HEADERS
+from deniable.console.app import HEADERS, PAGES
 from deniable.console.console import DemoPerson
 from deniable.console.limits import QUICK, SLOW, TRIES, PasswordQueues
 from deniable.console.pages import imports
@@ -33,7 +33,7 @@ from deniable.storage.store import StoreError
 
 
 def paths(app: Any, method: str) -> list[str]:
-    found = [re.sub(r"{[^}]*}", "x", route.path) for route in routes(app) if method in (route.methods or ())]
+    found = [re.sub(r"{[^}]*}", "x", path) for one, path in routes(app) if one == method]
     assert len(found) > 5
     return sorted(set(found))
 
@@ -600,13 +600,12 @@ def test_every_page_is_closed_to_strangers(office: Office) -> None:
         assert stranger.post(path).headers["location"] == "/login", path
 
 
-def test_a_route_checks_who_it_is_before_it_reads_anything(office: Office) -> None:
-    """Its first dependency is `require`."""
-    for route in routes(office.app):
-        path = re.sub(r"{[^}]*}", "x", route.path)
-        if path not in OPEN and not path.startswith("/api/"):
-            first = route.dependant.dependencies[0].call
-            assert getattr(first, "__qualname__", "") == "require.<locals>.check", path
+def test_a_page_checks_who_it_is_before_it_looks_at_anything() -> None:
+    """What it is given first, besides the request and the parts of the address, is of `require`."""
+    for route in PAGES.routes:
+        if re.sub(r"{[^}]*}", "x", route.path) not in OPEN:
+            names = [getattr(found, "__qualname__", "") for found in route.given.values()]
+            assert [name for name in names if name not in ("", "_itself")][:1] == ["require.<locals>.check"], route.path
 
 
 @pytest.mark.parametrize("name", ["Otto", "Ida", "Anna"])

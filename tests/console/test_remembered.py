@@ -1,11 +1,12 @@
-"""What is remembered is made once, by one thread, and a few are kept."""
+"""What is remembered is made once, by one thread, never on the event loop, and a few are kept."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
+import anyio
 import pytest
 
-from deniable.console.remembered import Remembered
+from deniable.console.remembered import Remembered, TakesLong
 
 
 def test_many_threads_make_one_value() -> None:
@@ -35,3 +36,14 @@ def test_what_fails_is_tried_again() -> None:
     with pytest.raises(ZeroDivisionError):
         remembered.get(1, lambda: 1 / 0)
     assert remembered.get(1, lambda: 2.0) == 2.0
+
+
+def test_on_the_event_loop_nothing_is_made() -> None:
+    remembered = Remembered[int]()
+
+    async def get() -> int:
+        return remembered.get("head", lambda: 1)
+
+    with pytest.raises(TakesLong):
+        anyio.run(get)
+    assert remembered.get("head", lambda: 2) == anyio.run(get) == 2

@@ -3,22 +3,21 @@
 import secrets
 import sys
 import traceback
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from anyio import current_time, fail_after, sleep
-from anyio.to_thread import current_default_thread_limiter
-from fastapi import FastAPI, Request
+from anyio import current_time, fail_after, sleep, to_thread
+from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from deniable.console import api
@@ -46,31 +45,35 @@ from deniable.console.pages import (
     work_list,
 )
 from deniable.console.rendering import compile_templates, origin_of, render
-from deniable.console.security import UPLOAD, SignInFirst, Visitor, most_bytes
+from deniable.console.routing import Pages
+from deniable.console.security import UPLOAD, SignInFirst, Visitor, most_bytes, quickly
 from deniable.console.static_files import CACHED, PLACE, static_files
 from deniable.errors import DeniableError, elsewhere
 from deniable.programme.secrets.lock import KeyChangedError
 from deniable.storage.store import StoreError
 
-_PAGES = (
-    login,
-    invitations,
-    open_round,
-    report,
-    imports,
-    decisions,
-    emergencies,
-    work_list,
-    plan,
-    transcript,
-    guarantee,
-    health,
-    people,
-    hotlines,
-    tokens,
-    api_guide,
-    activity,
-    account,
+PAGES = Pages(
+    page.router
+    for page in (
+        login,
+        invitations,
+        open_round,
+        report,
+        imports,
+        decisions,
+        emergencies,
+        work_list,
+        plan,
+        transcript,
+        guarantee,
+        health,
+        people,
+        hotlines,
+        tokens,
+        api_guide,
+        activity,
+        account,
+    )
 )
 
 LONGEST_PAUSE = 30
@@ -96,6 +99,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
     "Cache-Control": "no-store",
 }
+API = "/api/v1/"
 _BEFORE_FIRST_RUN = ("/first-run/", PLACE)
 
 
@@ -128,22 +132,18 @@ def create_app(console: Console, origin: str | None = None) -> FastAPI:
     app.state.console = console
     app.state.origin = origin
     app.include_router(api.router)
-    for page in _PAGES:
-        app.include_router(page.router, include_in_schema=False)
     app.mount(PLACE.rstrip("/"), static_files)
     compile_templates()
-    app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(SignInFirst, _sign_in_first)
-    app.add_exception_handler(DeniableError, _refused)
+    for error in (HTTPException, RequestValidationError, DeniableError):
+        app.add_exception_handler(error, _told)
     app.add_middleware(Guard, console=console, origin=origin)
     return app
 
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    current_default_thread_limiter().total_tokens = QUICK
-    await run_in_threadpool(app.state.console.start)
+    to_thread.current_default_thread_limiter().total_tokens = QUICK
+    await to_thread.run_sync(app.state.console.start)
     yield
 
 
@@ -156,13 +156,17 @@ class Guard:
         self._app = app
         self._console = console
         self._origin = origin
+        secure = {"Strict-Transport-Security": "max-age=31536000"} if console.secure else {}
+        self._headers = _raw(HEADERS | secure)
+        self._headers_of_files = _raw(HEADERS | secure | {"Cache-Control": CACHED})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         scope.setdefault("state", {})
-        request, has_begun = Request(scope), False
+        bounded, has_begun = _bounded(scope, receive), False
+        request = Request(scope, bounded)
 
         async def guarded(message: Message) -> None:
             nonlocal has_begun
@@ -170,17 +174,15 @@ class Guard:
                 has_begun = True
                 if _is_stranger(scope):
                     await sleep(secrets.randbelow(STRANGERS_WAIT + 1) / 1000)
-                headers = MutableHeaders(scope=message)
-                headers.update(self._headers(scope["path"], message["status"]))
-                self._renew_session(scope, headers)
+                is_file = message["status"] == 200 and scope["path"].startswith(PLACE)
+                ours = self._headers_of_files if is_file else self._headers
+                message["headers"] = [pair for pair in message["headers"] if pair[0] not in ours] + [*ours.items()]
+                self._renew_session(scope, message)
             await send(message)
 
         try:
-            refused = await self._refused(request)
-            if refused is not None:
-                await refused(scope, receive, guarded)
-            else:
-                await self._app(scope, _bounded(scope, receive), guarded)
+            answer = await self._answer(request)
+            await answer(scope, bounded, guarded)
         except ClientDisconnect:
             pass  # nobody is left to be answered, and a line in a journal would tell when somebody came
         except Exception as error:
@@ -188,26 +190,30 @@ class Guard:
             if not has_begun:  # otherwise the server breaks the connection off
                 await PlainTextResponse(_BUG, 500)(scope, receive, guarded)
 
-    def _renew_session(self, scope: Scope, headers: MutableHeaders) -> None:
+    async def _answer(self, request: Request) -> ASGIApp:
+        """What answers the request: the framework, for machines and files, or the response of a page."""
+        refused = self._refused(request)
+        if refused is not None:
+            return refused
+        if request.scope["path"].startswith((API, PLACE)):
+            return self._app
+        try:
+            return await PAGES.answer(request)
+        except (HTTPException, SignInFirst, DeniableError) as error:
+            return await quickly(request, partial(_told, request, error))
+
+    def _renew_session(self, scope: Scope, message: Message) -> None:
         """Tell the browser that its session was used now, unless the page gave it another cookie, or took it away."""
         who: Visitor | None = scope["state"].get("visitor")
-        begins = f"{self._console.cookie_name('session')}="
         if who is None or who.renewed is None:
             return
+        headers, begins = MutableHeaders(scope=message), f"{self._console.cookie_name('session')}="
         if not any(given.startswith(begins) for given in headers.getlist("set-cookie")):
             carrier = Response()
             self._console.set_cookie(carrier, "session", who.renewed)
             headers.append("set-cookie", carrier.headers["set-cookie"])
 
-    def _headers(self, path: str, status: int) -> dict[str, str]:
-        headers = dict(HEADERS)
-        if status == 200 and path.startswith(PLACE):
-            headers["Cache-Control"] = CACHED
-        if self._console.secure:
-            headers["Strict-Transport-Security"] = "max-age=31536000"
-        return headers
-
-    async def _refused(self, request: Request) -> Response | None:
+    def _refused(self, request: Request) -> Response | None:
         """What is answered without looking further, if anything is."""
         if not is_ours(request.headers.get("host", ""), self._origin):
             return _problem(request, 421)
@@ -215,16 +221,16 @@ class Guard:
             return _problem(request, 413)
         if request.method not in {"GET", "HEAD", "OPTIONS"} and not _same_site(request):
             return _problem(request, 403, "The request came from another site.")
-        console = self._console
-        if (
-            not console.is_known_to_have_people
-            and not request.scope["path"].startswith(_BEFORE_FIRST_RUN)
-            and not await run_in_threadpool(console.has_people)
-        ):
+        if not self._console.has_people() and not request.scope["path"].startswith(_BEFORE_FIRST_RUN):
             return _problem(
                 request, 503, "Nobody can sign in yet. Open the link that was printed in the terminal to begin."
             )
         return None
+
+
+def _raw(headers: Mapping[str, str]) -> dict[bytes, bytes]:
+    """As they are sent."""
+    return {name.lower().encode(): value.encode() for name, value in headers.items()}
 
 
 def _is_stranger(scope: Scope) -> bool:
@@ -308,37 +314,30 @@ def _problem(
     heading = _HEADINGS.get(status, HTTPStatus(status).phrase)
     told = sentence or _SENTENCES.get(status, heading)
     told = told.encode("utf-8", "replace").decode()  # it may quote what was sent, which need not be text
-    if request.scope["path"].startswith("/api/v1/"):
+    if request.scope["path"].startswith(API):
         return JSONResponse({"error": told}, status, headers)
     response = render(request, "error.html", ErrorPage(status, heading, told), status)
     response.headers.update(headers or {})
     return response
 
 
-def _http_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    told = None if error.detail == HTTPStatus(error.status_code).phrase else error.detail
-    return _problem(request, error.status_code, told, dict(error.headers or {}))
-
-
-def _invalid(request: Request, _: Exception) -> Response:
-    """The framework's own answer would quote what was sent."""
-    return _problem(request, 400)
-
-
-def _sign_in_first(request: Request, _: Exception) -> Response:
-    request.state.visitor = None  # also where the session ended in the course of the request
-    return RedirectResponse("/login", 303)
-
-
-def _refused(request: Request, error: Exception) -> Response:
-    """One sentence for people who are signed in, without the names of our files; nobody else reads it."""
-    assert isinstance(error, DeniableError)
-    if isinstance(error, StoreError | KeyChangedError):
-        _tell(error)
-        return _problem(request, 503, _KEY_CHANGED if isinstance(error, KeyChangedError) else None)
-    who = getattr(request.state, "visitor", None)
-    return _problem(request, 422, elsewhere(error) if who is not None and who.person is not None else None)
+def _told(request: Request, error: Exception) -> Response:
+    """What is answered where a request is refused."""
+    match error:
+        case SignInFirst():
+            request.state.visitor = None  # also where the session ended in the course of the request
+            return RedirectResponse("/login", 303)
+        case HTTPException():
+            told = None if error.detail == HTTPStatus(error.status_code).phrase else error.detail
+            return _problem(request, error.status_code, told, dict(error.headers or {}))
+        case StoreError() | KeyChangedError():
+            _tell(error)
+            return _problem(request, 503, _KEY_CHANGED if isinstance(error, KeyChangedError) else None)
+        case DeniableError():  # without the names of our files, and for people who are signed in alone
+            who = getattr(request.state, "visitor", None)
+            return _problem(request, 422, elsewhere(error) if who is not None and who.person is not None else None)
+        case _:  # the framework's own answer would quote what was sent
+            return _problem(request, 400)
 
 
 def _tell(error: Exception) -> None:

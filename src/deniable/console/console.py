@@ -20,6 +20,7 @@ from deniable.console.limits import SLOW, PasswordQueues, Throttle, UploadSlots
 from deniable.console.pending_imports import PendingImports
 from deniable.console.pending_visits import PendingVisits
 from deniable.console.public_record import PublicRecords
+from deniable.console.remembered import takes_long
 from deniable.console.target_search import TargetSearch
 from deniable.errors import DeniableError
 from deniable.programme.calendar import Clock, system_clock
@@ -78,8 +79,8 @@ class Console:
         self.demo: Sequence[DemoPerson] = ()
         self.key = _console_key(store, vault)
         self._programme: Programme | None = None
-        self._is_ticking = False
-        self._finding = Lock()
+        self.is_ticking = False
+        self._opening = Lock()
         self._has_people = False
 
     @classmethod
@@ -93,46 +94,37 @@ class Console:
 
     def programme(self) -> Programme | None:
         """The programme, or None before one was planned."""
-        if self._programme is None:
-            with self._finding:
+        if self._programme is None and self._has_programme():
+            takes_long()
+            with self._opening:
                 if self._programme is None:
-                    self._programme = self._found_programme()
+                    self._programme = self._opened_programme()
         return self._programme
 
-    def _found_programme(self) -> Programme | None:
+    def _has_programme(self) -> bool:
         with self.store.reading() as connection:
-            found = connection.execute(sa.select(tables.programme.c.id)).scalar()
-        if found is None:
-            return None
+            return connection.execute(sa.select(tables.programme.c.id)).scalar() is not None
+
+    def _opened_programme(self) -> Programme:
         programme = Programme(self.store, self.vault, self.copy, clock=self.clock)
         with suppress(DeniableError):  # an old database says so itself where that matters
             programme.keep_copy()
-        if self._is_ticking:
+        if self.is_ticking:
             programme.start_ticking()
         return programme
 
-    @property
-    def known_programme(self) -> Programme | None:
-        """The same without asking the database: None also where it was not asked yet."""
-        return self._programme
-
     def start(self) -> None:
         """From now on the programme's pages are written at every tick, once there is a programme."""
-        self._is_ticking = True
+        self.is_ticking = True
         programme = self.programme()
         if programme is not None:
             programme.start_ticking()
 
     def has_people(self) -> bool:
-        """Whether there was a first run; once there was, there are always people."""
+        """Whether there was a first run; once there was, there are always people, and the database is not asked."""
         if not self._has_people:
             with self.store.reading() as connection:
                 self._has_people = people.has_any(connection)
-        return self._has_people
-
-    @property
-    def is_known_to_have_people(self) -> bool:
-        """The same without asking the database."""
         return self._has_people
 
     def record(self, person: Person, action: str) -> None:

@@ -1,14 +1,31 @@
-"""Values that many threads ask for at once, each made by one of them while the others wait."""
+"""What takes long: it holds up no page, and what comes of it is remembered."""
 
+import asyncio
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from threading import Lock
 from typing import Generic, TypeVar
 
 Value = TypeVar("Value")
 
 
+class TakesLong(Exception):  # noqa: N818
+    """The page must be made in a thread."""
+
+
+def takes_long() -> None:
+    """Say that what follows may take long. On the event loop, where it would hold up everything else, it is not done:
+    the page is made again, in a thread (`security.quickly`).
+    """
+    with suppress(RuntimeError):
+        asyncio.get_running_loop()
+        raise TakesLong
+
+
 class Remembered(Generic[Value]):
-    """The newest values by their keys, a few of them. What cannot be made raises, and is tried again the next time."""
+    """The newest values by their keys, a few of them, each made by one thread while the others wait. What cannot be
+    made raises, and is tried again the next time.
+    """
 
     def __init__(self, most: int = 1) -> None:
         self._most = most
@@ -20,7 +37,7 @@ class Remembered(Generic[Value]):
         try:
             return self._values[key]
         except KeyError:
-            pass
+            takes_long()
         with self._lock:
             if key not in self._values:
                 made = make()

@@ -4,9 +4,9 @@ from dataclasses import dataclass, is_dataclass
 from functools import cache
 from typing import Any
 
-from fastapi import Request
-from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
 
 from deniable.console import sessions
 from deniable.console.accounts.people import Role

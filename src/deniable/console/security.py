@@ -2,26 +2,24 @@
 
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import nullcontext
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import partial, wraps
-from typing import Annotated, Any, Literal, ParamSpec, TypeVar, cast
+from inspect import isawaitable
+from typing import Annotated, Any, Literal, TypeVar
 
 from anyio import to_thread
-from fastapi import Depends, Request
-from fastapi.responses import Response
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, Headers, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
+from starlette.requests import Request
 
 from deniable.console import sessions
 from deniable.console.accounts.people import ROLES, Person, Role
 from deniable.console.console import Console
+from deniable.console.remembered import TakesLong
 from deniable.console.sessions import Session
 from deniable.storage.store import is_storable
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 Permission = Literal[
@@ -106,11 +104,18 @@ def may(person: Person | None, permission: Permission) -> bool:
     return person is not None and person.role in ALLOWED[permission]
 
 
-async def visitor(request: Request) -> Visitor:
+@dataclass(frozen=True)
+class Given:
+    """In the annotation of a page's parameter: how what it is given is found in the request."""
+
+    found: Callable[[Request], Any]
+
+
+def visitor(request: Request) -> Visitor:
     """Who made the request; the answer brings a cookie that says when (`app.Guard`), and nothing is written."""
     console = console_of(request)
     cookie = request.cookies.get(console.cookie_name("session"), "")
-    found = await run_in_threadpool(_session, console, cookie) if cookie else None
+    found = _session(console, cookie)
     if found is not None:
         result = Visitor(found.person, sessions.name_in(cookie), is_new=False, renewed=found.renewed)
     else:
@@ -120,48 +125,49 @@ async def visitor(request: Request) -> Visitor:
     return result
 
 
+AnyVisitor = Annotated[Visitor, Given(visitor)]
+"""Whoever it is, for the few pages that people see who are not signed in."""
+
+
 def _session(console: Console, cookie: str) -> Session | None:
+    """The database is not asked about a cookie that strangers made."""
+    now = console.clock()
+    if sessions.open_since(console.key, cookie, now) is None:
+        return None
     with console.store.reading() as connection:
-        return sessions.find(connection, console.key, cookie, console.clock())
+        return sessions.find(connection, console.key, cookie, now)
 
 
-def require(permission: Permission) -> Any:
-    """A dependency: the person who is signed in, if their role has this permission.
+def require(permission: Permission) -> Given:
+    """For a page's parameter: the person who is signed in, if their role has this permission.
 
-    Name it first in a route's signature, so that nothing of the request's body is read for anybody else:
+    Name it first in the page's signature, so that nothing else is looked at for anybody else:
 
         def page(request: Request, person: Annotated[Person, require("counts")], fields: Fields) -> Response
     """
 
-    async def check(who: Annotated[Visitor, Depends(visitor)]) -> Person:  # with nothing to wait for: in no thread
-        if who.person is None:
+    def check(request: Request) -> Person:
+        person = visitor(request).person
+        if person is None:
             raise SignInFirst
-        if not may(who.person, permission):
+        if not may(person, permission):
             raise HTTPException(403, "Your role does not include this page.")
-        return who.person
+        return person
 
-    return Depends(check)
+    return Given(check)
 
 
-def slow(page: Callable[P, Response]) -> Callable[P, Awaitable[Response]]:
-    """For a route that may take long, or waits until it may write: in a thread of those, so that it holds up no other.
-
-    Name it after the route:
-
-        @router.post("/round/close")
-        @slow
-        def close(request: Request, ...) -> Response
-    """
-
-    @wraps(page)
-    async def run(*args: P.args, **named: P.kwargs) -> Response:
-        return await in_slow_thread(cast(Request, named["request"]), partial(page, *args, **named))
-
-    return run
+async def quickly(request: Request, work: Callable[[], T | Awaitable[T]]) -> T:
+    """What this work comes to: done here, or in a thread if it turns out that it takes long (`takes_long`)."""
+    try:
+        done = work()
+    except TakesLong:
+        done = await in_slow_thread(request, work)
+    return await done if isawaitable(done) else done
 
 
 async def in_slow_thread(request: Request, work: Callable[[], T]) -> T:
-    """The same for a part of a route."""
+    """The same in a thread in any case: it takes long, or waits until it may write."""
     return await to_thread.run_sync(work, limiter=console_of(request).slow_threads)
 
 
@@ -171,13 +177,15 @@ class _InMemory(MultiPartParser):
     spool_max_size = 2**40
 
 
-async def form(request: Request, who: Annotated[Visitor, Depends(visitor)]) -> AsyncIterator[FormData]:
+@asynccontextmanager
+async def form(request: Request) -> AsyncIterator[FormData]:
     """The fields of a form that this very console gave to this very session or visit.
 
     A body may be minutes on its way, so the session is looked up again when it has come: whoever was disabled, removed
     or signed out in the meantime does nothing any more.
     """
     console = console_of(request)
+    who: Visitor = getattr(request.state, "visitor", None) or visitor(request)
     if request.scope["path"] in LARGE and who.person is None:
         raise SignInFirst
     is_upload = request.scope["path"] == UPLOAD
@@ -185,8 +193,7 @@ async def form(request: Request, who: Annotated[Visitor, Depends(visitor)]) -> A
         fields = await _parsed(request)
         try:
             if who.person is not None:
-                cookie = request.cookies.get(console.cookie_name("session"), "")
-                still = await run_in_threadpool(_session, console, cookie)
+                still = _session(console, request.cookies.get(console.cookie_name("session"), ""))
                 if still is None or still.person != who.person:
                     raise SignInFirst
             given = fields.get("csrf")
@@ -216,8 +223,8 @@ async def _parsed(request: Request) -> FormData:
     return fields
 
 
-Fields = Annotated[FormData, Depends(form)]
-"""What a route that changes something declares, so that the form's origin is checked."""
+Fields = Annotated[FormData, form]
+"""What a page that changes something is given, so that the form's origin is checked."""
 
 
 def text(fields: FormData, name: str) -> str:

@@ -54,15 +54,22 @@ def name_in(cookie: str) -> str:
     return cookie.partition(".")[0]
 
 
-def find(connection: sa.Connection, key: bytes, cookie: str, now: datetime) -> Session | None:
-    """The session of this cookie, unless it was idle for half an hour, is half a day old, or its person is disabled;
-    unless the clock was set back since; or unless one of their rows was altered.
+def open_since(key: bytes, cookie: str, now: datetime) -> datetime | None:
+    """When the session of this cookie began; None where the console did not make the cookie, where the session was idle
+    for half an hour or is half a day old, or where the clock was set back since. The database is not asked.
     """
     times = _times(key, cookie)
     if times is None:
         return None
     began, used = times
-    if now - began >= LONGEST or now - used >= IDLE or max(began, used) - now > CLOCKS_DIFFER:
+    is_over = now - began >= LONGEST or now - used >= IDLE or max(began, used) - now > CLOCKS_DIFFER
+    return None if is_over else began
+
+
+def find(connection: sa.Connection, key: bytes, cookie: str, now: datetime) -> Session | None:
+    """The session of this cookie, unless it is over, or its person is disabled, or one of their rows was altered."""
+    began = open_since(key, cookie, now)
+    if began is None:
         return None
     digest = row_authentication.digest(key, "session", name_in(cookie))
     found = connection.execute(_SESSION_AND_PERSON, {"digest": digest}).first()

@@ -10,6 +10,7 @@ from typing import Literal, Self
 
 import numpy as np
 
+from deniable.console.remembered import takes_long
 from deniable.programme.names import caseless
 
 FEW = 50
@@ -118,10 +119,13 @@ class TargetSearch:
         self._index = TargetIndex(())
 
     def of(self, targets: tuple[str, ...]) -> TargetIndex:
+        index = self._index
+        if index.names is targets:
+            return index
+        takes_long()
         with self._lock:
-            if self._index.names is not targets:
-                if self._index.names == targets:
-                    self._index.names = targets  # the next look is at one pointer
-                else:
-                    self._index = TargetIndex(targets)
+            if self._index.names == targets:
+                self._index.names = targets  # the next look is at one pointer
+            else:
+                self._index = TargetIndex(targets)
             return self._index

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
-from anyio import to_thread
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 
 from deniable.console import sessions
 from deniable.console.accounts import activity, people, totp
@@ -16,10 +15,11 @@ from deniable.console.accounts.people import Person
 from deniable.console.console import Console
 from deniable.console.pages.common import done_message, redirect, refusal, signed_out
 from deniable.console.rendering import render
-from deniable.console.security import Fields, SignInFirst, console_of, require, slow, text
+from deniable.console.routing import Router
+from deniable.console.security import Fields, SignInFirst, console_of, quickly, require, text
 from deniable.errors import DeniableError
 
-router = APIRouter(prefix="/account")
+router = Router(prefix="/account")
 Anybody = Annotated[Person, require("account")]
 
 WRONG = "The old password or the code is not right, or the code was used before."
@@ -50,7 +50,7 @@ async def change_password(request: Request, person: Anybody, fields: Fields) -> 
     try:
         session = await console.password_queues.run(partial(_changed, console, person, cookie, fields), stranger=False)
     except DeniableError as error:
-        return await to_thread.run_sync(partial(_page, request, person, refusal(error)))
+        return await quickly(request, partial(_page, request, person, refusal(error)))
     console.throttle.forgive(f"account {person.id}", None)
     response = redirect("/account", "password")
     console.set_cookie(response, "session", session)
@@ -58,7 +58,6 @@ async def change_password(request: Request, person: Anybody, fields: Fields) -> 
 
 
 @router.post("/sign-out")
-@slow
 def sign_out(request: Request, person: Anybody, _: Fields) -> Response:
     """In every browser."""
     console = console_of(request)

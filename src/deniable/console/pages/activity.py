@@ -4,17 +4,18 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Annotated
 
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from starlette.requests import Request
+from starlette.responses import Response
 
 from deniable.console.accounts import activity, people
 from deniable.console.accounts.people import Person
 from deniable.console.pages.common import number_in
 from deniable.console.rendering import render
+from deniable.console.routing import Router
 from deniable.console.security import console_of, require
 from deniable.programme.public.page import Day, day_in_words
 
-router = APIRouter()
+router = Router()
 
 MOST = 100
 """Entries a page."""

@@ -5,14 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from starlette.requests import Request
+from starlette.responses import Response
 
 from deniable.console.accounts.people import Person
 from deniable.console.rendering import origin_of, render
+from deniable.console.routing import Router
 from deniable.console.security import console_of, require
 
-router = APIRouter()
+router = Router()
 
 
 @dataclass(frozen=True)

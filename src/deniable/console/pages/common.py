@@ -6,15 +6,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import Depends, Request
-from fastapi.responses import RedirectResponse, Response
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
 
 from deniable.console.console import Console
 from deniable.console.public_record import Record
-from deniable.console.security import console_of, text
+from deniable.console.remembered import takes_long
+from deniable.console.security import Given, console_of, text
 from deniable.console.target_search import Found
 from deniable.errors import DeniableError, elsewhere
 from deniable.programme.names import LONGEST_NAME
@@ -27,17 +27,17 @@ MOST_BARS = 50
 """Targets on a page of counts."""
 
 
-async def current_programme(request: Request) -> Programme:
-    """The programme; refused before one was planned."""
-    console = console_of(request)
-    programme = console.known_programme or await run_in_threadpool(console.programme)
+def _current_programme(request: Request) -> Programme:
+    programme = console_of(request).programme()
     if programme is None:
         raise HTTPException(404, "There is no programme yet; somebody who is an auditor begins one under Plan.")
     return programme
 
 
-CurrentProgramme = Annotated[Programme, Depends(current_programme)]
-"""Named after the person in a route's signature, so that only who may see the page learns this."""
+CurrentProgramme = Annotated[Programme, Given(_current_programme)]
+"""The programme; refused before one was planned. Named after the person in a page's signature, so that only who may see
+the page learns this.
+"""
 
 
 def shown_record(request: Request, programme: Programme, folder: Path | None) -> Record:
@@ -47,6 +47,7 @@ def shown_record(request: Request, programme: Programme, folder: Path | None) ->
     console = console_of(request)
     record = console.public_records.current(programme.parameters)
     if not is_kept(record.head, folder, [] if console.copy is None else [console.copy]):
+        takes_long()
         programme.keep_copy()
     return record
 

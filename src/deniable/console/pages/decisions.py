@@ -6,16 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 
 from deniable.console.accounts.people import Person
 from deniable.console.pages.common import CurrentProgramme, copied_record, number_in, redirect, refusal, search
 from deniable.console.pages.work_list import key_of
 from deniable.console.rendering import render
-from deniable.console.security import Fields, console_of, require, slow, text, texts
+from deniable.console.routing import Router
+from deniable.console.security import Fields, console_of, require, text, texts
 from deniable.console.target_search import FEW, MOST_FOUND, Found
 from deniable.errors import DeniableError
 from deniable.programme.names import caseless
@@ -24,7 +25,7 @@ from deniable.programme.status import Status
 from deniable.programme.transcript.decision import Consequence
 from deniable.programme.transcript_copies import NotKeptError
 
-router = APIRouter()
+router = Router()
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,6 @@ def ask(request: Request, kind: str, _: Annotated[Person, require("decide")], pr
 
 
 @router.post("/round/decisions/{kind}")
-@slow
 def decide(
     request: Request,
     kind: str,

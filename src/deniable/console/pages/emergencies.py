@@ -7,9 +7,9 @@ depends on ordinary reports.
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
 from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
 
 from deniable.console.accounts import people
 from deniable.console.accounts.people import Person
@@ -25,13 +25,15 @@ from deniable.console.pages.common import (
     refusal,
 )
 from deniable.console.pending_visits import KEPT_FOR, PendingVisit
+from deniable.console.remembered import takes_long
 from deniable.console.rendering import render
+from deniable.console.routing import Router
 from deniable.console.security import ALLOWED, Fields, console_of, may, require, text
 from deniable.errors import DeniableError
 from deniable.programme.programme import Programme
 from deniable.programme.transcript_copies import NotKeptError
 
-router = APIRouter()
+router = Router()
 
 HOURS = int(KEPT_FOR.total_seconds()) // 3600
 
@@ -177,6 +179,7 @@ def _page(request: Request, person: Person, programme: Programme, error: str | N
     code = 422 if error else 200
     if status.ended or not may(person, "counts"):
         return render(request, "emergencies.html", page, code)
+    takes_long()
     known = {(one.target, one.report_class) for one in page.asked}
     waiting = tuple(_visit(programme, *key) for key in programme.waiting_visits() if key not in known)
     return render(request, "emergencies_waiting.html", WaitingEmergenciesPage(**vars(page), waiting=waiting), code)

@@ -5,12 +5,13 @@ follow.
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from starlette.requests import Request
+from starlette.responses import Response
 
 from deniable.console.accounts.people import Person
 from deniable.console.pages.common import CurrentProgramme
 from deniable.console.rendering import render
+from deniable.console.routing import Router
 from deniable.console.security import require
 from deniable.programme.calendar import rounds_in_words
 from deniable.programme.parameters import Parameters
@@ -18,7 +19,7 @@ from deniable.programme.public.page import Promise, promise_of
 from deniable.promptness import quiet_waits
 from deniable.wording import count
 
-router = APIRouter()
+router = Router()
 
 REPORTS = (1, 3, 10)
 """The numbers of reports for which the waits are told, where there is one class."""

@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import sqlalchemy as sa
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from starlette.requests import Request
+from starlette.responses import Response
 
 from deniable.console import tables
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
 from deniable.console.pages.common import refusal, sentence
 from deniable.console.pages.published import verified
+from deniable.console.remembered import takes_long
 from deniable.console.rendering import render
-from deniable.console.security import Fields, console_of, may, require, slow
+from deniable.console.routing import Router
+from deniable.console.security import Fields, console_of, may, require
 from deniable.errors import DeniableError
 from deniable.programme import backup
 from deniable.programme.programme import Programme
@@ -26,7 +28,7 @@ from deniable.programme.secrets.lock import CHECK, KeyChangedError
 from deniable.programme.status import Status
 from deniable.storage.tables import lock, secrets
 
-router = APIRouter()
+router = Router()
 
 BACKED_UP = "downloaded a backup"
 """What the activity log says of it, by which this page knows when the last one was made."""
@@ -56,13 +58,12 @@ class HealthPage:
 
 
 @router.get("/health")
-@slow
 def health_page(request: Request, person: Annotated[Person, require("health")]) -> Response:
+    takes_long()
     return _page(request, person)
 
 
 @router.post("/health/backup")
-@slow
 def back_up(request: Request, person: Annotated[Person, require("people")], _: Fields) -> Response:
     console = console_of(request)
     name = f"deniable-{console.clock().astimezone(UTC):%Y-%m-%d}.backup"

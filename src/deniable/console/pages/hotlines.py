@@ -3,17 +3,18 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from starlette.requests import Request
+from starlette.responses import Response
 
 from deniable.console.accounts import activity, hotlines
 from deniable.console.accounts.people import Person
 from deniable.console.pages.common import CurrentProgramme, done_message, redirect, refusal
 from deniable.console.rendering import render
-from deniable.console.security import Fields, console_of, require, slow, text
+from deniable.console.routing import Router
+from deniable.console.security import Fields, console_of, require, text
 from deniable.errors import DeniableError
 
-router = APIRouter(prefix="/hotlines")
+router = Router(prefix="/hotlines")
 Administrator = Annotated[Person, require("people")]
 
 DONE = {"assigned": "Done. Nobody else can bring this hotline’s exports, but for auditors."}
@@ -43,7 +44,6 @@ def hotlines_page(request: Request, _: Administrator, __: CurrentProgramme) -> R
 
 
 @router.post("")
-@slow
 def assign(request: Request, administrator: Administrator, programme: CurrentProgramme, fields: Fields) -> Response:
     console = console_of(request)
     try:

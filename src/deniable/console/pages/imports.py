@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
 
 from deniable.console.accounts import hotlines
 from deniable.console.accounts.people import Person
@@ -20,6 +19,7 @@ from deniable.console.accounts.row_authentication import digest
 from deniable.console.pages.common import Bar, CurrentProgramme, bars, done_message, redirect, refusal
 from deniable.console.pending_imports import KEPT_FOR, PendingImport
 from deniable.console.rendering import render
+from deniable.console.routing import Router
 from deniable.console.security import (
     MOST_UPLOADED,
     Fields,
@@ -27,7 +27,6 @@ from deniable.console.security import (
     in_slow_thread,
     may,
     require,
-    slow,
     text,
     uploaded,
 )
@@ -38,7 +37,7 @@ from deniable.programme.programme import Programme
 from deniable.programme.status import PAUSED, Status
 from deniable.report_classes import ReportClass
 
-router = APIRouter()
+router = Router()
 
 DONE = {
     "counted": "The file is imported. What was counted before was not counted again.",
@@ -124,7 +123,6 @@ def import_page(
 
 
 @router.post("/import")
-@slow
 def preview(
     request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
@@ -176,7 +174,7 @@ async def confirm(
 ) -> Response:
     """Answered when the reports are on the disk, or after a while if they are many: they then go on coming in."""
     if text(fields, "step") != "count":
-        await run_in_threadpool(_take, request, fields)
+        await in_slow_thread(request, partial(_take, request, fields))
         return redirect("/import", "dropped")
     try:
         done, written = await in_slow_thread(request, partial(_bring, request, person, programme, fields))
@@ -184,7 +182,7 @@ async def confirm(
     except TimeoutError:
         done = "under-way"
     except DeniableError as error:
-        return await run_in_threadpool(_page, request, person, programme, None, refusal(error))
+        return _page(request, person, programme, error=refusal(error))
     return redirect("/import", done)
 
 
@@ -206,7 +204,6 @@ def _take(request: Request, fields: FormData) -> PendingImport | None:
 
 
 @router.post("/import/resume")
-@slow
 def resume(
     request: Request, person: Annotated[Person, require("resume")], programme: CurrentProgramme, fields: Fields
 ) -> Response:

@@ -3,14 +3,12 @@
 import io
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated
 
 import segno
-from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
-from fastapi.responses import Response
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 
 from deniable.console import sessions
 from deniable.console.accounts import activity, invitations, people, totp
@@ -18,11 +16,11 @@ from deniable.console.accounts.invitations import Invitation
 from deniable.console.console import Console
 from deniable.console.pages.common import redirect, refusal
 from deniable.console.rendering import render
-from deniable.console.security import Fields, Visitor, console_of, text, visitor
+from deniable.console.routing import Router
+from deniable.console.security import AnyVisitor, Fields, Visitor, console_of, quickly, text
 from deniable.errors import DeniableError
 
-router = APIRouter()
-AnyVisitor = Annotated[Visitor, Depends(visitor)]
+router = Router()
 
 WRONG = "The password or the code is not right."
 GONE = "This link was used or has expired. Ask for another one."
@@ -80,7 +78,7 @@ def picture(request: Request, token: str, who: AnyVisitor) -> Response:
 @router.post("/first-run/{token}")
 @router.post("/invitation/{token}")
 async def accept(request: Request, token: str, who: AnyVisitor, fields: Fields) -> Response:
-    opened = await to_thread.run_sync(_opened, request, token, who)
+    opened = _opened(request, token, who)
     console, person = console_of(request), opened.invitation.person
     console.password_queues.check(stranger=False)
     if not console.throttle.take(f"invitation {person.id}", None):
@@ -88,7 +86,7 @@ async def accept(request: Request, token: str, who: AnyVisitor, fields: Fields) 
     try:
         await console.password_queues.run(partial(_accept, console, opened, fields), stranger=False)
     except DeniableError as error:
-        return await to_thread.run_sync(partial(_page, request, opened, 422, text(fields, "name"), refusal(error)))
+        return await quickly(request, partial(_page, request, opened, 422, text(fields, "name"), refusal(error)))
     response = redirect("/login", "joined" if opened.invitation.joins else "codes")
     console.set_cookie(response, "device", sessions.new_device_cookie(console.key, person.id))
     return response

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request
-from fastapi.responses import RedirectResponse, Response
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
 
 from deniable.console import sessions
 from deniable.console.accounts import people, totp
@@ -15,9 +14,10 @@ from deniable.console.accounts.people import Account, Role, same_name
 from deniable.console.console import Console
 from deniable.console.pages.common import done_message, signed_out
 from deniable.console.rendering import render
-from deniable.console.security import Fields, SignInFirst, Visitor, console_of, may, slow, text, visitor
+from deniable.console.routing import Router
+from deniable.console.security import AnyVisitor, Fields, SignInFirst, console_of, may, text
 
-router = APIRouter()
+router = Router()
 
 WRONG = "The name, the password or the code is not right, or the code was used before."
 TOO_OFTEN = "There were too many tries. Wait a quarter of an hour, or use a browser in which you signed in before."
@@ -50,7 +50,7 @@ class LoginPage:
 
 
 @router.get("/")
-def home(request: Request, who: Annotated[Visitor, Depends(visitor)]) -> Response:
+def home(request: Request, who: AnyVisitor) -> Response:
     """Where somebody of this role begins."""
     if who.person is None:
         raise SignInFirst
@@ -60,7 +60,7 @@ def home(request: Request, who: Annotated[Visitor, Depends(visitor)]) -> Respons
 
 
 @router.get("/login")
-async def login_page(request: Request, who: Annotated[Visitor, Depends(visitor)]) -> Response:
+async def login_page(request: Request, who: AnyVisitor) -> Response:
     if who.person is not None:
         return RedirectResponse("/", 303)
     return _page(request, None, 200)
@@ -91,8 +91,7 @@ async def login(request: Request, fields: Fields) -> Response:
 
 
 @router.post("/logout")
-@slow
-def logout(request: Request, who: Annotated[Visitor, Depends(visitor)], _: Fields) -> Response:
+def logout(request: Request, who: AnyVisitor, _: Fields) -> Response:
     console = console_of(request)
     if who.person is not None:
         with console.store.writing() as connection:

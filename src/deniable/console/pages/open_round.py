@@ -3,9 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
 from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
 
 from deniable.console.accounts.people import Person
 from deniable.console.pages.common import (
@@ -20,8 +20,10 @@ from deniable.console.pages.common import (
     refusal,
     search,
 )
+from deniable.console.remembered import takes_long
 from deniable.console.rendering import render
-from deniable.console.security import Fields, console_of, may, require, slow, text
+from deniable.console.routing import Router
+from deniable.console.security import Fields, console_of, may, require, text
 from deniable.console.target_search import Found
 from deniable.errors import DeniableError
 from deniable.programme.programme import Programme
@@ -29,7 +31,7 @@ from deniable.programme.public.page import Day, due_in_words
 from deniable.programme.status import Closed, Status
 from deniable.programme.transcript_copies import NotKeptError
 
-router = APIRouter()
+router = Router()
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,7 @@ def _page(
     )
     if status.ended or not may(person, "counts"):
         return render(request, "round.html", public)
+    takes_long()
     counts = programme.active_counts()
     if fields is not None and text(fields, "find"):
         found = search(request, status.targets, fields)
@@ -169,7 +172,6 @@ def ask(request: Request, _: Annotated[Person, require("close")], programme: Cur
 
 
 @router.post("/round/close")
-@slow
 def close(
     request: Request, person: Annotated[Person, require("close")], programme: CurrentProgramme, fields: Fields
 ) -> Response:

@@ -4,18 +4,19 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import sqlalchemy as sa
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from starlette.requests import Request
+from starlette.responses import Response
 
 from deniable.console.accounts import activity, invitations, people
 from deniable.console.accounts.people import ROLES, Person, PersonRow
 from deniable.console.console import Console
 from deniable.console.pages.common import redirect, refusal
 from deniable.console.rendering import origin_of, render
-from deniable.console.security import Fields, console_of, require, slow, text
+from deniable.console.routing import Router
+from deniable.console.security import Fields, console_of, require, text
 from deniable.errors import DeniableError
 
-router = APIRouter(prefix="/people")
+router = Router(prefix="/people")
 Administrator = Annotated[Person, require("people")]
 
 
@@ -49,7 +50,6 @@ def people_page(request: Request, person: Administrator) -> Response:
 
 
 @router.post("/invite")
-@slow
 def invite(request: Request, person: Administrator, fields: Fields) -> Response:
     console, name, role = console_of(request), text(fields, "name"), text(fields, "role")
     try:
@@ -63,7 +63,6 @@ def invite(request: Request, person: Administrator, fields: Fields) -> Response:
 
 
 @router.post("/{id_}/reset")
-@slow
 def reset(request: Request, person: Administrator, id_: str, _: Fields) -> Response:
     console = console_of(request)
     with console.store.writing() as connection:
@@ -75,19 +74,16 @@ def reset(request: Request, person: Administrator, id_: str, _: Fields) -> Respo
 
 
 @router.post("/{id_}/disable")
-@slow
 def disable(request: Request, person: Administrator, id_: str, _: Fields) -> Response:
     return _set_disabled(request, person, id_, True)
 
 
 @router.post("/{id_}/enable")
-@slow
 def enable(request: Request, person: Administrator, id_: str, _: Fields) -> Response:
     return _set_disabled(request, person, id_, False)
 
 
 @router.post("/{id_}/withdraw")
-@slow
 def withdraw(request: Request, person: Administrator, id_: str, _: Fields) -> Response:
     """A link that was sent to the wrong place leads nowhere any more."""
     console = console_of(request)
@@ -98,7 +94,6 @@ def withdraw(request: Request, person: Administrator, id_: str, _: Fields) -> Re
 
 
 @router.post("/{id_}/remove")
-@slow
 def remove(request: Request, person: Administrator, id_: str, _: Fields) -> Response:
     """Somebody who is disabled is forgotten, and the name is free; the log keeps what they did."""
     console = console_of(request)

@@ -9,9 +9,9 @@ from functools import cache
 from typing import Annotated, Any
 from zoneinfo import available_timezones
 
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
 from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
 
 from deniable.console.accounts.people import Person
 from deniable.console.charts import Chart, plan_charts
@@ -19,7 +19,8 @@ from deniable.console.pages.common import redirect, refusal
 from deniable.console.pages.plan_form import PlanForm, deadline_of, settings_of
 from deniable.console.remembered import Remembered
 from deniable.console.rendering import render
-from deniable.console.security import Fields, console_of, require, slow, text
+from deniable.console.routing import Router
+from deniable.console.security import Fields, console_of, require, text
 from deniable.errors import DeniableError
 from deniable.mechanisms import CounterAuditing, Mechanism, Race
 from deniable.programme.calendar import rounds_in_words
@@ -41,7 +42,7 @@ from deniable.report_classes import heaviest
 from deniable.rules import NO_RULES
 from deniable.wording import count
 
-router = APIRouter()
+router = Router()
 
 COMPARED = 1000
 """Rounds that counter auditing is compared for where nothing bounds them."""
@@ -120,7 +121,6 @@ def plan_page(request: Request, _: Annotated[Person, require("plan")]) -> Respon
 
 
 @router.post("/plan")
-@slow
 def plan(request: Request, person: Annotated[Person, require("plan")], fields: Fields) -> Response:
     console = console_of(request)
     if console.programme() is not None:

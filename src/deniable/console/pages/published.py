@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from fastapi import Request
+from starlette.requests import Request
 
 from deniable.console.pages.common import refusal, sentence
 from deniable.console.public_record import Record
-from deniable.console.remembered import Remembered
+from deniable.console.remembered import Remembered, takes_long
 from deniable.console.security import console_of
 from deniable.errors import DeniableError
 from deniable.programme.parameters import Parameters
@@ -125,6 +125,7 @@ def _digest(path: Path) -> str:
         known = _digests.get(path)
         if known is not None and known[0] == seen:
             return known[1]
+        takes_long()
         is_settled = time.time_ns() - found.st_ctime_ns > SETTLED
         digest = _hash(read_public(path))
     except (OSError, DeniableError) as error:

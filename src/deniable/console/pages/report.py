@@ -12,12 +12,12 @@ import secrets
 from asyncio import wrap_future
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
 
 from deniable.console.accounts.people import Person
 from deniable.console.pages.common import (
@@ -30,8 +30,10 @@ from deniable.console.pages.common import (
     refusal,
     search,
 )
+from deniable.console.remembered import takes_long
 from deniable.console.rendering import render
-from deniable.console.security import Fields, console_of, may, require, slow, text
+from deniable.console.routing import Router
+from deniable.console.security import Fields, console_of, may, quickly, require, text
 from deniable.console.target_search import FEW, Found
 from deniable.errors import DeniableError
 from deniable.programme.programme import Programme
@@ -40,7 +42,7 @@ from deniable.programme.public.page import Day, due_in_words
 from deniable.programme.receipt import receipt_from
 from deniable.programme.status import Status
 
-router = APIRouter()
+router = Router()
 
 MOST = 10_000
 """At once: far above what a person counts by hand."""
@@ -92,15 +94,16 @@ async def enter(
     nothing. No thread waits for that.
     """
     try:
-        receipt, written = await run_in_threadpool(_bring, request, person, programme, fields)
+        receipt, written = await quickly(request, partial(_bring, request, person, programme, fields))
         await wrap_future(written)
     except DeniableError as error:
-        return await run_in_threadpool(_refused, request, person, programme, error, "report")
-    page = await run_in_threadpool(_page, person, programme)
-    return render(request, "report.html", replace(page, receipt=receipt))
+        return _refused(request, person, programme, error, "report")
+    return render(request, "report.html", replace(_page(person, programme), receipt=receipt))
 
 
 def _bring(request: Request, person: Person, programme: Programme, fields: FormData) -> "tuple[str, Future[None]]":
+    if not console_of(request).is_ticking:  # they are written at once
+        takes_long()
     target, number = _target(request, programme, fields), _number(fields)
     name = _class(programme, fields)
     receipt = _receipt(console_of(request).key, person, text(fields, "form_id"), [target, number, name])
@@ -119,7 +122,6 @@ def find(
 
 
 @router.post("/report/withdraw")
-@slow
 def withdraw(
     request: Request, person: Annotated[Person, require("withdraw")], programme: CurrentProgramme, fields: Fields
 ) -> Response:

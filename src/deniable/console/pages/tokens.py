@@ -3,18 +3,19 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from starlette.requests import Request
+from starlette.responses import Response
 
 from deniable.console.accounts import activity, tokens
 from deniable.console.accounts.people import Person
 from deniable.console.accounts.tokens import Token
 from deniable.console.pages.common import redirect, refusal
 from deniable.console.rendering import render
-from deniable.console.security import Fields, console_of, require, slow, text, texts
+from deniable.console.routing import Router
+from deniable.console.security import Fields, console_of, require, text, texts
 from deniable.errors import DeniableError
 
-router = APIRouter(prefix="/tokens")
+router = Router(prefix="/tokens")
 Administrator = Annotated[Person, require("people")]
 
 
@@ -33,7 +34,6 @@ def tokens_page(request: Request, _: Administrator) -> Response:
 
 
 @router.post("/new")
-@slow
 def make(request: Request, person: Administrator, fields: Fields) -> Response:
     console, name, scopes = console_of(request), text(fields, "name"), texts(fields, "scope")
     try:
@@ -47,7 +47,6 @@ def make(request: Request, person: Administrator, fields: Fields) -> Response:
 
 
 @router.post("/{id_}/revoke")
-@slow
 def revoke(request: Request, person: Administrator, id_: str, _: Fields) -> Response:
     console = console_of(request)
     with console.store.writing() as connection:

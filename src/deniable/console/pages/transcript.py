@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 
 from deniable.console.accounts.people import Person
 from deniable.console.pages.common import (
@@ -23,9 +23,10 @@ from deniable.console.pages.common import (
 )
 from deniable.console.pages.published import Verified, verified
 from deniable.console.public_record import Record
-from deniable.console.remembered import Remembered
+from deniable.console.remembered import Remembered, takes_long
 from deniable.console.rendering import render
-from deniable.console.security import Fields, console_of, may, require, slow, text
+from deniable.console.routing import Router
+from deniable.console.security import Fields, console_of, may, require, text
 from deniable.console.target_search import Found
 from deniable.errors import DeniableError
 from deniable.programme.names import LONGEST_NAME, caseless
@@ -36,7 +37,7 @@ from deniable.programme.public.publish import contents
 from deniable.programme.transcript.chain import parse_head
 from deniable.storage.store import Store
 
-router = APIRouter()
+router = Router()
 
 MOST = 25
 """Entries a page."""
@@ -76,7 +77,6 @@ class TranscriptPage:
 
 
 @router.get("/transcript")
-@slow
 def transcript_page(
     request: Request, person: Annotated[Person, require("transcript")], programme: CurrentProgramme
 ) -> Response:
@@ -84,7 +84,6 @@ def transcript_page(
 
 
 @router.post("/transcript/find")
-@slow
 def find(
     request: Request, person: Annotated[Person, require("transcript")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
@@ -94,7 +93,6 @@ def find(
 
 
 @router.post("/transcript/publish")
-@slow
 def publish(
     request: Request, person: Annotated[Person, require("publish")], programme: CurrentProgramme, _: Fields
 ) -> Response:
@@ -108,10 +106,10 @@ def publish(
 
 
 @router.get("/transcript/{name}")
-@slow
 def download(
     request: Request, name: str, _: Annotated[Person, require("transcript")], programme: CurrentProgramme
 ) -> Response:
+    takes_long()
     record = copied_record(request, programme, programme.status().folder)
     files = _files.get(record.head, lambda: _published(programme.parameters, record))
     if name in files:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Annotated
 
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from starlette.requests import Request
+from starlette.responses import Response
 
 from deniable.console.accounts.people import Person
 from deniable.console.pages.common import (
@@ -18,7 +18,8 @@ from deniable.console.pages.common import (
     refusal,
 )
 from deniable.console.rendering import render
-from deniable.console.security import Fields, console_of, require, slow, text
+from deniable.console.routing import Router
+from deniable.console.security import Fields, console_of, require, text
 from deniable.console.target_search import Found
 from deniable.errors import DeniableError
 from deniable.programme.calendar import Day, day_in_words
@@ -29,7 +30,7 @@ from deniable.programme.transcript_copies import NotKeptError
 from deniable.programme.work_list import OpenAudit
 from deniable.streams import day_number
 
-router = APIRouter()
+router = Router()
 
 MOST = 25
 """Audits a page."""
@@ -78,7 +79,6 @@ def find(
 
 
 @router.post("/work-list")
-@slow
 def record(
     request: Request, person: Annotated[Person, require("decide")], programme: CurrentProgramme, fields: Fields
 ) -> Response:

@@ -1,0 +1,128 @@
+"""Pages by their addresses, and what each of them is given.
+
+A page is a function that its file's `router` gives an address:
+
+    @router.post("/round/find")
+    def find(
+        request: Request, person: Annotated[Person, require("counts")], programme: CurrentProgramme, fields: Fields
+    ) -> Response
+
+The annotations say what it is given, from left to right: nothing of a form is read for a person who may not send it.
+Other parameters are parts of the address. A page to look at (`get`) is made on the event loop, one after the other, and
+writes nothing; what takes more than some milliseconds begins with `takes_long()`, and is made in a thread. What a form
+does (`post`) is done in a thread, since it may wait until it may write, unless the function is `async`.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from inspect import iscoroutinefunction, signature
+from typing import Any, TypeVar, get_args
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from deniable.console.security import Fields, Given, form, in_slow_thread, quickly
+
+Page = TypeVar("Page", bound=Callable[..., Response | Awaitable[Response]])
+
+
+@dataclass(frozen=True)
+class Route:
+    """A page at its address."""
+
+    method: str
+    path: str
+    page: Callable[..., Any]
+    given: Mapping[str, Callable[[Request], Any]]
+    """How what it is given is found in the request, by the parameter's name, in their order."""
+    fields: str | None
+    """The parameter that is given the fields of a form."""
+
+    @classmethod
+    def to(cls, method: str, path: str, page: Callable[..., Any]) -> "Route":
+        given, fields = dict[str, Callable[[Request], Any]](), None
+        for name, parameter in signature(page).parameters.items():
+            found = [one.found for one in get_args(parameter.annotation)[1:] if isinstance(one, Given)]
+            if found:
+                given[name] = found[0]
+            elif parameter.annotation == Fields:
+                fields = name
+            elif name == "request":
+                given[name] = _itself
+            else:
+                given[name] = partial(_part, name)
+        return cls(method, path, page, given, fields)
+
+    async def answer(self, request: Request) -> Response:
+        if self.fields is None:
+            return await quickly(request, lambda: self.page(**self._given(request)))
+        given = await quickly(request, partial(self._given, request))
+        async with form(request) as fields:
+            done = quickly if iscoroutinefunction(self.page) else in_slow_thread
+            response: Response = await done(request, partial(self.page, **given, **{self.fields: fields}))
+            return response
+
+    def _given(self, request: Request) -> dict[str, Any]:
+        return {name: found(request) for name, found in self.given.items()}
+
+
+def _itself(request: Request) -> Request:
+    return request
+
+
+def _part(name: str, request: Request) -> str:
+    part: str = request.path_params[name]
+    return part
+
+
+class Router:
+    """The pages of one file."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self._prefix = prefix
+        self.routes: list[Route] = []
+
+    def get(self, path: str) -> Callable[[Page], Page]:
+        return partial(self._add, "GET", path)
+
+    def post(self, path: str) -> Callable[[Page], Page]:
+        return partial(self._add, "POST", path)
+
+    def _add(self, method: str, path: str, page: Page) -> Page:
+        self.routes.append(Route.to(method, self._prefix + path, page))
+        return page
+
+
+class Pages:
+    """All pages."""
+
+    def __init__(self, routers: Iterable[Router]) -> None:
+        self.routes = [route for router in routers for route in router.routes]
+        self._exact = {(route.method, route.path): route for route in self.routes if "{" not in route.path}
+        self._patterns = [(route, _pattern(route.path)) for route in self.routes]
+
+    async def answer(self, request: Request) -> Response:
+        """What the page at the request's address answers; refused where there is none."""
+        method, path = request.method, request.scope["path"]
+        route = self._exact.get((method, path))
+        if route is None:
+            route, request.scope["path_params"] = self._found(method, path)
+        return await route.answer(request)
+
+    def _found(self, method: str, path: str) -> tuple[Route, dict[str, str]]:
+        matches = [(route, pattern.fullmatch(path)) for route, pattern in self._patterns]
+        found = {route.method: (route, match.groupdict()) for route, match in matches if match is not None}
+        if not found:
+            raise HTTPException(404)
+        if method not in found:
+            raise HTTPException(405, headers={"Allow": ", ".join(sorted(found))})
+        return found[method]
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    """Names in braces stand for one part of an address each."""
+    parts = re.split(r"{(\w+)}", path)
+    return re.compile("".join(f"(?P<{part}>[^/]+)" if at % 2 else re.escape(part) for at, part in enumerate(parts)))

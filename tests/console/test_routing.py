@@ -1,0 +1,153 @@
+"""Addresses, what pages are given, and that nothing holds up the event loop."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import current_thread
+from typing import Annotated, Any
+
+import anyio
+import anyio.to_thread
+import httpx
+import pytest
+import sqlalchemy as sa
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from tests.console.offices import Office
+from tests.console.test_security import NEEDS, request
+
+from deniable.console.accounts.people import Person
+from deniable.console.app import PAGES
+from deniable.console.limits import SLOW
+from deniable.console.pages import guarantee
+from deniable.console.pages.common import CurrentProgramme
+from deniable.console.remembered import takes_long
+from deniable.console.routing import Pages, Router
+from deniable.console.security import Fields, console_of, require
+from deniable.storage.store import Store
+
+
+def test_addresses(office: Office) -> None:
+    anna = office.browser("Anna")
+    office.begin()
+    for path in ("/nowhere", "/round/", "/people/x/y/disable", "/people//disable", "/round/decisions/{kind}"):
+        assert anna.get(path).status_code == 404, path
+    for method, path, allowed in (
+        ("DELETE", "/round", "GET"),
+        ("HEAD", "/round", "GET"),
+        ("PUT", "/report", "GET, POST"),
+        ("GET", "/people/id-Otto/disable", "POST"),
+    ):
+        refused = anna.client.request(method, path)
+        assert (refused.status_code, refused.headers["allow"]) == (405, allowed), path
+    assert anna.get("/transcript/programme.json").status_code == 200
+
+
+def test_what_a_page_is_given() -> None:
+    """The person before the programme and the form, whatever its parameters are called."""
+    router = Router(prefix="/some")
+
+    @router.get("/{part}")
+    @router.post("/{part}")
+    def page(
+        request: Request, part: str, who: Annotated[Person, require("plan")], _: CurrentProgramme, __: Fields
+    ) -> Response:
+        raise NotImplementedError
+
+    assert [(route.method, route.path) for route in router.routes] == [
+        ("POST", "/some/{part}"),
+        ("GET", "/some/{part}"),
+    ]
+    for route in Pages([router]).routes:
+        assert [*route.given] == ["request", "part", "who", "_"]
+        assert route.fields == "__"
+
+
+# On the event loop, or in a thread
+
+
+def is_on_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", ["Ada", "Otto", "Ida", "Anna"])
+@pytest.mark.parametrize("planted", [False, True])
+def test_no_page_writes_on_the_event_loop(
+    office: Office, monkeypatch: pytest.MonkeyPatch, name: str, planted: bool
+) -> None:
+    """It would hold up everything else while another process writes. Neither a page nor a form."""
+    office.begin()
+    office.clock.tomorrow()
+    browser, writing, found = office.browser(name), Store.writing, list[bool]()
+
+    @contextmanager
+    def noted(store: Store) -> Iterator[sa.Connection]:
+        found.append(is_on_loop())
+        with writing(store) as connection:
+            yield connection
+
+    def writes(asked: Request, *_: Any) -> None:
+        console_of(asked).record(office.people[name], "looked at the guarantee")
+
+    monkeypatch.setattr(Store, "writing", noted)
+    if planted:
+        monkeypatch.setattr(guarantee, "render", writes)
+    for method, path in [*NEEDS] * 2:  # the second time much is remembered
+        if "sign-out" not in path and not (planted and method == "POST"):
+            request(browser, method, path)
+    sees_guarantee = name != "Ida"
+    assert any(found) == (planted and sees_guarantee)
+
+
+def test_what_takes_long_is_made_in_a_thread(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the beginning, and once."""
+    made = list[tuple[bool, str]]()
+
+    def render(_: Request, name: str, *__: Any) -> Response:
+        made.append((is_on_loop(), name))
+        takes_long()
+        made.append((is_on_loop(), name))
+        return PlainTextResponse(current_thread().name)
+
+    office.begin()
+    assert office.console.programme() is not None
+    monkeypatch.setattr(guarantee, "render", render)
+    assert "worker" in office.browser("Anna").get("/guarantee").text
+    assert made == [(True, "guarantee.html"), *[(False, "guarantee.html")] * 2]
+
+
+def test_what_takes_long_holds_up_no_page(office: Office) -> None:
+    office.begin()
+    otto = office.browser("Otto")
+    assert otto.get("/round").status_code == 200  # the record is made, in a thread
+    session = otto.cookie("session") or ""
+
+    async def ask() -> int:
+        for _ in range(SLOW):
+            office.console.slow_threads.acquire_on_behalf_of_nowait(object())
+        transport, cookies = httpx.ASGITransport(office.app), {"session": session}
+        with anyio.fail_after(60):
+            async with httpx.AsyncClient(transport=transport, base_url="http://testserver", cookies=cookies) as client:
+                return (await client.get("/round")).status_code
+
+    assert anyio.run(ask) == 200
+
+
+@pytest.mark.parametrize("cookie", ["", f"{'a' * 43}.1.1.{'0' * 64}"])
+def test_strangers_reach_neither_a_thread_nor_the_database(
+    office: Office, monkeypatch: pytest.MonkeyPatch, cookie: str
+) -> None:
+    """How long either takes could tell what others do."""
+    office.begin()
+    stranger = office.browser()
+    stranger.get("/login")  # the first request asks whether there are people
+    stranger.client.cookies["session"] = cookie
+    monkeypatch.setattr(anyio.to_thread, "run_sync", None)
+    monkeypatch.setattr(Store, "reading", None)
+    for route in PAGES.routes:
+        if (route.method, route.path) in NEEDS or route.path == "/login":
+            assert stranger.client.request(route.method, route.path).status_code in {200, 303, 403}, route.path
