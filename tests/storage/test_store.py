@@ -3,6 +3,8 @@
 import sqlite3
 import stat
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +125,34 @@ def test_a_reader_sees_one_moment(database: str) -> None:
         assert reader.execute(secrets).scalar() == 0
     with store.reading() as reader:
         assert reader.execute(secrets).scalar() == 1
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_thread_reads_one_moment_in_one_transaction(database: str, fails: bool) -> None:
+    """Other threads see what is new; so does this one afterwards, whatever came of it."""
+    store = Store.create(database, a_row)
+
+    def count() -> Any:
+        with store.reading() as connection:
+            return connection.execute(sa.select(sa.func.count()).select_from(tables.secrets)).scalar()
+
+    with suppress(ZeroDivisionError), store.one_moment():
+        assert count() == 0
+        with Store(database).writing() as writer:
+            writer.execute(sa.insert(tables.secrets), {"name": "check", "blob": b"1"})
+        with ThreadPoolExecutor() as threads:
+            assert (count(), threads.submit(count).result()) == (0, 1)
+        with pytest.raises(RuntimeError, match="nothing can be written"), store.writing():
+            pytest.fail("what is written would not be seen")
+        _ = 1 / (not fails)
+    assert count() == 1
+    with store.writing():
+        pass
+
+
+def test_a_moment_in_which_nothing_is_read_asks_nothing(tmp_path: Path) -> None:
+    with Store(str(tmp_path / "nowhere.db")).one_moment():
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_a_writer_sees_what_the_one_before_committed(database: str) -> None:

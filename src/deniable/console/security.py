@@ -160,7 +160,8 @@ def require(permission: Permission) -> Given:
 async def quickly(request: Request, work: Callable[[], T | Awaitable[T]]) -> T:
     """What this work comes to: done here, or in a thread if it turns out that it takes long (`takes_long`)."""
     try:
-        done = work()
+        with console_of(request).store.one_moment():
+            done = work()
     except TakesLong:
         done = await in_slow_thread(request, work)
     return await done if isawaitable(done) else done

@@ -3,8 +3,10 @@
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from threading import local
 from typing import Any, Self
 
 import sqlalchemy as sa
@@ -35,6 +37,14 @@ class ExistsError(DeniableError):
     """Where a new database should be, there is something already."""
 
 
+@dataclass
+class _Moment:
+    """A transaction that begins when something is read."""
+
+    held: ExitStack
+    connection: sa.Connection | None = None
+
+
 class Store:
     """One database. Parameters of statements never appear in its errors, since they may be secret."""
 
@@ -42,6 +52,7 @@ class Store:
         self.url = _url(database)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self._opened_file: tuple[int, int] | None = None
+        self._here = local()
         self._shown = str(self.url.database) if self.is_sqlite else self.url.render_as_string(hide_password=True)
         self._engine = sa.create_engine(self.url, hide_parameters=True, **self._options())
         if self.is_sqlite:
@@ -122,6 +133,7 @@ class Store:
     @contextmanager
     def _changing_layout(self) -> Iterator[sa.Connection]:
         options = {"writes": True}
+        self._follow_file()
         with self._sentences(), self._engine.connect().execution_options(**options) as connection, connection.begin():
             yield connection
 
@@ -135,12 +147,41 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """A transaction that sees one moment of the database."""
-        with self._sentences(), self._engine.begin() as connection:
-            yield connection
+        moment = self._moment
+        with self._sentences():
+            if moment is None:
+                with self._begun() as connection:
+                    yield connection
+            else:
+                if moment.connection is None:
+                    moment.connection = moment.held.enter_context(self._begun())
+                yield moment.connection
+
+    @property
+    def _moment(self) -> _Moment | None:
+        """At which this thread looks."""
+        return getattr(self._here, "moment", None)
+
+    def _begun(self) -> AbstractContextManager[sa.Connection]:
+        self._follow_file()
+        return self._engine.begin()
+
+    @contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """All that this thread reads within it, it reads in one transaction. Nothing can be written within it."""
+        with self._sentences(), ExitStack() as held:
+            self._here.moment = _Moment(held)
+            try:
+                yield
+            finally:
+                self._here.moment = None
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """A transaction that has the programme to itself: all or nothing, one after the other across processes."""
+        if self._moment is not None:
+            raise RuntimeError("nothing can be written while one moment is looked at: it would not be seen")
+        self._follow_file()
         with self._sentences(), self._connected_to_write() as connection, connection.begin():
             if not self.is_sqlite:
                 connection.execute(sa.text(f"SET LOCAL lock_timeout = '{PATIENCE}s'"))
@@ -223,7 +264,6 @@ class Store:
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:
-        self._follow_file()
         try:
             yield
         except DBAPIError as error:
