@@ -5,6 +5,7 @@ so whoever could bring a file in the name of somebody else's hotline would see f
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -48,18 +49,21 @@ def assign(connection: sa.Connection, key: bytes, name: str, person: str) -> tup
 
 
 def listed(connection: sa.Connection, key: bytes) -> list[Hotline]:
-    rows = connection.execute(sa.select(tables.hotlines)).mappings()
+    return _found(connection, key, sa.select(tables.hotlines))
+
+
+def _found(connection: sa.Connection, key: bytes, which: sa.Select[Any]) -> list[Hotline]:
+    """By name."""
     found = [
         Hotline(row["name"], row["person"], altered=not row_authentication.is_authentic(key, tables.hotlines, row))
-        for row in rows
+        for row in connection.execute(which).mappings()
     ]
     return sorted(found, key=lambda one: same_name(one.name))
 
 
 def assigned_to(connection: sa.Connection, key: bytes, person: Person) -> tuple[str, ...]:
     """The hotlines that this person may bring: their own, or all for auditors, who see the counts anyway."""
-    return tuple(
-        one.name
-        for one in listed(connection, key)
-        if not one.altered and (one.person == person.id or person.role == "auditor")
-    )
+    which = sa.select(tables.hotlines)
+    if person.role != "auditor":
+        which = which.where(tables.hotlines.c.person == person.id)
+    return tuple(one.name for one in _found(connection, key, which) if not one.altered)

@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import sqlalchemy as sa
 
@@ -85,13 +85,14 @@ def auditors(connection: sa.Connection, key: bytes) -> list[str]:
 
 def having(connection: sa.Connection, key: bytes, roles: Collection[Role]) -> list[Person]:
     """All who have one of these roles and can sign in, by name."""
-    found = [one.person for one in _accounts(connection, key) if one.person.role in roles and not one.disabled]
+    some = sa.select(tables.people).where(tables.people.c.role.in_(roles))
+    found = [one.person for one in _accounts(connection, key, some) if not one.disabled]
     return sorted(found, key=lambda one: same_name(one.name))
 
 
 def listed(connection: sa.Connection, key: bytes) -> list[PersonRow]:
     """Everybody, by name, also those who were invited and have not come yet."""
-    rows = connection.execute(sa.select(tables.people)).mappings().all()
+    rows = connection.execute(_EVERYBODY).mappings().all()
     invited = {row["person"]: row for row in connection.execute(sa.select(tables.invitations)).mappings()}
     believed = {
         person for person, row in invited.items() if row_authentication.is_authentic(key, tables.invitations, row)
@@ -218,9 +219,12 @@ def free_name(connection: sa.Connection, key: bytes, name: str, but: str | None 
     return called
 
 
-def _accounts(connection: sa.Connection, key: bytes) -> list[Account]:
-    """Of all people whose rows were not altered."""
-    rows = connection.execute(sa.select(tables.people)).mappings().all()
+_EVERYBODY = sa.select(tables.people)
+
+
+def _accounts(connection: sa.Connection, key: bytes, which: sa.Select[Any] = _EVERYBODY) -> list[Account]:
+    """Of those people whose rows were not altered."""
+    rows = connection.execute(which).mappings().all()
     return [_account(row) for row in rows if row_authentication.is_authentic(key, tables.people, row)]
 
 

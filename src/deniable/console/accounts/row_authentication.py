@@ -7,6 +7,7 @@ that is believed. They can still delete rows, and put back a row as it once was.
 import hmac
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -33,5 +34,11 @@ def is_authentic(key: bytes, table: sa.Table, row: Row) -> bool:
 
 
 def _authentication_code(key: bytes, table: sa.Table, row: Row) -> str:
-    covered = {column.name: row[column.name] for column in table.columns if column.name != "authentication_code"}
-    return hmac.digest(key, f"row:{table.name}:{json.dumps(covered, sort_keys=True)}".encode(), "sha256").hex()
+    covered = json.dumps({name: row[name] for name in _covered(table)})
+    return hmac.digest(key, f"row:{table.name}:{covered}".encode(), "sha256").hex()
+
+
+@cache
+def _covered(table: sa.Table) -> list[str]:
+    """The names of its columns, in the order of the alphabet."""
+    return sorted(column.name for column in table.columns if column.name != "authentication_code")
