@@ -41,7 +41,14 @@ def test_sqlite_has_one_process(
 @pytest.mark.parametrize("number", [0, -1, workers.MOST_WORKERS + 1])
 def test_the_number_of_processes_is_bounded(number: int) -> None:
     with pytest.raises(DeniableError, match="--processes must be from 1 to"):
-        workers.check_workers(number, "postgresql://office@127.0.0.1/none")
+        workers.workers_for("postgresql://office@127.0.0.1/none", number)
+
+
+@pytest.mark.parametrize(("cores", "expected"), [(1, 1), (2, 2), (64, workers.MOST_BY_DEFAULT)])
+def test_by_default_there_is_one_for_each_core(cores: int, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    assert workers.workers_for("postgresql+psycopg://office@127.0.0.1/none", None) == expected
+    assert workers.workers_for("programme.db", None) == 1
 
 
 def test_each_process_takes_its_share() -> None:

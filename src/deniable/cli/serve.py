@@ -103,12 +103,15 @@ def serve(
             help="Print a link by which somebody becomes another administrator, where all others have lost theirs.",
         ),
     ] = None,
-    workers: Annotated[
-        int,
+    processes: Annotated[
+        int | None,
         typer.Option(
-            "--processes", metavar="N", help="Processes that serve; more than one where the database is PostgreSQL."
+            metavar="N",
+            show_default=False,
+            help="Processes that serve. By default one for each core, up to four, where the database is PostgreSQL; "
+            "otherwise one.",
         ),
-    ] = 1,
+    ] = None,
     demo: Annotated[
         bool,
         typer.Option(
@@ -129,11 +132,12 @@ def serve(
         )
     where = Address(host, port, behind_proxy, origin)
     _check_installed()
-    _check_workers(workers, "" if demo else database)
+    workers = _workers("" if demo else database, processes)
     with (
         where.listening() as listening,
         _demonstration() if demo else _console(where, database, key, passphrase) as console,
     ):
+        _prepare(console)
         shown = f"[{host}]" if ":" in host else host
         here = where.origin or f"http://{shown}:{listening.getsockname()[1]}"
         for line in _greeting(console, here, new_administrator):
@@ -141,10 +145,10 @@ def serve(
         _run(console, where, listening, workers)
 
 
-def _check_workers(workers: int, database: str) -> None:
-    from deniable.console.workers import check_workers  # noqa: PLC0415
+def _workers(database: str, processes: int | None) -> int:
+    from deniable.console.workers import workers_for  # noqa: PLC0415
 
-    check_workers(workers, database)
+    return workers_for(database, processes)
 
 
 def _check_installed() -> None:
@@ -156,6 +160,12 @@ def _check_installed() -> None:
         raise DeniableError(
             f"the console needs {error.name}, which is not installed: pip install 'deniable[console]'"
         ) from None
+
+
+def _prepare(console: "Console") -> None:
+    from deniable.console.app import prepare  # noqa: PLC0415
+
+    prepare(console)
 
 
 @contextmanager

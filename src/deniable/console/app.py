@@ -1,10 +1,11 @@
 """The console as an ASGI application: what every request must pass, what every response carries, and its pages."""
 
+import gc
 import secrets
 import sys
 import traceback
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
@@ -44,6 +45,7 @@ from deniable.console.pages import (
     transcript,
     work_list,
 )
+from deniable.console.pages.published import verified
 from deniable.console.rendering import compile_templates, origin_of, render
 from deniable.console.routing import Pages
 from deniable.console.security import UPLOAD, SignInFirst, Visitor, most_bytes, quickly
@@ -138,6 +140,22 @@ def create_app(console: Console, origin: str | None = None) -> FastAPI:
         app.add_exception_handler(error, _told)
     app.add_middleware(Guard, console=console, origin=origin)
     return app
+
+
+def prepare(console: Console) -> None:
+    """Make what pages remember, before the first is asked for. The garbage collector need not look at it again."""
+    programme = console.programme()
+    if programme is not None:
+        plan.explained(programme.parameters)
+        guarantee.waits_of(programme.parameters)
+        with suppress(DeniableError):  # the pages say what is wrong
+            console.target_search.of(programme.targets())
+            console.public_records.current(programme.parameters)
+            folder = programme.status().folder
+            if folder is not None:
+                verified(console, programme, folder)
+    gc.collect()
+    gc.freeze()
 
 
 @asynccontextmanager

@@ -27,6 +27,8 @@ from deniable.errors import DeniableError
 from deniable.programme.calendar import system_clock
 
 MOST_WORKERS = 16
+MOST_BY_DEFAULT = 4
+"""Together they open fewer connections than PostgreSQL takes by default."""
 TOO_SOON = 5
 """Seconds: a worker that ends within them after its start would end again."""
 PATIENCE = 15
@@ -35,15 +37,19 @@ PATIENCE = 15
 _FORK = get_context("fork")  # the key is in memory, and goes to no file or command line
 
 
-def check_workers(number: int, database: str) -> None:
-    """Refuse a number of processes that would not help, or not work."""
+def workers_for(database: str, number: int | None) -> int:
+    """So many processes; by default one a core where that helps. Refused where it would not help, or not work."""
+    is_server = re.match(r"postgresql(\+\w+)?://", database) is not None
+    if number is None:
+        return min(os.cpu_count() or 1, MOST_BY_DEFAULT) if is_server else 1
     if not 1 <= number <= MOST_WORKERS:
         raise DeniableError(f"--processes must be from 1 to {MOST_WORKERS}, got {number}")
-    if number > 1 and not re.match(r"postgresql(\+\w+)?://", database):
+    if number > 1 and not is_server:
         raise DeniableError(
             "--processes needs PostgreSQL: an SQLite database is one file, in which one process at a time may write, "
             "so that more of them would wait for one another; leave --processes out, or use a postgresql:// database"
         )
+    return number
 
 
 class _Shared(BaseManager):

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from deniable.console.accounts.people import Person
 from deniable.console.pages.common import CurrentProgramme
+from deniable.console.remembered import Remembered
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import require
@@ -60,8 +61,15 @@ def _filed(parameters: Parameters) -> dict[str, int]:
     return {count(number, "report"): number for number in REPORTS if number <= most}
 
 
+_waits = Remembered[tuple[tuple[str, str], ...]]()
+
+
 def waits_of(parameters: Parameters) -> tuple[tuple[str, str], ...]:
-    """By the public rules alone: on average, and at the latest where a longest gap says so."""
+    """By the public rules alone: on average, and at the latest where a longest gap says so. Made once."""
+    return _waits.get(parameters.digest, lambda: _waits_of(parameters))
+
+
+def _waits_of(parameters: Parameters) -> tuple[tuple[str, str], ...]:
     calendar, filed = parameters.calendar, _filed(parameters)
     come_to = tuple(filed.values())
     waits = quiet_waits(parameters.built(), parameters.audits, come_to) if parameters.weights is None else None

@@ -121,7 +121,7 @@ def _programme(request: Request, programme: Programme) -> Iterator[Check]:
         yield Check("Publication", "warn", "behind", f"Entries that are not published yet: {waiting}.")
     elif behind is None:
         yield Check("Publication", "good", "up to date", f"Everything is published in {status.folder}.")
-    found = verified(request, programme, status.folder)
+    found = verified(console_of(request), programme, status.folder)
     remarks = " ".join(found.remarks)
     if not found.ok:
         yield Check("Public files", "wrong", "do not check out", remarks)

@@ -47,7 +47,7 @@ router = Router()
 COMPARED = 1000
 """Rounds that counter auditing is compared for where nothing bounds them."""
 
-_charts = Remembered[tuple[Chart, ...]]()
+_explained = Remembered[tuple[tuple[Chart, ...], tuple[str, ...]]]()
 
 CHANGED = "You changed the plan after you looked at what it means; look again, then begin."
 
@@ -104,9 +104,7 @@ def plan_page(request: Request, _: Annotated[Person, require("plan")]) -> Respon
         today = console_of(request).clock().astimezone(UTC).date().isoformat()
         return _page(request, PlanForm(start=today))
     parameters = programme.parameters
-    charts = _charts.get(
-        parameters.digest, lambda: plan_charts(parameters.built(), parameters.guarantee(), parameters.audits)
-    )
+    charts, notes = explained(parameters)
     page = PlannedPage(
         name=parameters.name,
         begun=request.query_params.get("done") == "begun",
@@ -115,9 +113,18 @@ def plan_page(request: Request, _: Annotated[Person, require("plan")]) -> Respon
         first_is_past=parameters.calendar.rounds_due(console_of(request).clock()) > 0,
         facts=facts_of(parameters),
         charts=charts,
-        notes=_notes(parameters),
+        notes=notes,
     )
     return render(request, "planned.html", page)
+
+
+def explained(parameters: Parameters) -> tuple[tuple[Chart, ...], tuple[str, ...]]:
+    """The charts, and what they cannot say; made once."""
+
+    def make() -> tuple[tuple[Chart, ...], tuple[str, ...]]:
+        return plan_charts(parameters.built(), parameters.guarantee(), parameters.audits), _notes(parameters)
+
+    return _explained.get(parameters.digest, make)
 
 
 @router.post("/plan")

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from starlette.requests import Request
-
+from deniable.console.console import Console
 from deniable.console.pages.common import refusal, sentence
 from deniable.console.public_record import Record
 from deniable.console.remembered import Remembered, takes_long
-from deniable.console.security import console_of
 from deniable.errors import DeniableError
 from deniable.programme.parameters import Parameters
 from deniable.programme.programme import Programme
@@ -47,16 +45,16 @@ class Verified:
     """Sentences: warnings, or why it does not check out."""
 
 
-def verified(request: Request, programme: Programme, folder: Path) -> Verified:
+def verified(console: Console, programme: Programme, folder: Path) -> Verified:
     """What any reader would find who checks the published files now; and whether each of them is what the office wrote.
 
     The same files check out in the same way until another round is due. Remembered, since for some hundred rounds it
     takes a tenth of a second, in which no other person is served.
     """
     calendar = programme.parameters.calendar
-    due = calendar.rounds_due(console_of(request).clock())
+    due = calendar.rounds_due(console.clock())
     now = calendar.due(due) if due else calendar.opens(1)
-    record = console_of(request).public_records.current(programme.parameters)
+    record = console.public_records.current(programme.parameters)
     seen = _fingerprint(folder)
     try:
         return _checks.get(

@@ -137,7 +137,7 @@ def _page(
     query: str = "",
     error: str | None = None,
 ) -> Response:
-    store, status = console_of(request).store, programme.status()
+    console, status = console_of(request), programme.status()
     hidden, head, events, found = None, "", tuple[Event, ...](), Found(query, (), None, None)
     try:
         record = shown_record(request, programme, status.folder)
@@ -145,7 +145,7 @@ def _page(
         hidden = refusal(refused)
     else:
         head, (events, found) = parse_head(record.head).head, _searched(record, query, start)
-    proposed = proposed_folder(store)
+    proposed = proposed_folder(console.store)
     page = TranscriptPage(
         entries=status.entries,
         published=status.published,
@@ -153,7 +153,7 @@ def _page(
         proposed=None if proposed is None else str(proposed),
         holds_from=status.coverage.holds_from,
         has_emergencies=bool(status.coverage.visit_classes),
-        verified=None if status.folder is None else verified(request, programme, status.folder),
+        verified=None if status.folder is None else verified(console, programme, status.folder),
         hidden=hidden,
         events=events,
         found=found,
