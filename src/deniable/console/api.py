@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Literal
 
-from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, Field
@@ -21,7 +21,8 @@ from starlette.exceptions import HTTPException
 from deniable.console.accounts import tokens
 from deniable.console.accounts.tokens import Scope, Token
 from deniable.console.console import Console
-from deniable.console.security import console_of
+from deniable.console.remembered import takes_long
+from deniable.console.security import console_of, quickly
 from deniable.errors import MAX_REPORTS, DeniableError, PlaceError, elsewhere
 from deniable.programme import counting
 from deniable.programme.access import EndedError
@@ -30,6 +31,8 @@ from deniable.programme.secrets.lock import KeyChangedError
 from deniable.storage.store import StoreError
 
 LONGEST_ID = 100
+FEW = 100
+"""Targets of a push that are counted at once; more of them in a thread."""
 
 router = APIRouter(prefix="/api/v1")
 _bearer = HTTPBearer(auto_error=False, description="A token that the administrator made in the console.")
@@ -38,7 +41,9 @@ _bearer = HTTPBearer(auto_error=False, description="A token that the administrat
 def needs(scope: Scope) -> Any:
     """A dependency: the request carries a token for this."""
 
-    def check(request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> Token:
+    async def check(  # with nothing to wait for: in no thread
+        request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+    ) -> Token:
         token = _token(console_of(request), given, scope)
         request.state.token = token
         return token
@@ -168,7 +173,7 @@ async def push(request: Request, _: Annotated[Token, needs("reports")]) -> Pushe
     body, given, console = await request.body(), await _bearer(request), console_of(request)
     sent = _pushed(body)
     with _told():
-        pushed, written = await to_thread.run_sync(_bring, console, given, sent)
+        pushed, written = await quickly(request, partial(_bring, console, given, sent))
         await wrap_future(written)
     left_out = map(_printable, dict.fromkeys([*pushed.left_out, *sent.invalid]))
     return Pushed(counted=pushed.is_counted, left_out=[*left_out])
@@ -178,6 +183,8 @@ def _bring(
     console: Console, given: HTTPAuthorizationCredentials | None, sent: "_Sent"
 ) -> "tuple[counting.Pushed, Future[None]]":
     """No report decides whether others count: what does not take part, or is not valid, holds nothing back."""
+    if not console.is_ticking or len(sent.reports) > FEW:
+        takes_long()
     token = _token(console, given, "reports")  # it may have been revoked while the body came
     programme = _programme(console)
     names = [one.name for one in programme.parameters.classes]

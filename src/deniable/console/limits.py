@@ -17,9 +17,9 @@ T = TypeVar("T")
 
 QUICK, SLOW = 2, 4
 """Threads. Python runs one of them at a time, and the more of them want to run, the more time goes into taking turns.
-So pages to look at are made on the event loop, in none (`routing`). Two look up people who sign in, and tokens. Others
-do what may take long, or wait until another process has written. With those that check passwords, and with the event
-loop, they are fewer than the database has connections to give (15): nothing waits for one.
+So pages to look at are made on the event loop, in none (`routing`). Two look up people who sign in. Others do what may
+take long, or wait until another process has written. With those that check passwords, and with the event loop, they are
+fewer than the database has connections to give (15): nothing waits for one.
 """
 
 TRIES = 10
