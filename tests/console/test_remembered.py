@@ -6,7 +6,7 @@ from threading import Barrier
 import anyio
 import pytest
 
-from deniable.console.remembered import Remembered, TakesLong
+from deniable.console.remembered import Paced, Remembered, TakesLong
 
 
 def test_many_threads_make_one_value() -> None:
@@ -47,3 +47,19 @@ def test_on_the_event_loop_nothing_is_made() -> None:
     with pytest.raises(TakesLong):
         anyio.run(get)
     assert remembered.get("head", lambda: 2) == anyio.run(get) == 2
+
+
+def test_what_took_long_goes_to_a_thread_the_next_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And comes back when it was quick there."""
+    monkeypatch.setattr(Paced, "LONG", 0.02)
+    used, paced = iter([0.0, 0.01, 1.0, 1.03, 2.0, 2.01, 3.0, 3.0]), Paced()
+    monkeypatch.setattr("time.thread_time", lambda: next(used))
+
+    async def work() -> int:
+        return paced(lambda: 7)
+
+    assert [anyio.run(work) for _ in range(2)] == [7, 7]
+    with pytest.raises(TakesLong):
+        anyio.run(work)
+    assert paced(lambda: 7) == 7
+    assert anyio.run(work) == 7

@@ -183,7 +183,7 @@ def _bring(
     console: Console, given: HTTPAuthorizationCredentials | None, sent: "_Sent"
 ) -> "tuple[counting.Pushed, Future[None]]":
     """No report decides whether others count: what does not take part, or is not valid, holds nothing back."""
-    if not console.is_ticking or len(sent.reports) > FEW:
+    if len(sent.reports) > FEW:
         takes_long()
     token = _token(console, given, "reports")  # it may have been revoked while the body came
     programme = _programme(console)

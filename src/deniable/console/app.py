@@ -45,6 +45,7 @@ from deniable.console.pages import (
     transcript,
     work_list,
 )
+from deniable.console.pages.common import counting
 from deniable.console.pages.published import verified
 from deniable.console.rendering import compile_templates, origin_of, render
 from deniable.console.routing import Pages
@@ -150,8 +151,9 @@ def prepare(console: Console) -> None:
         guarantee.waits_of(programme.parameters)
         with suppress(DeniableError):  # the pages say what is wrong
             console.target_search.of(programme.targets())
-            console.public_records.current(programme.parameters)
+            counting(programme.active_counts)
             folder = programme.status().folder
+            console.public_records.current(programme.parameters)
             if folder is not None:
                 verified(console, programme, folder)
     gc.collect()

@@ -79,7 +79,7 @@ class Console:
         self.demo: Sequence[DemoPerson] = ()
         self.key = _console_key(store, vault)
         self._programme: Programme | None = None
-        self.is_ticking = False
+        self._is_ticking = False
         self._opening = Lock()
         self._has_people = False
 
@@ -109,13 +109,13 @@ class Console:
         programme = Programme(self.store, self.vault, self.copy, clock=self.clock)
         with suppress(DeniableError):  # an old database says so itself where that matters
             programme.keep_copy()
-        if self.is_ticking:
+        if self._is_ticking:
             programme.start_ticking()
         return programme
 
     def start(self) -> None:
         """From now on the programme's pages are written at every tick, once there is a programme."""
-        self.is_ticking = True
+        self._is_ticking = True
         programme = self.programme()
         if programme is not None:
             programme.start_ticking()

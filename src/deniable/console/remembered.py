@@ -1,6 +1,7 @@
 """What takes long: it holds up no page, and what comes of it is remembered."""
 
 import asyncio
+import time
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from threading import Lock
@@ -20,6 +21,27 @@ def takes_long() -> None:
     with suppress(RuntimeError):
         asyncio.get_running_loop()
         raise TakesLong
+
+
+class Paced:
+    """Work that takes a few milliseconds in most programmes and seconds in some. Where it took long the last time, it
+    takes long.
+    """
+
+    LONG = 0.02
+    """Seconds of the processor."""
+
+    def __init__(self) -> None:
+        self._last = 0.0
+
+    def __call__(self, work: Callable[[], Value]) -> Value:
+        if self._last > self.LONG:
+            takes_long()
+        began = time.thread_time()
+        try:
+            return work()
+        finally:
+            self._last = time.thread_time() - began
 
 
 class Remembered(Generic[Value]):

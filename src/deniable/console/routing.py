@@ -8,9 +8,12 @@ A page is a function that its file's `router` gives an address:
     ) -> Response
 
 The annotations say what it is given, from left to right: nothing of a form is read for a person who may not send it.
-Other parameters are parts of the address. A page to look at (`get`) is made on the event loop, one after the other, and
-writes nothing; what takes more than some milliseconds begins with `takes_long()`, and is made in a thread. What a form
-does (`post`) is done in a thread, since it may wait until it may write, unless the function is `async`.
+Other parameters are parts of the address.
+
+A page to look at (`get`) is made on the event loop, one after the other. So is what a form does that writes nothing
+(`writes=False`), or waits for nothing but what it awaits (`async`). Where more than some milliseconds may follow, they
+say `takes_long()`, or leave that to `Paced` and `Remembered`, and are made again in a thread. What other forms do is
+done in a thread, since it may wait until it may write.
 """
 
 import re
@@ -40,9 +43,10 @@ class Route:
     """How what it is given is found in the request, by the parameter's name, in their order."""
     fields: str | None
     """The parameter that is given the fields of a form."""
+    writes: bool
 
     @classmethod
-    def to(cls, method: str, path: str, page: Callable[..., Any]) -> "Route":
+    def to(cls, method: str, path: str, page: Callable[..., Any], *, writes: bool) -> "Route":
         given, fields = dict[str, Callable[[Request], Any]](), None
         for name, parameter in signature(page).parameters.items():
             found = [one.found for one in get_args(parameter.annotation)[1:] if isinstance(one, Given)]
@@ -54,14 +58,14 @@ class Route:
                 given[name] = _itself
             else:
                 given[name] = partial(_part, name)
-        return cls(method, path, page, given, fields)
+        return cls(method, path, page, given, fields, writes and not iscoroutinefunction(page))
 
     async def answer(self, request: Request) -> Response:
         if self.fields is None:
             return await quickly(request, lambda: self.page(**self._given(request)))
         given = await quickly(request, partial(self._given, request))
         async with form(request) as fields:
-            done = quickly if iscoroutinefunction(self.page) else in_slow_thread
+            done = in_slow_thread if self.writes else quickly
             response: Response = await done(request, partial(self.page, **given, **{self.fields: fields}))
             return response
 
@@ -86,13 +90,13 @@ class Router:
         self.routes: list[Route] = []
 
     def get(self, path: str) -> Callable[[Page], Page]:
-        return partial(self._add, "GET", path)
+        return partial(self._add, "GET", path, False)
 
-    def post(self, path: str) -> Callable[[Page], Page]:
-        return partial(self._add, "POST", path)
+    def post(self, path: str, *, writes: bool = True) -> Callable[[Page], Page]:
+        return partial(self._add, "POST", path, writes)
 
-    def _add(self, method: str, path: str, page: Page) -> Page:
-        self.routes.append(Route.to(method, self._prefix + path, page))
+    def _add(self, method: str, path: str, writes: bool, page: Page) -> Page:
+        self.routes.append(Route.to(method, self._prefix + path, page, writes=writes))
         return page
 
 
@@ -102,7 +106,7 @@ class Pages:
     def __init__(self, routers: Iterable[Router]) -> None:
         self.routes = [route for router in routers for route in router.routes]
         self._exact = {(route.method, route.path): route for route in self.routes if "{" not in route.path}
-        self._patterns = [(route, _pattern(route.path)) for route in self.routes]
+        self._patterns = [(route, address_of(route.path)) for route in self.routes]
 
     async def answer(self, request: Request) -> Response:
         """What the page at the request's address answers; refused where there is none."""
@@ -122,7 +126,7 @@ class Pages:
         return found[method]
 
 
-def _pattern(path: str) -> re.Pattern[str]:
+def address_of(path: str) -> re.Pattern[str]:
     """Names in braces stand for one part of an address each."""
     parts = re.split(r"{(\w+)}", path)
     return re.compile("".join(f"(?P<{part}>[^/]+)" if at % 2 else re.escape(part) for at, part in enumerate(parts)))

@@ -18,7 +18,7 @@ from deniable.console.accounts.people import ROLES, Person, Role
 from deniable.console.console import Console
 from deniable.console.remembered import TakesLong
 from deniable.console.sessions import Session
-from deniable.storage.store import is_storable
+from deniable.storage.store import OneMomentError, is_storable
 
 T = TypeVar("T")
 
@@ -158,11 +158,13 @@ def require(permission: Permission) -> Given:
 
 
 async def quickly(request: Request, work: Callable[[], T | Awaitable[T]]) -> T:
-    """What this work comes to: done here, or in a thread if it turns out that it takes long (`takes_long`)."""
+    """What this work comes to: done here, or begun anew in a thread where it writes or takes long (`takes_long`). It
+    changes nothing before.
+    """
     try:
         with console_of(request).store.one_moment():
             done = work()
-    except TakesLong:
+    except (TakesLong, OneMomentError):
         done = await in_slow_thread(request, work)
     return await done if isawaitable(done) else done
 
@@ -240,6 +242,9 @@ def texts(fields: FormData, name: str) -> list[str]:
 
 
 def uploaded(fields: FormData, name: str) -> bytes:
-    """The content of a file; empty where none was chosen."""
+    """The content of a file, however often it is asked for; empty where none was chosen."""
     value = fields.get(name)
-    return value.file.read() if isinstance(value, UploadFile) else b""
+    if not isinstance(value, UploadFile):
+        return b""
+    value.file.seek(0)
+    return value.file.read()

@@ -33,6 +33,10 @@ class StoreError(DeniableError):
     """The database did not do what it was asked to: it is away, full, locked. Later it may."""
 
 
+class OneMomentError(Exception):
+    """Nothing can be written while one moment is looked at: it would not be seen."""
+
+
 class ExistsError(DeniableError):
     """Where a new database should be, there is something already."""
 
@@ -180,7 +184,7 @@ class Store:
     def writing(self) -> Iterator[sa.Connection]:
         """A transaction that has the programme to itself: all or nothing, one after the other across processes."""
         if self._moment is not None:
-            raise RuntimeError("nothing can be written while one moment is looked at: it would not be seen")
+            raise OneMomentError
         self._follow_file()
         with self._sentences(), self._connected_to_write() as connection, connection.begin():
             if not self.is_sqlite:

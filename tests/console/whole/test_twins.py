@@ -19,10 +19,11 @@ from tests.console.offices import CLASSES, Browser, Office, form_on, pending_on,
 from tests.console.test_api import PUSH, STATUS, token
 from tests.console.whole.test_uniform import PAGES, RANDOM, statements, without_cookie
 
-from deniable.console.pages import common, emergencies, health
+from deniable.console.pages import common, emergencies, guarantee, health, plan, published, transcript
 from deniable.console.pages.health import Check
 from deniable.console.pending_visits import PendingVisits
 from deniable.console.public_record import PublicRecords
+from deniable.console.target_search import TargetSearch
 from deniable.errors import DeniableError
 from deniable.programme import counting, rounds
 from deniable.programme.buffer import NOTHING, Slots
@@ -85,6 +86,10 @@ class Twins:
         """What is remembered of the transcript saves work in the second world, and is public."""
         console = self.office.console
         console.public_records = PublicRecords(console.store)
+        console.target_search = TargetSearch()
+        published._digests.clear()
+        for remembered in (published._checks, transcript._files, plan._explained, guarantee._waits):
+            remembered._values.clear()
         console.pending_visits = PendingVisits(console.clock)
         for programme in (self.programme, console.programme()):
             assert programme is not None
@@ -175,6 +180,7 @@ def _same_draws(monkeypatch: pytest.MonkeyPatch) -> None:
         return (2,)
 
     monkeypatch.setattr(AuditRun, "select", cedar_bank)
+    monkeypatch.setattr(published, "SETTLED", -(10**12))  # how long ago files were written changes what is remembered
     monkeypatch.setattr(rounds, "new_seed", lambda *_: (bytes(32), "00" * 32))
 
 

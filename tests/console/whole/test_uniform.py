@@ -9,6 +9,8 @@ import pytest
 import sqlalchemy as sa
 from tests.console.offices import Browser, Office, form_on, pending_on, receipt_on
 
+from deniable.console.app import prepare
+
 RANDOM = re.compile(rb'name="(pending|form_id)" value="[^"]{22}"|<pre class="secret">[A-Z2-7-]{19}</pre>')
 """Tokens and receipts: of always the same length, and different in every answer."""
 
@@ -95,6 +97,7 @@ def test_an_auditors_page_is_not(office: Office) -> None:
 
 def test_entering_reports_answers_the_same_however_many(office: Office) -> None:
     programme = office.begin()
+    prepare(office.console)
     browser = office.browser("Ida")
     form = form_on(browser.get("/report").text)
 

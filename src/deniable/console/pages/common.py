@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from deniable.console.console import Console
 from deniable.console.public_record import Record
-from deniable.console.remembered import takes_long
+from deniable.console.remembered import Paced, takes_long
 from deniable.console.security import Given, console_of, text
 from deniable.console.target_search import Found
 from deniable.errors import DeniableError, elsewhere
@@ -25,6 +25,9 @@ from deniable.storage.store import StoreError
 
 MOST_BARS = 50
 """Targets on a page of counts."""
+
+counting = Paced()
+"""What reads the counts of all targets."""
 
 
 def _current_programme(request: Request) -> Programme:

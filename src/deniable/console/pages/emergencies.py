@@ -19,13 +19,13 @@ from deniable.console.pages.common import (
     CurrentProgramme,
     Foreseen,
     copied_record,
+    counting,
     done_message,
     foreseen,
     redirect,
     refusal,
 )
 from deniable.console.pending_visits import KEPT_FOR, PendingVisit
-from deniable.console.remembered import takes_long
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import ALLOWED, Fields, console_of, may, require, text
@@ -179,9 +179,8 @@ def _page(request: Request, person: Person, programme: Programme, error: str | N
     code = 422 if error else 200
     if status.ended or not may(person, "counts"):
         return render(request, "emergencies.html", page, code)
-    takes_long()
     known = {(one.target, one.report_class) for one in page.asked}
-    waiting = tuple(_visit(programme, *key) for key in programme.waiting_visits() if key not in known)
+    waiting = tuple(_visit(programme, *key) for key in counting(programme.waiting_visits) if key not in known)
     return render(request, "emergencies_waiting.html", WaitingEmergenciesPage(**vars(page), waiting=waiting), code)
 
 

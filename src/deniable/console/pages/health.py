@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -16,7 +17,7 @@ from deniable.console.accounts.people import Person
 from deniable.console.console import Console
 from deniable.console.pages.common import refusal, sentence
 from deniable.console.pages.published import verified
-from deniable.console.remembered import takes_long
+from deniable.console.remembered import Paced
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, may, require
@@ -29,6 +30,8 @@ from deniable.programme.status import Status
 from deniable.storage.tables import lock, secrets
 
 router = Router()
+
+_looking = Paced()
 
 BACKED_UP = "downloaded a backup"
 """What the activity log says of it, by which this page knows when the last one was made."""
@@ -59,8 +62,7 @@ class HealthPage:
 
 @router.get("/health")
 def health_page(request: Request, person: Annotated[Person, require("health")]) -> Response:
-    takes_long()
-    return _page(request, person)
+    return _looking(partial(_page, request, person))
 
 
 @router.post("/health/backup")

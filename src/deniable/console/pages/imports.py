@@ -16,12 +16,14 @@ from starlette.responses import Response
 from deniable.console.accounts import hotlines
 from deniable.console.accounts.people import Person
 from deniable.console.accounts.row_authentication import digest
-from deniable.console.pages.common import Bar, CurrentProgramme, bars, done_message, redirect, refusal
+from deniable.console.pages.common import Bar, CurrentProgramme, bars, counting, done_message, redirect, refusal
 from deniable.console.pending_imports import KEPT_FOR, PendingImport
+from deniable.console.remembered import takes_long
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import (
     MOST_UPLOADED,
+    SMALL,
     Fields,
     console_of,
     in_slow_thread,
@@ -50,6 +52,8 @@ DONE = {
 }
 LONGEST_WAIT = 20
 """Seconds until the page says that an import goes on: browsers and proxies do not wait for ever."""
+MANY = 10_000
+"""Targets."""
 GONE = "The file is not kept any more; choose it again."
 NOT_YOURS = "Choose a hotline that you bring; an administrator says who brings which."
 
@@ -122,13 +126,15 @@ def import_page(
     return _page(request, person, programme)
 
 
-@router.post("/import")
+@router.post("/import", writes=False)
 def preview(
     request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
     console, status = console_of(request), programme.status()
     kind, source = text(fields, "kind"), text(fields, "source")
     file, mapping, class_mapping = (uploaded(fields, name) for name in ("file", "mapping", "class_mapping"))
+    if len(file) + len(mapping) + len(class_mapping) > SMALL or len(status.targets) > MANY:
+        takes_long()
     try:
         _check_assigned(request, person, source)
         _check_file(kind, file, status)
@@ -138,7 +144,8 @@ def preview(
         column, usual = text(fields, "class_column") or None, EXPORTS[kind].class_column
         class_field = chosen_field(classes, channels, column, values, usual_column=usual)
         batch = read(kind, io.BytesIO(file), channels, class_field)
-        new = programme.import_reports(source, batch, dry_run=True) if may(person, "counts") else 0
+        looked = partial(programme.import_reports, source, batch, dry_run=True)
+        new = counting(looked) if may(person, "counts") else 0
         pending = console.pending_imports.add(person.id, _session(request), source, batch)
     except DeniableError as error:
         return _page(request, person, programme, fields, error=refusal(error))

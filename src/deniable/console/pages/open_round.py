@@ -15,12 +15,12 @@ from deniable.console.pages.common import (
     bars,
     bars_of,
     copied_record,
+    counting,
     number_in,
     redirect,
     refusal,
     search,
 )
-from deniable.console.remembered import takes_long
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, may, require, text
@@ -106,7 +106,7 @@ def round_page(request: Request, person: Annotated[Person, require("round")], pr
     return _page(request, person, programme, start=number_in(request.query_params.get("start", "")) or 0)
 
 
-@router.post("/round/find")
+@router.post("/round/find", writes=False)
 def find(
     request: Request, person: Annotated[Person, require("counts")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
@@ -132,8 +132,7 @@ def _page(
     )
     if status.ended or not may(person, "counts"):
         return render(request, "round.html", public)
-    takes_long()
-    counts = programme.active_counts()
+    counts = counting(programme.active_counts)
     if fields is not None and text(fields, "find"):
         found = search(request, status.targets, fields)
         shown = bars_of(found.names, counts)

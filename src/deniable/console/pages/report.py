@@ -30,7 +30,6 @@ from deniable.console.pages.common import (
     refusal,
     search,
 )
-from deniable.console.remembered import takes_long
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, may, quickly, require, text
@@ -102,15 +101,13 @@ async def enter(
 
 
 def _bring(request: Request, person: Person, programme: Programme, fields: FormData) -> "tuple[str, Future[None]]":
-    if not console_of(request).is_ticking:  # they are written at once
-        takes_long()
     target, number = _target(request, programme, fields), _number(fields)
     name = _class(programme, fields)
     receipt = _receipt(console_of(request).key, person, text(fields, "form_id"), [target, number, name])
     return receipt, programme.bring_reports({target: number}, receipt, name)
 
 
-@router.post("/report/find")
+@router.post("/report/find", writes=False)
 def find(
     request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme, fields: Fields
 ) -> Response:

@@ -83,7 +83,7 @@ def transcript_page(
     return _page(request, person, programme, start=number_in(request.query_params.get("start", "")) or 0)
 
 
-@router.post("/transcript/find")
+@router.post("/transcript/find", writes=False)
 def find(
     request: Request, person: Annotated[Person, require("transcript")], programme: CurrentProgramme, fields: Fields
 ) -> Response:

@@ -69,7 +69,7 @@ def work_list_page(request: Request, _: Annotated[Person, require("decide")], pr
     return _page(request, programme, start=number_in(request.query_params.get("start", "")) or 0)
 
 
-@router.post("/work-list/find")
+@router.post("/work-list/find", writes=False)
 def find(
     request: Request, _: Annotated[Person, require("decide")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
