@@ -3,7 +3,7 @@
 import signal
 import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +20,8 @@ from deniable.errors import DeniableError
 commands = typer.Typer(rich_markup_mode=None)
 
 if TYPE_CHECKING:
+    import uvicorn
+
     from deniable.console.console import Console
 
 DEFAULT_PORT = 8470
@@ -137,12 +139,15 @@ def serve(
         where.listening() as listening,
         _demonstration() if demo else _console(where, database, key, passphrase) as console,
     ):
-        _prepare(console)
+        server = _server(console, where.origin)
         shown = f"[{host}]" if ":" in host else host
         here = where.origin or f"http://{shown}:{listening.getsockname()[1]}"
         for line in _greeting(console, here, new_administrator):
             print(line, flush=True)
-        _run(console, where, listening, workers)
+        if workers == 1:
+            _serve(server, listening)
+        else:
+            _serve_with(workers, console, partial(_serve, server, listening))
 
 
 def _workers(database: str, processes: int | None) -> int:
@@ -160,12 +165,6 @@ def _check_installed() -> None:
         raise DeniableError(
             f"the console needs {error.name}, which is not installed: pip install 'deniable[console]'"
         ) from None
-
-
-def _prepare(console: "Console") -> None:
-    from deniable.console.app import prepare  # noqa: PLC0415
-
-    prepare(console)
 
 
 @contextmanager
@@ -225,23 +224,14 @@ def _greeting(console: "Console", here: str, new_administrator: str | None) -> I
     yield "Stop it with Ctrl-C."
 
 
-def _run(console: "Console", where: Address, listening: socket.socket, workers: int) -> None:
-    from deniable.console.workers import serve_with  # noqa: PLC0415
-
-    if workers == 1:
-        _serve(console, where, listening)
-    else:
-        serve_with(workers, console, partial(_serve, console, where, listening))
-
-
-def _serve(console: "Console", where: Address, listening: socket.socket) -> None:
-    """In this process."""
+def _server(console: "Console", origin: str | None) -> "uvicorn.Server":
+    """All that takes a while, so that the first people do not wait for it."""
     import uvicorn  # noqa: PLC0415
 
-    from deniable.console.app import create_app  # noqa: PLC0415
+    from deniable.console.app import create_app, prepare  # noqa: PLC0415
 
     config = uvicorn.Config(
-        create_app(console, where.origin),
+        create_app(console, origin),
         loop="asyncio",
         http="h11",
         ws="none",
@@ -253,9 +243,22 @@ def _serve(console: "Console", where: Address, listening: socket.socket) -> None
         limit_concurrency=MOST_CONNECTIONS,
         timeout_graceful_shutdown=10,
     )
+    config.load()
+    prepare(console)
+    return uvicorn.Server(config)
+
+
+def _serve_with(workers: int, console: "Console", serve: Callable[[], None]) -> None:
+    from deniable.console.workers import serve_with  # noqa: PLC0415
+
+    serve_with(workers, console, serve)
+
+
+def _serve(server: "uvicorn.Server", listening: socket.socket) -> None:
+    """In this process."""
     before = signal.signal(signal.SIGTERM, _stop)  # which the server calls when it has ended
     try:
-        uvicorn.Server(config).run(sockets=[listening])
+        server.run(sockets=[listening])
     finally:
         signal.signal(signal.SIGTERM, before)
 
