@@ -169,20 +169,41 @@ class _Serving:
             os.kill(os.getppid(), signal.SIGTERM)
 
 
+def nothing() -> None:
+    """Is said."""
+
+
+def test_they_greet_when_all_have_started(office: Office, tmp_path: Path) -> None:
+    note = tmp_path / "started"
+
+    def serve() -> None:
+        with note.open("ab") as file:
+            file.write(b"x")
+        office.console.start()
+        signal.pause()
+
+    def greet() -> None:
+        assert note.read_bytes() == b"xx"
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(KeyboardInterrupt):
+        workers.serve_with(2, office.console, serve, greet)
+
+
 def test_a_process_that_ends_is_started_again(office: Office, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "TOO_SOON", 0)
     with pytest.raises(KeyboardInterrupt):
-        workers.serve_with(2, office.console, _Serving(tmp_path / "starts", 5))
+        workers.serve_with(2, office.console, _Serving(tmp_path / "starts", 5), nothing)
     assert (tmp_path / "starts").stat().st_size >= 5
 
 
 def test_one_that_ends_at_once_is_not(office: Office, tmp_path: Path) -> None:
     with pytest.raises(DeniableError, match="as soon as it was started"):
-        workers.serve_with(1, office.console, _Serving(tmp_path / "starts", 5))
+        workers.serve_with(1, office.console, _Serving(tmp_path / "starts", 5), nothing)
 
 
 def test_without_the_keeper_they_end(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_keep", lambda *_: None)
     monkeypatch.setattr(workers, "PATIENCE", 1)
     with pytest.raises(DeniableError, match="that the others need"):
-        workers.serve_with(1, office.console, signal.pause)
+        workers.serve_with(1, office.console, signal.pause, nothing)

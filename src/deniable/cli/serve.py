@@ -142,12 +142,12 @@ def serve(
         server = _server(console, where.origin)
         shown = f"[{host}]" if ":" in host else host
         here = where.origin or f"http://{shown}:{listening.getsockname()[1]}"
-        for line in _greeting(console, here, new_administrator):
-            print(line, flush=True)
+        greet = partial(print, *_greeting(console, here, new_administrator), sep="\n", flush=True)
         if workers == 1:
+            greet()
             _serve(server, listening)
         else:
-            _serve_with(workers, console, partial(_serve, server, listening))
+            _serve_with(workers, console, partial(_serve, server, listening), greet)
 
 
 def _workers(database: str, processes: int | None) -> int:
@@ -248,10 +248,10 @@ def _server(console: "Console", origin: str | None) -> "uvicorn.Server":
     return uvicorn.Server(config)
 
 
-def _serve_with(workers: int, console: "Console", serve: Callable[[], None]) -> None:
+def _serve_with(workers: int, console: "Console", serve: Callable[[], None], greet: Callable[[], None]) -> None:
     from deniable.console.workers import serve_with  # noqa: PLC0415
 
-    serve_with(workers, console, serve)
+    serve_with(workers, console, serve, greet)
 
 
 def _serve(server: "uvicorn.Server", listening: socket.socket) -> None:

@@ -1,7 +1,7 @@
 """What every page works with: the database, its key, the clock, and the programme once there is one."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -78,6 +78,7 @@ class Console:
         self.target_search = TargetSearch()
         self.demo: Sequence[DemoPerson] = ()
         self.key = _console_key(store, vault)
+        self.tell_started: Callable[[], object] = lambda: None
         self._programme: Programme | None = None
         self._is_ticking = False
         self._opening = Lock()
@@ -119,6 +120,7 @@ class Console:
         programme = self.programme()
         if programme is not None:
             programme.start_ticking()
+        self.tell_started()
 
     def has_people(self) -> bool:
         """Whether there was a first run; once there was, there are always people, and the database is not asked."""

@@ -11,6 +11,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
@@ -32,7 +33,7 @@ MOST_BY_DEFAULT = 4
 TOO_SOON = 5
 """Seconds: a worker that ends within them after its start would end again."""
 PATIENCE = 15
-"""Seconds that workers have to finish what they serve."""
+"""Seconds that workers have to start, and to finish what they serve."""
 
 _FORK = get_context("fork")  # the key is in memory, and goes to no file or command line
 
@@ -108,11 +109,22 @@ def _follow(number: signal.Signals) -> None:
     Thread(target=watch, daemon=True).start()
 
 
-def serve_with(workers: int, console: Console, serve: Callable[[], None]) -> None:
-    """Serve in so many processes until this one is told to stop. One that ends is started again."""
+def serve_with(workers: int, console: Console, serve: Callable[[], None], greet: Callable[[], None]) -> None:
+    """Serve in so many processes until this one is told to stop. One that ends is started again.
+
+    Greets when all of them are there: the first would otherwise take every connection that waits.
+    """
+    is_ready, ready = _FORK.Pipe(duplex=False)
     with _stop_signals() as told, shared(console, workers) as keeper:
         console.store.dispose()  # no two processes may use one connection
-        _supervise([_started(serve) for _ in range(workers)], keeper, told, serve)
+        console.tell_started = partial(ready.send, "ready")
+        started = [_started(serve) for _ in range(workers)]
+        ends = [told, keeper.sentinel, *(worker.sentinel for worker, _ in started)]
+        while workers and wait([is_ready, *ends], PATIENCE) == [is_ready]:
+            is_ready.recv()
+            workers -= 1
+        greet()
+        _supervise(started, keeper, told, serve)
 
 
 @contextmanager
