@@ -28,7 +28,7 @@ class Paced:
     takes long.
     """
 
-    LONG = 0.02
+    LONG = 0.05
     """Seconds of the processor."""
 
     def __init__(self) -> None:
