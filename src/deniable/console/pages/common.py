@@ -1,4 +1,7 @@
-"""What several pages share: the programme, its public record, bars, and where to go next."""
+"""What several pages share: the programme, its public record, bars, and where to go next.
+
+How a page is declared, and what it is given, stands in `console/routing.py`.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
