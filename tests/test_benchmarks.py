@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from benchmarks import console, counters, engine, forecast, programme, race, start_up, watcher
+from benchmarks import console, counters, drand, engine, forecast, programme, race, start_up, watcher
 
 
 def test_counters(capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,6 +87,12 @@ def test_console(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyP
     assert found is not None
     assert found[1] == found[2]
     assert "PostgreSQL is not installed here" in out
+
+
+def test_drand(capsys: pytest.CaptureFixture[str]) -> None:
+    drand.main(["--beacons", "3", "--one-by-one", "2"])
+    out = capsys.readouterr().out
+    assert len(re.findall(r"^\| (?:in one batch|one after the other) (?:\| \d+\.\d ){3}x \|$", out, re.MULTILINE)) == 2
 
 
 def test_start_up(capsys: pytest.CaptureFixture[str]) -> None:

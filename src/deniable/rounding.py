@@ -112,3 +112,8 @@ def _places(exact: Fraction, digits: int) -> int:
     if exact >= 1:
         return max(0, digits - len(str(math.floor(exact))))
     return digits - 1 + len(str(math.floor(1 / exact))) if exact else 0
+
+
+def nine_digits(value: float, rounding: str) -> float:
+    """To so many, which all computers agree on; `rounding` is decimal's."""
+    return float(Context(prec=9, rounding=rounding).create_decimal(value))

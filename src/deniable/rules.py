@@ -63,6 +63,18 @@ class History:
         """Without these targets, (B, C)."""
         return replace(self, present=self.present & ~gone)
 
+    def to_bytes(self) -> bytes:
+        """Of one run, all but `rounds`: nine bytes a target."""
+        numbers = (fact[0].astype("<i4").tobytes() for fact in (self.last, self.audits))
+        return b"".join([*numbers, self.present[0].tobytes()])
+
+    @classmethod
+    def from_bytes(cls, rounds: int, stored: bytes) -> "History":
+        """What `to_bytes` wrote."""
+        size = len(stored) // 9
+        last, audits = (np.frombuffer(stored, "<i4", size, 4 * size * at).astype(np.int64) for at in range(2))
+        return cls(rounds, last[None], audits[None], np.frombuffer(stored, np.bool_, size, 8 * size).copy()[None])
+
     def copied(self) -> "History":
         """The same, for `record_audits` to change."""
         return replace(self, last=self.last.copy(), audits=self.audits.copy())

@@ -64,6 +64,7 @@ def test_what_computes_is_not_loaded_to_tell_what_there_is(tmp_path: Path, args:
         ("attack --help", SERVES | OFFICE | {"matplotlib", "sklearn"}),
         ("programme status", STUDIES | SERVES | {"alembic"}),
         ("programme report --help", STUDIES | SERVES),
+        ("programme certificate --help", STUDIES | SERVES | {"sqlalchemy", "alembic", "argon2", "pyrage"}),
         ("programme verify public", STUDIES | SERVES | {"sqlalchemy", "alembic", "argon2", "pyrage"}),
     ],
 )  # fmt: skip

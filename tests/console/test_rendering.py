@@ -23,6 +23,7 @@ from deniable.console.pages import (
     api_guide,
     decisions,
     emergencies,
+    frozen_round,
     guarantee,
     health,
     hotlines,
@@ -41,7 +42,8 @@ from deniable.console.pages.common import Bar
 
 FRAME = {"who", "role", "navigation", "programme", "csrf", "demo"}
 
-ROUND = {"round", "due", "overdue", "ended", "targets", "may_close", "may_decide", "may_report", "not_public"}
+ROUND = {"round", "due", "overdue", "ended", "targets", "may_close", "may_decide", "may_report", "waiting",
+         "value_is_out", "not_public"}  # fmt: skip
 EMERGENCIES = {"classes", "asked", "others", "hours", "ended", "done", "error"}
 PREVIEW = {"pending", "kind", "source", "round", "minutes", "megabytes", "paused", "is_large", "set_aside", "visits"}
 
@@ -49,10 +51,10 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     "account.html": (account.AccountPage, {"name", "role", "done", "error"}),
     "activity.html": (activity.ActivityPage, {"auditors", "rows", "only_people", "older", "newer"}),
     "api.html": (api_guide.ApiPage, {"operations", "document"}),
-    "close.html": (open_round.ClosePage, {"round", "is_drawn", "audits", "late", "reason", "error"}),
+    "close.html": (open_round.ClosePage, {"round", "is_drawn", "audits", "public_value", "late", "reason", "error"}),
     "closed.html": (
         open_round.ClosedPage,
-        {"round", "audits", "already", "next_round", "next_due", "overdue", "secret"},
+        {"round", "audits", "already", "next_round", "next_due", "overdue", "secret", "waiting", "has_values"},
     ),
     "decision.html": (
         decisions.DecisionPage,
@@ -62,6 +64,12 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     "emergencies.html": (emergencies.EmergenciesPage, EMERGENCIES),
     "emergencies_waiting.html": (emergencies.WaitingEmergenciesPage, EMERGENCIES | {"waiting"}),
     "error.html": (ErrorPage, {"status", "heading", "sentence"}),
+    "frozen.html": (
+        frozen_round.FrozenPage,
+        {"waiting", "source", "is_published", "is_out", "address", "throws", "differ", "has_entered", "entered_by",
+         "numbers", "place", "time", "zone", "may_without", "asked_by", "asked_by_self", "asked_reason", "reason",
+         "others", "done", "error"},
+    ),
     "guarantee.html": (guarantee.GuaranteePage, {"name", "promise", "coverage", "lapsed", "waits"}),
     "health.html": (health.HealthPage, {"checks", "wrong", "may_back_up", "error"}),
     "hotlines.html": (hotlines.HotlinesPage, {"hotlines", "people", "typed_name", "done", "error"}),

@@ -66,6 +66,8 @@ def test_options_that_do_not_go_together(tmp_path: Path, capsys: pytest.CaptureF
     everywhere = ("--host", "0.0.0.0", "--behind-proxy")
     assert "give --origin" in said(capsys, "--database", database, *everywhere)
     assert "must be what browsers show" in said(capsys, "--database", database, *everywhere, "--origin", "a.example")
+    plain = ("--port", "0", "--mirror", "http://drand.example.org")
+    assert "mirror of drand" in said(capsys, "--database", database, *plain)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -21,6 +21,7 @@ from deniable.console.accounts import hotlines, people
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
 from deniable.console.limits import TRIES, PasswordQueues, UploadSlots
+from deniable.console.pending_draws import AskedWithout, EnteredNumbers, PendingDraws
 from deniable.errors import DeniableError
 from deniable.programme.calendar import Calendar, system_clock
 from deniable.programme.programme import Programme
@@ -56,6 +57,18 @@ def test_each_process_takes_its_share() -> None:
     assert {limiter.total_tokens for limiter in limiters} == {PasswordQueues.AT_ONCE // 2}
     assert UploadSlots(2)._free.value == UploadSlots.AT_ONCE // 2
     assert UploadSlots(9)._free.value == 1
+
+
+def test_the_keeper_has_what_waits_for_a_second_person(office: Office) -> None:
+    """It is not in the memory of the console that was told, and comes back as it was."""
+    entered, asked = EnteredNumbers("otto", "1 2 3", "2026-01-06T10:00:00Z"), AskedWithout("otto", "no dice")
+    with workers.shared(office.console, 2):
+        pending = office.console.pending_draws
+        assert not isinstance(pending, PendingDraws)
+        assert pending.enter(1, entered) == []
+        assert pending.entered(1) == [entered]
+        assert pending.ask_without(1, asked)
+        assert pending.asked_without(1) == asked
 
 
 def made(database: str, folder: Path) -> tuple[KeyFile, str]:

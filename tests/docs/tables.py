@@ -10,6 +10,7 @@ from scipy.special import ndtr
 
 import deniable as dn
 from deniable.calibration import race_delta
+from deniable.programme.public.checks import CHECKS
 from deniable.promptness import lead_needed, least_lead
 from deniable.rounding import rounded_up
 from deniable.simulation.experiments.dynamic import Dynamic, score
@@ -71,6 +72,11 @@ def delta_in_words() -> Rows:
         points = (rounded_up(guarantee.for_reports(k).advantage, 100, places=1) for k in (1, 2, 3, 5))
         rows.append((delta, *points, rounded_up(guarantee.likelihood_cap, places=2)))
     return rows
+
+
+def who_can_check_what() -> Rows:
+    """Words, from the one place that the public page has them from as well."""
+    return [(row.what, row.alone.words, row.with_value.words, row.with_witnesses.words) for row in CHECKS]
 
 
 def experiment_2() -> Rows:

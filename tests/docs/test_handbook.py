@@ -53,6 +53,12 @@ def test_a_replay_confirms_what_was_handed_over_and_nothing_less(folder: Path, p
     assert (folder / "oversight.key").stat().st_mode & 0o077 == 0
 
 
+def test_a_round_is_frozen_and_waits_for_dice(folder: Path, programs: Path) -> None:
+    printed = follow([HANDBOOK / "public-value.md"], folder, programs)
+    assert "is frozen and waits for numbers thrown in public" in printed
+    assert verified(folder, programs)["draws"]["waiting"]["round"] == 1
+
+
 def test_reports_are_imported_once(folder: Path, programs: Path) -> None:
     printed = follow([DOCS / "howto" / "import.md"], folder, programs)
     assert re.findall("Confidential: ([0-9]+) new", printed) == ["2", "3", "2", "0", "2"]

@@ -19,7 +19,10 @@ from deniable.cli.main import app
 PRACTICE = DOCS / "handbook" / "index.md"
 """Sets up the programme that the commands of other pages begin with."""
 FOLLOWED_IN_TEST_HANDBOOK = {
-    *(f"docs/handbook/{name}.md" for name in ("first-day", "backup-and-restore", "oversight", "ending", "index")),
+    *(
+        f"docs/handbook/{name}.md"
+        for name in ("first-day", "backup-and-restore", "oversight", "ending", "index", "public-value")
+    ),
     "docs/howto/import.md",
 }
 SLOW = {
@@ -36,7 +39,9 @@ FOLLOWED_HERE = [
 
 
 def before(page: Path) -> list[Path]:
-    return [PRACTICE] if page.parent == PRACTICE.parent or page.name in ("audited.md", "verify.md") else []
+    return (
+        [PRACTICE] if page.parent == PRACTICE.parent or page.name in ("audited.md", "verify.md", "witness.md") else []
+    )
 
 
 @pytest.mark.parametrize(

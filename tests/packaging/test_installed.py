@@ -32,6 +32,11 @@ if __name__ == "__main__":
         raise SystemExit(main("simulate --mechanism race --delta 0.1 --targets 3 --rounds 4 --runs 2 --cluster".split()
                               + [cluster.scheduler_address]))
 """
+BEACON = """
+from deniable.programme.randomness.drand import QUICKNET, Beacon, check_beacons
+signature = "b44679b9a59af2ec876b1a6b1ad52ea9b1615fc3982b19576350f93447cb1125e342b73a8dd2bacbe47e4b6b63ed5e39"
+check_beacons(QUICKNET, [Beacon(1000, signature)])
+"""
 SERVED = """
 import re, signal, subprocess, sys, urllib.request
 serving = subprocess.Popen([sys.executable, "-m", "deniable", "serve", "--demo", "--port", "0"],
@@ -153,6 +158,11 @@ def test_core_has_no_black_box(core: Environment) -> None:
     assert done.stderr.splitlines()[-1].endswith("install it with pip install 'deniable[attack]'")
 
 
+def test_core_checks_no_beacons(core: Environment) -> None:
+    done = core.run("-c", BEACON)
+    assert done.stderr.splitlines()[-1].endswith("install it with pip install 'deniable[drand]'")
+
+
 def test_attack(with_extra: Callable[[str], Environment]) -> None:
     with_extra("attack").computes(BLACK_BOX)
 
@@ -167,6 +177,10 @@ def test_charts(with_extra: Callable[[str], Environment]) -> None:
 
 def test_cluster(with_extra: Callable[[str], Environment]) -> None:
     with_extra("cluster").computes(ON_A_CLUSTER)
+
+
+def test_drand(with_extra: Callable[[str], Environment]) -> None:
+    with_extra("drand").computes(BEACON)
 
 
 def test_programme(with_extra: Callable[[str], Environment]) -> None:

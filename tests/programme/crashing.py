@@ -34,14 +34,17 @@ from deniable.programme.intake import Intake
 from deniable.programme.programme import Programme
 from deniable.programme.public.folder import TRANSCRIPT
 from deniable.programme.public.verify import verify
+from deniable.programme.randomness.source import Dice
 from deniable.programme.receipt import new_receipt
+from deniable.programme.secrets import frozen
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.secrets.oversight import replay
+from deniable.programme.status import Closed
 from deniable.programme.ticker import Ticker
 from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.frozen import PublicValue
 from deniable.programme.transcript.replay import parse
-from deniable.run import AuditRun
 
 ALL_WORK = ("report", "report", "report", "import", "close", "close", "publish", "backup")
 
@@ -90,13 +93,11 @@ class Redrawing(Transaction):
 
     announce: Callable[[Entry], None]
 
-    def _run(self, blob: bytes, noise: Any) -> AuditRun:
-        return super()._run(blob, None if noise is None else SystemNoise())  # type: ignore[arg-type]
-
     def append(self, entry: Entry, seal: bytes | None = None) -> None:
         super().append(entry, seal)
-        self.announce(entry)
-        until_we_are_killed()
+        if entry.audited:
+            self.announce(entry)
+            until_we_are_killed()
 
 
 class Hasty(Ticker):
@@ -150,7 +151,7 @@ def opened(task: Task, log: Log) -> tuple[Programme, Programme]:
     if planted.startswith("emptied"):
         Intake._write_page = emptied_first if planted == "emptied first" else emptied_last  # type: ignore[method-assign]
     if planted == "redrawing":
-        _plant_redrawing(lambda entry: _say(log, "drawn", audits=entry.own()["audits"], round=entry.round))
+        _plant_redrawing(lambda entry: _say(log, "drawn", audits=entry.audited, round=entry.audited_in))
     kind = HalfWritten if planted == "half-written" else Programme
     ticking, other = (kind.open(task.database, task.key, clock=in_ten_years) for _ in range(2))
     if task.number % 3:
@@ -168,6 +169,7 @@ def _plant_redrawing(announce: Callable[[Entry], None]) -> None:
         return transaction
 
     Access.transaction = planted  # type: ignore[method-assign]
+    vars(frozen)["noise_of_draw"] = lambda *_: SystemNoise()
 
 
 def work(task: Task, started: Connection) -> None:
@@ -192,12 +194,12 @@ def work(task: Task, started: Connection) -> None:
                 brings = dice.choice([programme, other])
                 assert brings.import_reports("hotline", exported(imported)) == counts.total()
             case "close":
-                closed = programme.close_round()
+                closed = advance(programme)
             case "publish":
                 programme.publish(task.folder / "public")
             case "backup":
                 programme.backup(task.folder / f"backup {task.number} {dice.getrandbits(64):016x}")
-        if closed is None:
+        if closed is None or closed.waiting is not None:
             _say(log, "done", id=number)
         elif task.planted != "redrawing":
             _say(log, "done", id=number, audits=closed.audits, round=closed.round)
@@ -224,6 +226,22 @@ def _report(programmes: Sequence[Programme], task: Task, log: Log, dice: random.
         return
     programmes[how == "handed over"].report(counts[0], receipts[0])
     _say(log, "done", id=receipts[0])
+
+
+def advance(programme: Programme) -> Closed:
+    """Close the open round, which freezes it where the programme draws with numbers that people throw; or draw the
+    frozen one, always with the same numbers, at the time that was announced.
+    """
+    source, waiting = programme.parameters.randomness, programme.status().waiting
+    if waiting is None:
+        return programme.close_round()
+    assert isinstance(source, Dice)
+    throws = random.Random(waiting.round).choices(range(1, 7), k=source.throws.times)
+    programme._clock = lambda: waiting.expected
+    try:
+        return programme.draw_round(PublicValue(source.throws.read(" ".join(map(str, throws))), waiting.value_at))
+    finally:
+        programme._clock = in_ten_years
 
 
 def exported(reports: int) -> list[tuple[str, str]]:
@@ -297,14 +315,18 @@ class Followed:
     def _check_lines(self, audits: dict[int, list[str]]) -> None:
         lines = lines_of(self.database)
         assert lines[: len(self.lines)] == self.lines, "an entry was changed or lost"
-        recorded = {entry.round: list(entry.own()["audits"]) for entry in map(parse, lines)}
+        entries = [*map(parse, lines)]
+        recorded = {entry.audited_in: [*entry.audited] for entry in entries if entry.audited}
+        assert len(recorded) == sum(map(bool, (entry.audited for entry in entries))), "a round was drawn twice"
         for round_, announced in audits.items():
             assert recorded.get(round_) == announced, "announced audits are not the recorded ones"
-        for number, inputs in unsealed(self.database, self.identity, after=len(self.lines)).items():
-            filed = Counter(dict(zip(TARGETS, inputs.reports[0].tolist(), strict=True)))
-            self.sealed += filed
-            self.active += filed
-            for target in parse(lines[number - 1]).own()["audits"]:
+        sealed = unsealed(self.database, self.identity, after=len(self.lines))
+        for entry in entries[len(self.lines) :]:
+            if entry.number in sealed:
+                filed = Counter(dict(zip(TARGETS, sealed[entry.number].reports[0].tolist(), strict=True)))
+                self.sealed += filed
+                self.active += filed
+            for target in entry.audited:
                 del self.active[target]
         self.lines = lines
 
@@ -353,9 +375,11 @@ class Followed:
             assert known == self.lines[: len(known)], "an entry was published that is not in the database"
         programme.publish(public)
         assert verify(public, against=self.head, now=in_ten_years()).page == "matches"
-        closed = programme.close_round()
+        closings = sum(parse(line).closes_round for line in self.lines)
+        waited = programme.status().waiting
+        closed = advance(programme)
         assert not closed.already
-        assert closed.round == len(self.lines) + 1
+        assert closed.round == (closings + 1 if waited is None else closings)
         programme.publish(public)
         self.head = verify(public, against=self.head, now=in_ten_years()).head
 
@@ -378,10 +402,11 @@ def endure(
     planted: str | None = None,
     seed: int = 0,
     longest: float = 0.2,
+    randomness: Dice | None = None,
 ) -> Followed:
     """Kill as many workers, each within `longest` seconds of its start, and check what each of them left."""
     identity = pyrage.x25519.Identity.generate()
-    office = new_office(database, folder, oversight=str(identity.to_public()))
+    office = new_office(database, folder, oversight=str(identity.to_public()), randomness=randomness)
     office.programme.close()
     followed, dice = Followed(database, folder, identity), random.Random(seed)
     for number in range(kills):

@@ -62,14 +62,14 @@ def test_a_second_draw_is_independent_of_the_first(office: Office, tmp_path: Pat
     office.programme.backup(path)
     assert b'"seed"' not in path.read_bytes()
     with office.programme._access.writing() as transaction:
-        seed = transaction.read_round()[2]
+        seed = transaction.seed()
     for number in range(3):
         backup.restore(path, str(tmp_path / f"{number}.db"))
         again = Programme.open(str(tmp_path / f"{number}.db"), office.key, clock=office.clock)
         office.key.transcript.unlink()
         again.recover(None, "disk and key were lost, and a copy of the key is back")
         with again._access.writing() as transaction:
-            assert transaction.read_round()[2] != seed
+            assert transaction.seed() != seed
 
 
 def test_from_one_database_into_the_other(tmp_path: Path, postgres: str) -> None:
@@ -122,7 +122,7 @@ CRAFTED: dict[str, tuple[str, str, Callable[[dict[str, Any]], Any], str]] = {
     "another state": ("public_state", "blob", everywhere({"base64": ""}), "its parts do not belong together"),
     "no head": ("standing", "head", everywhere("ü"), "the signed head must be a line of JSON"),
     "a line that is not ASCII": ("entries", "line", everywhere("ü"), "entry 1 must be a line of JSON"),
-    "another digest": ("entries", "digest", everywhere("0" * 64), "its parts do not belong together"),
+    "another root": ("entries", "root", everywhere("0" * 64), "its parts do not belong together"),
     "another round": ("entries", "round", everywhere(2), "its parts do not belong together"),
 }
 

@@ -5,29 +5,40 @@ from pathlib import Path
 import pytest
 from tests.programme.crashing import endure
 
+from deniable.programme.randomness.source import Dice
 
-def test_crashes(database: str, tmp_path: Path) -> None:
-    endure(database, tmp_path, kills=25)
+DICE = Dice("the town hall")
+REDRAWN = "announced audits are not the recorded ones|do not follow"
+
+
+@pytest.mark.parametrize("randomness", [None, DICE], ids=["drawn at once", "frozen first"])
+def test_crashes(database: str, tmp_path: Path, randomness: Dice | None) -> None:
+    endure(database, tmp_path, kills=13, randomness=randomness)
 
 
 @pytest.mark.long
 def test_five_hundred_crashes(database: str, tmp_path: Path) -> None:
-    followed = endure(database, tmp_path, kills=500, seed=1)
+    """Each round is frozen, and drawn later: a kill may come before, between and after both."""
+    followed = endure(database, tmp_path, kills=500, seed=1, randomness=DICE)
     assert {"import", "close", "publish", "backup", "one", "several", "handed over"} < followed.interrupted.keys()
 
 
 @pytest.mark.parametrize(
-    ("planted", "work", "says"),
+    ("planted", "says", "randomness"),
     [
-        ("early", ("report",), "reports were lost"),
-        ("hasty", ("report",), "reports were lost"),
-        ("emptied first", ("report",), "reports were lost"),
-        ("emptied last", ("report",), "counted twice"),
-        ("half-written", ("report",), "counted twice or in part"),
-        ("redrawing", ("close",), "announced audits are not the recorded ones|do not follow"),
+        ("early", "reports were lost", None),
+        ("hasty", "reports were lost", None),
+        ("emptied first", "reports were lost", None),
+        ("emptied last", "counted twice", None),
+        ("half-written", "counted twice or in part", None),
+        ("redrawing", REDRAWN, None),
+        ("redrawing", REDRAWN, DICE),
     ],
 )
-def test_the_check_would_notice(database: str, tmp_path: Path, planted: str, work: tuple[str], says: str) -> None:
+def test_the_check_would_notice(
+    database: str, tmp_path: Path, planted: str, says: str, randomness: Dice | None
+) -> None:
     """Every kill shows the bug with a probability of about one half, and of a tenth at the very least."""
+    work = ("close" if planted == "redrawing" else "report",)
     with pytest.raises(AssertionError, match=says):
-        endure(database, tmp_path, kills=130, work_=work, planted=planted, longest=0.3)
+        endure(database, tmp_path, kills=130, work_=work, planted=planted, longest=0.3, randomness=randomness)

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from deniable.errors import DeniableError
 from deniable.guarantee import Guarantee
 from deniable.mechanisms import CounterAuditing, Race, forecast, steady_forecast
+from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import Calendar
 from deniable.programme.names import check_name
-from deniable.programme.parameters import Parameters, delta_for
+from deniable.programme.parameters import Parameters
 from deniable.report_classes import parsed
 from deniable.rules import Rules
 
@@ -135,7 +136,7 @@ def test_bytes_are_these() -> None:
         f'  "commitment": "{"cd" * 32}",\n'
         '  "cooldown": 0,\n'
         '  "delta": 0.1,\n'
-        '  "format": "deniable-programme/2",\n'
+        '  "format": "deniable-programme/3",\n'
         '  "guarantee": {\n'
         '    "advantage": 0.05,\n'
         '    "between_two": {\n'
@@ -159,6 +160,7 @@ def test_bytes_are_these() -> None:
         '  "oversight": null,\n'
         f'  "programme": "{"0123456789abcdef" * 2}",\n'
         f'  "public_key": "{"ab" * 32}",\n'
+        '  "randomness": null,\n'
         '  "registered": null,\n'
         '  "reports_per_person": 1,\n'
         '  "reveal_after": 0,\n'
@@ -208,7 +210,7 @@ def _nudged(value: Any) -> Any:
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"format": "deniable-programme/1"}, "must have format deniable-programme/2"),
+        ({"format": "deniable-programme/2"}, "must have format deniable-programme/3"),
         ({"extra": 1}, "has an unknown field 'extra'"),
         ({"delta": 1}, "has a value of the wrong type for delta"),
         ({"delta": "0.1"}, "has a value of the wrong type for delta"),

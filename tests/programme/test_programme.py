@@ -521,7 +521,7 @@ def test_a_lost_folder_stops_the_programme_until_somebody_says_so(office: Office
 
 def _forge(transcript: Path) -> None:
     *lines, _ = transcript.read_text(encoding="ascii").splitlines()
-    forged = '{"entries":999,"head":"' + "0" * 64 + '","signature":"' + "0" * 128 + '"}'
+    forged = '{"entries":999,"root":"' + "0" * 64 + '","signature":"' + "0" * 128 + '"}'
     transcript.write_text("\n".join([*lines, forged, ""]), encoding="ascii")
 
 

@@ -127,7 +127,7 @@ def test_danger_leads_to_a_visit_also_while_imports_are_paused(office: Office) -
     programme = office.programme
     programme.add_source("hotline")
     with programme._access.writing() as transaction:
-        lost = {"lost": 1, "commitment": "0" * 64, "paused": True, "complete": True, "during": 1}
+        lost = {"lost": 1, "commitment": "0" * 64, "inputs_lost": False, "paused": True, "complete": True, "during": 1}
         transaction.append(Recovery.following(transaction.state, **lost, reason="we lost it all"))
     programme.push("sender", "push 1", {ASH: 1}, "danger")
     programme.push("sender", "push 2", {ASH: 1}, "minor")

@@ -16,8 +16,8 @@ from tests.programme.offices import TARGETS, Office, new_office
 
 from deniable.programme.programme import Programme
 from deniable.programme.public.verify import verify
+from deniable.programme.secrets.frozen import Frozen, noise_of_draw
 from deniable.programme.secrets.oversight import replay
-from deniable.programme.secrets.sealed_inputs import noise_of_round
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import parse
 from deniable.run import AuditRun
@@ -131,7 +131,8 @@ def test_every_draw_follows_again(database: str, tmp_path: Path, settings: dict[
         inputs = sealed.pop(entry.number)
         assert +Counter(dict(zip(names, inputs.reports[0].tolist(), strict=True))) == +next(rounds)
         saved = run.save()
-        noise = noise_of_round(parameters.programme, entry.round, inputs.seed, saved, inputs.reports)
+        hashed = Frozen(inputs, saved).hash(parameters.programme)
+        noise = noise_of_draw(parameters.programme, entry.round, inputs.seed, "", hashed)
         run = AuditRun.restore(mechanism, saved, noise)
         drawn = run.select(inputs.reports[0], audits=parameters.audits)
         assert tuple(names[number] for number in drawn) == entry.own()["audits"]

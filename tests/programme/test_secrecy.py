@@ -16,10 +16,11 @@ from tests.programme.offices import TARGETS, Office, new_office
 
 from deniable.errors import DeniableError
 from deniable.noise import ReplayNoise
-from deniable.programme import backup, creation, transaction
+from deniable.programme import backup, creation
 from deniable.programme.imports.imported_reports import ENTERED
 from deniable.programme.programme import Programme
 from deniable.programme.receipt import new_receipt
+from deniable.programme.secrets import frozen
 from deniable.programme.secrets.keys import KeyFile
 from deniable.storage import store, tables
 from deniable.storage.store import Store
@@ -72,7 +73,7 @@ def test_with_the_same_audits_the_public_folder_is_the_same_to_the_byte(
 ) -> None:
     monkeypatch.setattr(creation, "new_key", lambda: bytes(range(32)))
     # Bound to the seed alone, so that one report more often leads to the same audits.
-    monkeypatch.setattr(transaction, "noise_of_round", lambda _, __, seed, *___: ReplayNoise(seed))
+    monkeypatch.setattr(frozen, "noise_of_draw", lambda _, __, seed, *___: ReplayNoise(seed))
     audits, office = office_with(str(tmp_path / "0.db"), tmp_path / "0", ROUNDS, **settings)
     public = seen(office.programme.publish(tmp_path / "0" / "public"))
     same = 0
@@ -276,7 +277,7 @@ def test_no_repr_tells_a_secret(database: str, tmp_path: Path) -> None:
     programme = office.programme
     programme.report(dict(zip(TARGETS, MARKED, strict=False)))
     with programme._access.writing() as opened:
-        run, _, seed = opened.read_round()
+        (run, _), seed = opened.read_counts(), opened.seed()
         secret = [seed.hex(), str(seed), *map(str, MARKED)]
         things = [programme, opened, opened._vault, run, opened.known(ENTERED), programme.status(), office.key]
         shown = [repr(thing) for thing in things] + [str(vars(programme)), str(vars(opened))]

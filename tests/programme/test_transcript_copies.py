@@ -22,7 +22,7 @@ from deniable.programme.public.folder import TRANSCRIPT, read_head
 from deniable.programme.secrets.keys import KeyFile, Passphrase
 from deniable.programme.status import Closed
 from deniable.programme.transaction import Transaction, stored_state
-from deniable.programme.transcript.chain import canonical, digest, parse_head
+from deniable.programme.transcript.chain import canonical, parse_head
 from deniable.programme.transcript.entries import End, Override
 from deniable.programme.transcript_copies import KeyCopy, NotKeptError, StoredTranscript
 from deniable.storage import files, tables
@@ -120,9 +120,10 @@ def test_a_forged_end_does_not_reach_the_copy(tmp_path: Path) -> None:
         state = stored_state(connection, office.programme.parameters)
         forged = End.following(state, reason="forged")
         line = forged.line()
-        added = {"number": 2, "round": forged.round, "line": line, "digest": digest(line)}
+        root = forged.after(state).tree.root.hex()
+        added = {"number": 2, "round": forged.round, "line": line, "root": root}
         connection.execute(sa.insert(tables.entries), added)
-        unsigned = canonical({"entries": 2, "head": digest(line), "signature": head.signature})
+        unsigned = canonical({"entries": 2, "root": root, "signature": head.signature})
         connection.execute(sa.update(tables.public_state), {"blob": forged.after(state).to_bytes()})
         connection.execute(sa.update(tables.standing), {"head": unsigned})
     for step in (office.again().keep_copy, office.again().check_kept):

@@ -17,13 +17,13 @@ from tests.programme.public.published import lines_in
 
 from deniable.errors import DeniableError
 from deniable.noise import ReplayNoise
-from deniable.programme import backup, rounds, transaction
+from deniable.programme import backup, rounds
 from deniable.programme.programme import Programme
 from deniable.programme.public.verify import verify
-from deniable.programme.secrets import capsules
+from deniable.programme.secrets import frozen
 from deniable.programme.secrets.capsules import Selected
 from deniable.programme.secrets.keys import KeyFile
-from deniable.programme.transcript import unannounced
+from deniable.programme.transcript import draws
 from deniable.programme.transcript.hidden import capsule_digits, names_commitment
 from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.unannounced import Reveal, Selection
@@ -204,8 +204,8 @@ def test_a_reader_without_deniable_checks_the_names(office: Office, tmp_path: Pa
     assert "names of round 2 are due, and missing" in check_without_deniable(public)
 
 
-RANDOM = re.compile(r"[0-9a-f]{64,}")
-"""Hashes, signatures and capsules."""
+RANDOM = re.compile(r"[0-9a-f]{64,}|^[0-9A-Za-z+/]{43}=$|(?<= )[0-9A-Za-z+/]{91}=$", re.MULTILINE)
+"""Hashes, signatures and capsules; of a checkpoint in base64."""
 
 
 def seen_without_the_key(template: Path, folder: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
@@ -215,7 +215,7 @@ def seen_without_the_key(template: Path, folder: Path, seed: int, monkeypatch: p
     shutil.copytree(template, folder)
     clock = Clock(datetime(2026, 1, 6, tzinfo=UTC))
     programme = Programme.open(str(folder / "programme.db"), KeyFile(folder / "programme.key"), clock=clock)
-    monkeypatch.setattr(transaction, "noise_of_round", lambda *_: ReplayNoise(seed.to_bytes(32, "big")))
+    monkeypatch.setattr(frozen, "noise_of_draw", lambda *_: ReplayNoise(seed.to_bytes(32, "big")))
     drawn = programme.close_round(1).audits
     public = programme.publish(folder / "public")
     files = [*public.iterdir(), folder / "programme.key.transcript"]
@@ -261,7 +261,7 @@ def test_a_capsule_that_is_longer_for_some_targets_is_found(tmp_path: Path, monk
     opened: Any = Selected.opened
     monkeypatch.setattr(Selected, "sealed", lambda self, *given: sealed(self, *given) + "00" * self.targets[0])
     monkeypatch.setattr(Selected, "opened", lambda *given: opened(*given[:-1], given[-1][:length]))
-    monkeypatch.setattr(unannounced, "capsule_digits", lambda _: AnyLength())
+    monkeypatch.setattr(draws, "capsule_digits", lambda _: AnyLength())
     first, *others = compared(tmp_path, monkeypatch, reveal_after=1)
     assert all(one != first for one in others)
 
@@ -280,7 +280,7 @@ class AnyLength(int):
 
 def test_a_commitment_without_a_salt_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted bug: a reader hashes one target after the other."""
-    monkeypatch.setattr(capsules, "secrets", SimpleNamespace(token_bytes=bytes))
+    monkeypatch.setattr(rounds, "secrets", SimpleNamespace(token_bytes=bytes))
     office = new_office(str(tmp_path / "programme.db"), tmp_path, reveal_after=1)
     assert office.close() == guessed(office)
 

@@ -22,10 +22,13 @@ from deniable.programme.work_list import work_list
 def test_what_is_open_is_the_latest_audit_of_which_no_entry_tells(programme: tuple[Parameters, list[Entry]]) -> None:
     parameters, entries = programme
     present = present_names(entries)
-    known, latest = outcomes(entries, present), dict[str, Entry]()
+    known, latest = outcomes(entries, present), dict[str, int]()
     for entry in entries:
-        latest |= {present.get(name, name): entry for name in entry.audited}
-    expected = {(entry.round, name) for name, entry in latest.items() if (entry.number, name) not in known}
+        if entry.outcome is not None:
+            del latest[present.get(entry.outcome.target, entry.outcome.target)]
+        for name in (present.get(name, name) for name in entry.audited):  # a frozen round is drawn during a later one
+            latest[name] = max(latest.get(name, 0), entry.audited_in)
+    expected = {(round_, name) for name, round_ in latest.items()}
     found = work_list(replay(parameters, entries))
     assert {(audit.round, audit.target) for audit in found} == expected
     assert [audit.round for audit in found] == sorted(round_ for round_, _ in expected)

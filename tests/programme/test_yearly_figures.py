@@ -23,7 +23,8 @@ from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.verify import verify
 from deniable.programme.secrets import nonces, oversight
-from deniable.programme.secrets.sealed_inputs import noise_of_figures, noise_of_round
+from deniable.programme.secrets.frozen import noise_of_draw
+from deniable.programme.secrets.sealed_inputs import noise_of_figures
 from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.figures import Figures
 from deniable.programme.transcript.replay import parse
@@ -272,15 +273,14 @@ def test_a_report_that_counts_in_two_years_tells_more(tmp_path: Path, monkeypatc
 def alike(generator: Callable[[bytes], ReplayNoise]) -> int:
     """How often, of 2,000 seeds, the first bit of the figures' noise is that of the draw's."""
     seeds = [number.to_bytes(32, "big") for number in range(2000)]
-    reports = np.ones((1, 2), np.int64)
-    draws = [noise_of_round("ab" * 16, 2, seed, b"", reports).below(2) for seed in seeds]
+    draws = [noise_of_draw("ab" * 16, 2, seed, "", "cd" * 32).below(2) for seed in seeds]
     return sum(generator(seed).below(2) == drawn for seed, drawn in zip(seeds, draws, strict=True))
 
 
 def test_the_noise_of_the_figures_is_not_that_of_the_draw() -> None:
     """2,000 fair coins are within 110 of 1,000 but with probability 9e-7."""
     assert abs(alike(lambda seed: noise_of_figures("ab" * 16, 2, seed, np.ones(2, np.int64))) - 1000) <= 110
-    planted = alike(lambda seed: noise_of_round("ab" * 16, 2, seed, b"", np.ones((1, 2), np.int64)))
+    planted = alike(lambda seed: noise_of_draw("ab" * 16, 2, seed, "", "cd" * 32))
     assert abs(planted - 1000) > 110
 
 

@@ -31,13 +31,13 @@ from deniable.cli import main as command_line
 from deniable.cli.programme import options
 from deniable.errors import DeniableError
 from deniable.noise import ReplayNoise
-from deniable.programme import buffer, counting, receipt
+from deniable.programme import buffer, counting, receipt, rounds
 from deniable.programme import transaction as transactions
 from deniable.programme.buffer import Slots
 from deniable.programme.imports import imported_reports
 from deniable.programme.imports.imported_reports import Hashes
 from deniable.programme.programme import Programme
-from deniable.programme.secrets import capsules, nonces, vault
+from deniable.programme.secrets import frozen, nonces, vault
 from deniable.programme.secrets.capsules import Selected
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.secrets.lock import CHECK
@@ -45,6 +45,7 @@ from deniable.programme.secrets.sealed_inputs import Inputs
 from deniable.programme.status import Status
 from deniable.programme.ticker import Ticker, Write
 from deniable.programme.transaction import MANIFEST, SEED, Transaction
+from deniable.run import AuditRun
 from deniable.state import _arrays
 from deniable.storage import tables
 from deniable.yearly_figures import YearlyFigures
@@ -216,7 +217,7 @@ def coupled(monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setattr(nonces, "secrets", SimpleNamespace(token_bytes=entropy_or_chance))
     monkeypatch.setattr(counting, "MAX_REPORTS", MOST_COUNTED)
     monkeypatch.setattr(buffer, "PAGES", MOST_PAGES)
-    monkeypatch.setattr(transactions, "noise_of_round", lambda *_: ReplayNoise(stage.fate))
+    monkeypatch.setattr(frozen, "noise_of_draw", lambda *_: ReplayNoise(stage.fate))
     monkeypatch.setattr(YearlyFigures, "drawn", lambda _, __, received: (0,) * len(received))
     monkeypatch.setattr(options, "now", now)
     monkeypatch.setattr(os, "fsync", lambda _: None)  # no test cuts the power
@@ -224,7 +225,7 @@ def coupled(monkeypatch: pytest.MonkeyPatch) -> Stage:
     # To build it anew for every command takes long.
     monkeypatch.setattr(command_line, "get_command", functools.cache(typer.main.get_command))
     _share_entropy(monkeypatch, entropy)
-    monkeypatch.setattr(capsules, "secrets", SimpleNamespace(token_bytes=entropy))
+    monkeypatch.setattr(rounds, "secrets", SimpleNamespace(token_bytes=entropy))
     _hide_seals(monkeypatch)
     _remember_hashes(monkeypatch, stage)
     _listen(monkeypatch, stage)
@@ -476,7 +477,6 @@ def fate_of_both(stage: Stage, worlds: Sequence[World], wanted: int, rounds: int
 def _drawn(stage: Stage, world: World, fate: bytes) -> tuple[int, ...]:
     with stage.looking(world) as connection:
         transaction = world.programme._access.transaction(connection)
-        tally = counting.settle(transaction).tally
-        run = transaction._run(transaction._read("run"), ReplayNoise(fate))
-    parameters = world.programme.parameters
+        tally, parameters = counting.settle(transaction).tally, world.programme.parameters
+        run = AuditRun.restore(parameters.built(), transaction.read_counts()[0].save(), ReplayNoise(fate))
     return run.select(parameters.weighed(tally[parameters.in_draw]), audits=parameters.audits)

@@ -30,7 +30,7 @@ def fill(connection: sa.Connection) -> None:
     a_row(connection)
     blobs = [{"name": name, "blob": bytes(range(256))} for name in ("check", "seed")]
     connection.execute(sa.insert(tables.secrets), blobs)
-    connection.execute(sa.insert(tables.entries), {"number": 1, "round": 1, "line": "é\n", "digest": "0" * 64})
+    connection.execute(sa.insert(tables.entries), {"number": 1, "round": 1, "line": "é\n", "root": "0" * 64})
     connection.execute(sa.insert(tables.seals), {"entry": 1, "blob": b""})
     connection.execute(sa.insert(tables.pages), [{"place": place, "blob": b"page"} for place in range(2)])
     person = dict.fromkeys(("name", "role", "password", "totp_salt", "authentication_code"), "x")

@@ -41,6 +41,7 @@ class Commands(LazyGroup):
             "attack", "Let a strong adversary guess whether a report was filed, and measure how often it is right."
         ),
         "serve": Listed("serve", "The console: plan a programme, enter reports, close rounds, publish, in a browser."),
+        "witness": Listed("witness", "Countersign a programme's public record, as a witness."),
         "programme": Listed("programme", "Run an audit programme, from the first report to the last round."),
     }
 

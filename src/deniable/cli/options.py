@@ -61,18 +61,18 @@ OPTIONS = {
         "it.",
     ),
     "--json": Words(None, "Print one JSON document instead of text."),
-    "--key": Words(
-        "FILE",
-        f"The programme's key file, by default what {KEY} names, or else the file beside the database that is named "
-        "like it and ends in .key; with PostgreSQL it must be named.",
-    ),
+    "--key": Words("FILE", "A key file:"),
     "--max-gap": Words("N", "Every target is audited at least once in N rounds."),
     "--most-counted": Words(
         "N",
         "Of the reports of one class about one target in one round, count at most N in the draw, however many a flood "
         "brings.",
     ),
+    "--mirror": Words(
+        "URL", "A mirror of drand to ask for the beacon, instead of the usual ones. Repeat the option for several."
+    ),
     "--mechanism": Words("ID", "How targets are chosen:"),
+    "--name": Words("TEXT", "The public name:"),
     "--out": Words("PATH", "Where to write:"),
     "--passphrase": Words(None, f"The programme's key is a passphrase: ask for it, or take it from {PASSPHRASE}."),
     "--period": Words("PERIOD", "Length of a round, such as 1D, 7D or 2W."),
@@ -96,10 +96,16 @@ OPTIONS = {
         "CSV file with the columns target,weight: a target with weight 2 is chosen as if it were two. Public, and for "
         "race only.",
     ),
+    "--time": Words("TIME", "A time, by the clocks of the programme's zone:"),
     "--yearly-figures-delta": Words(
         "DELTA",
         "Publish once a year how many reports came in, in all and by class, with random noise: what that tells about "
         "one report at most. 0.02 means ± 20 in each number, 0.01 ± 40.",
+    ),
+    "--witness": Words(
+        "KEY",
+        "The public key of a witness whom you trust, or a file with it: read its countersignatures. Repeat the option "
+        "for every witness.",
     ),
     "--workers": Words("N", "Processes; as many as the machine has cores by default."),
     "--yes": Words(None, "Do not ask."),
@@ -132,7 +138,15 @@ Cooldown = Annotated[int, shared("--cooldown")]
 Database = Annotated[str, shared("--database", envvar=DATABASE)]
 Forecast = Annotated[bool, shared("--forecast")]
 SteadyForecast = Annotated[bool, shared("--steady-forecast")]
-KeyPath = Annotated[Path | None, shared("--key", show_default=False)]
+KeyPath = Annotated[
+    Path | None,
+    shared(
+        "--key",
+        f"the programme's, by default what {KEY} names, or else the file beside the database that is named like it and "
+        "ends in .key; with PostgreSQL it must be named.",
+        show_default=False,
+    ),
+]
 MaxGap = Annotated[int | None, shared("--max-gap")]
 MostCounted = Annotated[int | None, shared("--most-counted")]
 Seed = Annotated[int, shared("--seed")]
@@ -145,6 +159,7 @@ StreamFile = Annotated[
         "classes of reports, date,target,class,reports or round,target,class,reports.",
     ),
 ]
+Witnesses = Annotated[list[str] | None, shared("--witness", show_default=False)]
 WeightsFile = Annotated[Path | None, shared("--weights")]
 Workers = Annotated[int | None, shared("--workers")]
 

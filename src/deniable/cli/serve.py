@@ -3,7 +3,7 @@
 import signal
 import socket
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -114,6 +114,7 @@ def serve(
             "otherwise one.",
         ),
     ] = None,
+    mirror: Annotated[list[str] | None, shared("--mirror", show_default=False)] = None,
     demo: Annotated[
         bool,
         typer.Option(
@@ -137,7 +138,7 @@ def serve(
     workers = _workers("" if demo else database, processes)
     with (
         where.listening() as listening,
-        _demonstration() if demo else _console(where, database, key, passphrase) as console,
+        _demonstration() if demo else _console(where, database, key, passphrase, mirror) as console,
     ):
         server = _server(console, where.origin)
         shown = f"[{host}]" if ":" in host else host
@@ -168,14 +169,17 @@ def _check_installed() -> None:
 
 
 @contextmanager
-def _console(where: Address, database: str, key: Path | None, passphrase: bool) -> Iterator["Console"]:
-    from deniable.cli.programme.options import key_of  # noqa: PLC0415
+def _console(
+    where: Address, database: str, key: Path | None, passphrase: bool, mirror: Sequence[str] | None
+) -> Iterator["Console"]:
+    from deniable.cli.programme.options import chosen_mirrors, key_of  # noqa: PLC0415
     from deniable.console.console import Console, is_new  # noqa: PLC0415
     from deniable.programme.secrets.keys import KeyFile  # noqa: PLC0415
 
+    mirrors = chosen_mirrors(mirror)
     new = is_new(database)
     chosen = key_of(database, key, passphrase, new=new)
-    console = Console.open(database, chosen, secure=where.behind_proxy)
+    console = Console.open(database, chosen, secure=where.behind_proxy, mirrors=mirrors)
     if new and isinstance(chosen, KeyFile):  # here alone: a browser is no place to say where a key is
         print("The key of this new database is the file below. Copy it now to a safe place apart from the database:")
         print(f"  {chosen.path.absolute()}", flush=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
-from typing import Self
+from typing import Any, Self
 
 import sqlalchemy as sa
 from anyio import CapacityLimiter
@@ -17,6 +17,7 @@ from deniable.console.accounts import activity, people, totp
 from deniable.console.accounts.passwords import Passwords
 from deniable.console.accounts.people import Person
 from deniable.console.limits import SLOW, PasswordQueues, Throttle, UploadSlots
+from deniable.console.pending_draws import PendingDraws
 from deniable.console.pending_imports import PendingImports
 from deniable.console.pending_visits import PendingVisits
 from deniable.console.public_record import PublicRecords
@@ -25,6 +26,7 @@ from deniable.console.target_search import TargetSearch
 from deniable.errors import DeniableError
 from deniable.programme.calendar import Clock, system_clock
 from deniable.programme.programme import Programme
+from deniable.programme.randomness.mirrors import MIRRORS
 from deniable.programme.secrets.keys import Key
 from deniable.programme.secrets.lock import create_locked, unlock
 from deniable.programme.secrets.vault import Vault
@@ -50,7 +52,9 @@ class DemoPerson:
 
 
 class Console:
-    """One database, unlocked. `secure`: the browser reaches it through TLS. `demo`: nothing in it is real."""
+    """One database, unlocked. `secure`: the browser reaches it through TLS. `mirrors`: where drand's beacons are looked
+    for. `demo`: nothing in it is real.
+    """
 
     def __init__(
         self,
@@ -61,14 +65,17 @@ class Console:
         clock: Clock = system_clock,
         secure: bool = False,
         passwords: Passwords | None = None,
+        mirrors: Sequence[str] = MIRRORS,
     ) -> None:
         self.store = store
         self.vault = vault
         self.copy = copy
         self.clock = clock
         self.secure = secure
+        self.mirrors = mirrors
         self.passwords = passwords or Passwords()
         self.throttle = Throttle(clock)
+        self.pending_draws = PendingDraws()
         self.pending_imports = PendingImports(clock)
         self.pending_visits = PendingVisits(clock)
         self.password_queues = PasswordQueues()
@@ -85,13 +92,16 @@ class Console:
         self._has_people = False
 
     @classmethod
-    def open(cls, database: str, key: Key, *, clock: Clock = system_clock, secure: bool = False) -> Self:
-        """The console of this database, which is made, locked with the key, where there is none."""
+    def open(cls, database: str, key: Key, *, clock: Clock = system_clock, **options: Any) -> Self:
+        """The console of this database, which is made, locked with the key, where there is none. `options` are those of
+        the console itself.
+        """
         if is_new(database):
             store, vault = create_locked(database, secrets.token_hex(16), key)
-            return cls(store, vault, KeyCopy.beside(key), clock=clock, secure=secure)
-        store = Store.open(database)
-        return cls(store, unlock(store, key), KeyCopy.beside(key), clock=clock, secure=secure)
+        else:
+            store = Store.open(database)
+            vault = unlock(store, key)
+        return cls(store, vault, KeyCopy.beside(key), clock=clock, **options)
 
     def programme(self) -> Programme | None:
         """The programme, or None before one was planned."""

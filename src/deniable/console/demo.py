@@ -10,8 +10,8 @@ from deniable.console.accounts import activity, hotlines, people, totp
 from deniable.console.accounts.passwords import Passwords
 from deniable.console.accounts.people import ROLES, Person, Role
 from deniable.console.console import Console, DemoPerson
+from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import Calendar, Clock, system_clock
-from deniable.programme.parameters import delta_for
 from deniable.programme.programme import Programme
 from deniable.programme.secrets.keys import KeyFile
 from deniable.report_classes import ReportClass, heaviest

@@ -8,6 +8,7 @@ from typing import Self
 from deniable.console.remembered import Remembered
 from deniable.programme.names import caseless
 from deniable.programme.parameters import Parameters
+from deniable.programme.public.frozen_rounds import FrozenRound
 from deniable.programme.public.page import Event, events_of
 from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript_copies import StoredTranscript, all_lines
@@ -29,12 +30,18 @@ class Record:
     texts: tuple[str, ...]
     """The names in each of them, without case, a name a line."""
 
+    @property
+    def waiting(self) -> FrozenRound | None:
+        """The round that is frozen and not drawn yet."""
+        frozen = (event.frozen for event in self.events)
+        return next((one for one in frozen if one is not None and one.state == "waits"), None)
+
     @classmethod
     def of(cls, parameters: Parameters, lines: Sequence[str], head: str) -> Self:
         """Refused where the signed head is not that of these lines."""
         StoredTranscript(parameters, lines, head, None)
         entries = [_parsed(line) for line in lines]
-        events = events_of(parameters.calendar, entries)
+        events = events_of(parameters, entries)
         return cls(tuple(lines), head, events, tuple(map(_text, events)))
 
 

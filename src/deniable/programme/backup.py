@@ -18,7 +18,8 @@ from deniable.programme.secrets.keys import Key
 from deniable.programme.secrets.lock import vault_of
 from deniable.programme.secrets.vault import Kdf
 from deniable.programme.transaction import SEED, Transaction
-from deniable.programme.transcript.chain import check_head, digest, parse_head
+from deniable.programme.transcript.chain import check_head, parse_head
+from deniable.programme.transcript.merkle import roots
 from deniable.programme.transcript.replay import parse, replay
 from deniable.storage import backup as files
 from deniable.storage import tables
@@ -88,12 +89,13 @@ def _check_public(rows: Rows) -> None:
     parameters = Parameters.from_bytes(programme["parameters"].encode())
     entries = [parse(row["line"], row["number"]) for row in rows[tables.entries.name]]
     state = replay(parameters, entries)
+    _, *after = roots(row["line"] for row in rows[tables.entries.name])
     head = parse_head(standing["head"])
     check_head(bytes.fromhex(parameters.public_key), parameters.digest, head)
     if (
         state.to_bytes() != public_state["blob"]
-        or (head.entries, head.head) != (state.entries, state.head)
-        or any(row["digest"] != digest(row["line"]) for row in rows[tables.entries.name])
+        or (head.entries, head.root) != (state.entries, state.tree.root.hex())
+        or [row["root"] for row in rows[tables.entries.name]] != [root.hex() for root in after]
         or [row["round"] for row in rows[tables.entries.name]] != [entry.round for entry in entries]
         or lock["programme"] != parameters.programme
     ):

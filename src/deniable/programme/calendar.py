@@ -96,6 +96,19 @@ class Calendar:
         """The day in the programme's zone."""
         return _utc(now).astimezone(ZoneInfo(self.zone)).date()
 
+    def instant(self, shown: str) -> datetime.datetime:
+        """When the clocks of the zone show this, YYYY-MM-DDTHH:MM, in UTC; the first time, where they show it twice.
+
+        >>> weekly = Calendar(datetime.date(2026, 1, 5), "1W", "Europe/Berlin")
+        >>> weekly.instant("2026-10-25T02:30").hour
+        0
+        """
+        try:
+            wall = datetime.datetime.fromisoformat(shown).replace(tzinfo=ZoneInfo(self.zone))
+            return min(wall.replace(fold=fold).astimezone(datetime.UTC) for fold in (0, 1))
+        except (ValueError, OverflowError):
+            raise DeniableError(f"a day and a time must be written YYYY-MM-DDTHH:MM, got {shown[:20]!a}") from None
+
     def rounds_due(self, now: datetime.datetime) -> int:
         """How many rounds are due at this instant.
 
@@ -222,6 +235,16 @@ class Day:
 
 def day_in_words(day: datetime.date) -> Day:
     return Day(f"{day.day} {_MONTHS[day.month - 1]} {day.year}", day.isoformat())
+
+
+def moment_in_words(instant: datetime.datetime) -> Day:
+    """To the minute, by the clocks that the instant is given in; UTC is named.
+
+    >>> moment_in_words(datetime.datetime(2026, 1, 5, 8, 10, tzinfo=datetime.UTC))
+    Day(words='5 January 2026, 08:10 UTC', iso='2026-01-05T08:10Z')
+    """
+    name, sign = (" UTC", "Z") if instant.tzinfo is datetime.UTC else ("", "")
+    return Day(f"{day_in_words(instant.date()).words}, {instant:%H:%M}{name}", f"{instant:%Y-%m-%dT%H:%M}{sign}")
 
 
 def rounds_in_words(calendar: Calendar, rounds: int) -> str:

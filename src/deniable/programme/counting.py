@@ -178,6 +178,10 @@ def active(transaction: Transaction) -> dict[str, int]:
     parameters = transaction.state.parameters
     in_draw = settle(transaction).tally[parameters.in_draw]
     counts = np.array(run.active_counts(), np.int64) + parameters.weighed(in_draw)
+    if transaction.has_frozen:
+        waiting = parameters.weighed(transaction.frozen().inputs.reports)
+        waiting[[*transaction.state.hidden.ordered_since_freeze]] = 0
+        counts += waiting
     return dict(zip(transaction.state.present, counts[transaction.state.history.present[0]].tolist(), strict=True))
 
 

@@ -41,7 +41,7 @@ class Beginning:
     def write(self, connection: sa.Connection, vault: Vault) -> None:
         parameters, mechanism = self.parameters, self.parameters.built()
         state = PublicState.start(parameters)
-        head = signed_head(self._signing_key, parameters.digest, 0, parameters.digest)
+        head = signed_head(self._signing_key, parameters.digest, 0, state.tree.root)
         rules = parameters.to_bytes().decode("ascii")
         connection.execute(sa.insert(tables.programme), {"id": 1, "parameters": rules})
         connection.execute(sa.insert(tables.standing), {"id": 1, "head": head})

@@ -11,7 +11,8 @@ import sqlalchemy as sa
 from deniable.errors import DeniableError, PlaceError
 from deniable.programme.public.folder import TRANSCRIPT, folder_error, read_head
 from deniable.programme.transaction import Transaction
-from deniable.programme.transcript.chain import Head, check_head, digest
+from deniable.programme.transcript.chain import Head, check_head
+from deniable.programme.transcript.merkle import Tree
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript_copies import IN_PUBLIC, TWO_DATABASES, KeyCopy, Places
 from deniable.storage import tables
@@ -82,16 +83,15 @@ def _check_head(
             f"has more entries ({there.entries}) than the database ({state.entries}): the database is an old one; "
             "restore a newer backup, or see: deniable programme recover --help"
         )
-    if there.head != _head_after(connection, state, there.entries):
+    if there.root != _root_after(connection, state, there.entries):
         raise error(f"and the database differ: {TWO_DATABASES}")
 
 
-def _head_after(connection: sa.Connection, state: PublicState, entries: int) -> str | None:
-    """The hash of the last of so many entries, as the database has it."""
+def _root_after(connection: sa.Connection, state: PublicState, entries: int) -> str | None:
+    """The root of the hash tree of so many entries, as the database has it."""
     if entries == state.entries:
-        return state.head
+        return state.tree.root.hex()
     if not entries:
-        return state.parameters.digest
-    found = sa.select(tables.entries.c.line).where(tables.entries.c.number == entries)
-    line = connection.execute(found).scalar()
-    return None if line is None else digest(line)
+        return Tree().root.hex()
+    found = sa.select(tables.entries.c.root).where(tables.entries.c.number == entries)
+    return connection.execute(found).scalar()

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from decimal import ROUND_CEILING
 from fractions import Fraction
 from functools import cached_property
 from json.encoder import encode_basestring_ascii
@@ -16,7 +16,6 @@ from typing import Any, Self
 import numpy as np
 
 from deniable.arrays import BoolArray, IntArray
-from deniable.calibration import gaussian_delta_for_person, race_delta_for_person
 from deniable.class_guarantees import guarantee_of_heaviest, guarantee_of_mix
 from deniable.classed_streams import counted
 from deniable.counters.toeplitz import ToeplitzCounter
@@ -29,12 +28,13 @@ from deniable.mechanisms.forecasts import FORECASTS
 from deniable.mechanisms.race import Race
 from deniable.programme.calendar import Calendar
 from deniable.programme.names import check_name, check_registered, check_targets
+from deniable.programme.randomness.source import Source, source_from
 from deniable.report_classes import ONE_CLASS, VISIT, ReportClass, check_classes
-from deniable.rounding import as_written, float_above
+from deniable.rounding import float_above, nine_digits
 from deniable.rules import Rules
 from deniable.yearly_figures import YearlyFigures, check_figures_delta
 
-FORMAT = "deniable-programme/2"
+FORMAT = "deniable-programme/3"
 MOST_BY_ONE_PERSON = 10_000
 MOST_HIDDEN = 1000
 """Rounds whose names may be hidden at a time."""
@@ -62,6 +62,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "commitment": (str,),
     "oversight": (str, type(None)),
     "reveal_after": (int,),
+    "randomness": (dict, type(None)),
     "registered": (list, type(None)),
     "calibrated": (float, int),
     "format": (str,),
@@ -108,6 +109,8 @@ class Parameters:
     """The age recipient of the oversight body."""
     reveal_after: int = 0
     """Rounds after which the public learns whom a draw selected; 0: at once."""
+    randomness: Source | None = None
+    """Where the public values come from that go into the draws; None: nothing public goes in."""
     registered: tuple[str, ...] | None = None
     """The numbers of these targets in a public register, in the same order; None where there is none."""
     calibrated: float | int | None = None
@@ -244,6 +247,7 @@ class Parameters:
             "calendar": self.calendar.to_dict(),
             "classes": [[one.name, one.weight or VISIT] for one in self.classes],
             "guarantee": self._statement(),
+            "randomness": None if self.randomness is None else self.randomness.to_dict(),
             "registered": None if self.registered is None else _HERE,
             "targets": _HERE,
         }
@@ -262,7 +266,11 @@ class Parameters:
         try:
             parameters = cls(
                 **{field.name: stored[field.name] for field in dataclasses.fields(cls)}
-                | {"calendar": Calendar.from_dict(stored["calendar"]), "classes": _classes(stored["classes"])}
+                | {
+                    "calendar": Calendar.from_dict(stored["calendar"]),
+                    "classes": _classes(stored["classes"]),
+                    "randomness": source_from(stored["randomness"]),
+                }
             )
         except DeniableError as error:
             raise DeniableError(f"programme.json cannot be used: {error}") from None
@@ -322,32 +330,6 @@ class Parameters:
             raise DeniableError("weights must be positive numbers, and at least one of them is too large") from None
 
 
-def delta_for(advantage: float, reports_per_person: int, mechanism: str, horizon: int | None = None) -> float:
-    """The largest delta of one report, to nine digits, with which all reports of one person taken together give at
-    most this advantage (`rem:per-whistleblower`).
-
-    `horizon` is for tca: its horizon, or its max_gap. That the mechanism's own guarantee keeps the advantage holds
-    in floating point as well.
-
-    >>> delta_for(0.05, 1, "race"), round(delta_for(0.05, 3, "race"), 4)
-    (0.1, 0.0334)
-    """
-    if mechanism not in ("race", "tca"):
-        raise DeniableError(f"mechanism must be race or tca, got {mechanism}")
-    of_person = race_delta_for_person if mechanism == "race" else gaussian_delta_for_person
-    delta = _nine_digits(of_person(advantage, reports_per_person), ROUND_FLOOR)
-    if reports_per_person == 1:
-        delta = 2.0 * advantage  # exact, and a number that people recognise
-
-    def reached(delta: float) -> float:
-        built = Race.calibrate(2, delta) if mechanism == "race" else CounterAuditing.calibrate(2, delta, horizon)
-        return built.guarantee().for_reports(reports_per_person).advantage
-
-    while reached(delta) > as_written(advantage):
-        delta *= 1 - 1e-12
-    return delta
-
-
 def _classes(stored: list[Any]) -> tuple[ReportClass, ...]:
     if not all(isinstance(one, list) and len(one) == 2 for one in stored):
         raise DeniableError("classes must be pairs of a name and a weight")
@@ -389,9 +371,5 @@ def _portable(figures: Any) -> Any:
     if isinstance(figures, dict):
         return {name: _portable(value) for name, value in figures.items()}
     if isinstance(figures, float):
-        return _nine_digits(figures, ROUND_CEILING)
+        return nine_digits(figures, ROUND_CEILING)
     return figures
-
-
-def _nine_digits(value: float, rounding: str) -> float:
-    return float(Context(prec=9, rounding=rounding).create_decimal(value))

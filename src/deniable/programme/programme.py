@@ -33,6 +33,7 @@ from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.decision import Consequence, consequence
 from deniable.programme.transcript.entries import Emergency, Override, Renamed, Resumption, Targets
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.frozen import WITHOUT_VALUE, PublicValue
 from deniable.programme.transcript.outcomes import NotCarriedOut
 from deniable.programme.transcript_copies import (
     KeyCopy,
@@ -267,18 +268,22 @@ class Programme:
             return counting.of_open_round(transaction, targets)
 
     def close_round(self, round_: int | None = None, reason: str | None = None) -> Closed:
-        """Close the round when it is due: count, draw, record, forget, go on, in one transaction.
+        """Close the round when it is due: count, draw, record, forget, go on, in one transaction. With public values it
+        is frozen, and drawn later (`draw_round`).
 
         A round that was closed before is returned as it was recorded. By default the open round; `reason` tells the
         public why it is closed late, if it is.
         """
         wanted = self.status().open_round if round_ is None else check_whole("round", round_, least=1)
         with self._access.making_entry() as transaction:
-            if wanted < transaction.state.open_round:
-                return rounds.recorded(transaction, wanted)
-            return rounds.draw(
-                transaction, self._next_seed, rounds.days_late(transaction, wanted, self._clock()), reason
-            )
+            return rounds.close(transaction, self._next_seed, wanted, reason, self._clock())
+
+    def draw_round(
+        self, value: PublicValue = WITHOUT_VALUE, reason: str | None = None, of: int | None = None
+    ) -> Closed:
+        """Draw the frozen round, or that `of` this number alone; without its value, late enough, with a `reason`."""
+        with self._access.making_entry() as transaction:
+            return rounds.draw_frozen(transaction, value, reason, self._clock(), of)
 
     def not_public_yet(self) -> tuple[Closed, ...]:
         """The draws whose names the public does not know yet, oldest first. Confidential."""

@@ -6,12 +6,12 @@ from datetime import datetime
 from pathlib import Path
 
 from deniable.errors import DeniableError
+from deniable.programme.secrets.adoption import Adoption
 from deniable.programme.status import Status
 from deniable.programme.transaction import NewSeed, Transaction
 from deniable.programme.transcript.entries import Recovery
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import parse
-from deniable.programme.transcript.unannounced import Selection
 from deniable.programme.transcript_copies import KeyCopy, Places, StoredTranscript, check_agree, longest_copy
 
 
@@ -50,11 +50,12 @@ def recover(transaction: Transaction, found: Found, now: datetime, new_seed: New
 
     The reports of targets audited since then are deleted, and with tca those of all targets, whose noise is lost too.
     Imports are paused, unless copies show that nothing was drawn or ordered since: what hotlines bring becomes known
-    and does not count, since it may have been counted before.
+    and does not count, since it may have been counted before. A frozen round that the backup has is drawn from it, with
+    the value that was published or is to come; one that it does not have is never drawn.
 
     A copy that was put back from a safe place may lack the last draw, and looks like any other. So copies show
     everything that was drawn only if the one that every entry is written into has all that is known, and no round was
-    due since.
+    due since, and no public value that a frozen round waits for came out.
     """
     known, lost = transaction.state.entries, transaction.state.open_round
     newest, kept = found.newest or (), found.entries_kept(transaction)
@@ -67,27 +68,32 @@ def recover(transaction: Transaction, found: Found, now: datetime, new_seed: New
     places = Places(found.copy, transaction.is_kept_in_folder)
     transaction.note_kept_beside_key(transcript.check_can_be_kept(places))
     run, tally = transaction.read_counts()
+    adoption = Adoption(run, transaction.frozen() if transaction.has_frozen else None)
     for text in newest[known:]:
         entry = parse(text)
-        if isinstance(entry, Selection):
-            tally = entry.adopt(run, tally, transaction.state, transaction.selected(entry).targets)
-        else:
-            tally = entry.change_run(run, tally, transaction.state)
+        tally = adoption.adopt(
+            entry, tally, transaction.state, lambda one: transaction.selected(one.audited_in, one.capsule).targets
+        )
         transaction.append(entry)  # refuses what does not follow on this database's entries
+        if transaction.has_frozen and transaction.state.waiting is None:
+            transaction.forget_frozen()
     state = transaction.state
-    complete = kept >= state.entries and state.parameters.calendar.rounds_due(now) <= state.closed
+    may_be_drawn = state.waiting is not None and now >= state.waiting.expected
+    is_overdue = state.parameters.calendar.rounds_due(now) > state.closed
+    complete = kept >= state.entries and not is_overdue and not may_be_drawn
     seed, replaced = new_seed(state.open_round)
     recovery = Recovery.following(
         state,
         lost=lost,
         commitment=replaced,
+        inputs_lost=state.waiting is not None and not transaction.has_frozen,
         paused=state.is_paused or not complete or state.entries > known,
         complete=complete,
         during=state.calendar_round(now),
         reason=reason,
     )
     transaction.append(recovery)
-    transaction.write_round(run, tally, seed)
+    transaction.write_round(adoption.run, tally, seed)
     _begin_blocks(transaction)
     return recovery
 

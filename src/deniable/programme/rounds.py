@@ -1,15 +1,19 @@
 """How the open round is closed, with a draw or without one, and what is decided while it is open."""
 
-from collections.abc import Callable, Mapping
+import secrets
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
 import numpy as np
 
+from deniable.arrays import IntArray
 from deniable.errors import DeniableError
 from deniable.programme.counting import waiting_visits
+from deniable.programme.randomness.source import WITHOUT
 from deniable.programme.secrets.capsules import Selected
+from deniable.programme.secrets.frozen import Frozen
 from deniable.programme.secrets.sealed_inputs import Inputs, noise_of_figures
 from deniable.programme.status import Closed
 from deniable.programme.transaction import NewSeed, Transaction
@@ -18,8 +22,20 @@ from deniable.programme.transcript.draws import Draw
 from deniable.programme.transcript.entries import Emergency, End, Round, Skip
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.figures import Figures
+from deniable.programme.transcript.frozen import (
+    Drawn,
+    DrawnHidden,
+    Freeze,
+    FrozenDraw,
+    PublicValue,
+    check_may_draw,
+    mixed_in,
+)
+from deniable.programme.transcript.hidden import SALT_BYTES
 from deniable.programme.transcript.outcomes import CarriedOut
 from deniable.programme.transcript.unannounced import Reveal, Selection
+from deniable.programme.transcript.waiting import written_instant
+from deniable.run import AuditRun
 
 _NO_REASON = "no reason was given"
 
@@ -30,58 +46,141 @@ def new_seed(programme: str, entropy: Callable[[int], bytes], round_: int) -> tu
     return seed, commitment(programme, round_, seed)
 
 
+def close(transaction: Transaction, new_seed: NewSeed, round_: int, reason: str | None, now: datetime) -> Closed:
+    """Draw the round, or freeze it where a public value is to come; one that was closed before is as recorded."""
+    if round_ < transaction.state.open_round:
+        return recorded(transaction, round_)
+    late = days_late(transaction, round_, now)
+    if transaction.state.parameters.randomness is None:
+        return draw(transaction, new_seed, late, reason)
+    return freeze(transaction, new_seed, late, reason, now)
+
+
 def draw(transaction: Transaction, new_seed: NewSeed, late: int, reason: str | None) -> Closed:
     """Count, draw, record, forget and open the next round. `reason` tells the public why it is late, if it is."""
     visits = record_waiting_visits(transaction)
-    run, tally, seed = transaction.read_round()
+    parameters, (frozen, _, tally) = transaction.state.parameters, _fixed(transaction)
+    run, drawn = frozen.drawn(parameters, WITHOUT)
+    seal, values, next_seed = _closing(transaction, frozen, new_seed, late, reason)
+    if parameters.reveal_after:
+        hidden = _hidden(transaction, Selected(frozen.inputs.round, drawn, frozen.inputs.names_salt))
+        entry: Draw = Selection.following(transaction.state, **hidden, **values)
+    else:
+        entry = Round.following(transaction.state, audits=_names(transaction, drawn), **values)
+    transaction.append(entry, seal)
+    return _opened_next(transaction, run, tally, (frozen.inputs.seed, next_seed), visits)
+
+
+def freeze(transaction: Transaction, new_seed: NewSeed, late: int, reason: str | None, now: datetime) -> Closed:
+    """Count, fix what the round is drawn from, record its hash and open the next round. The draw follows when the
+    public value is out (`draw_frozen`).
+    """
     state = transaction.state
-    parameters, reports = state.parameters, tally[state.parameters.in_draw]
-    drawn = run.select(parameters.weighed(reports), audits=parameters.audits)
-    selected = Selected.now(state.open_round, drawn, is_hidden=parameters.reveal_after > 0)
-    seal, sealed = transaction.seal(Inputs(selected.round, reports, seed, selected.salt))
-    next_seed, commitment = new_seed(transaction.state.open_round + 1)
-    entry = _closing(
-        transaction,
-        selected,
-        commitment=commitment,
-        late=late,
-        reason=(reason or _NO_REASON) if late else None,
-        sealed=sealed,
+    state.check_nothing_waits("another round is frozen")
+    visits = record_waiting_visits(transaction)
+    (frozen, run, tally), source = _fixed(transaction), state.parameters.randomness
+    assert source is not None
+    value_at = source.value_at(state.parameters.calendar.due(state.open_round), now)
+    seal, values, next_seed = _closing(transaction, frozen, new_seed, late, reason)
+    entry = Freeze.following(
+        transaction.state,
+        inputs=frozen.hash(state.parameters.programme),
+        value_at=written_instant(value_at),
+        beacon=source.beacon(value_at),
+        **values,
     )
     transaction.append(entry, seal)
-    tally[parameters.in_draw] = 0
+    transaction.write_frozen(frozen)
+    return _opened_next(transaction, run, tally, (frozen.inputs.seed, next_seed), visits)
+
+
+def _fixed(transaction: Transaction) -> tuple[Frozen, AuditRun, IntArray]:
+    """What the open round is drawn from, with the seed that was committed to; the run before it; and the tally.
+
+    Where no public value is to come, the draw follows from nothing that the office could choose now: no salt.
+    """
+    parameters, (run, tally) = transaction.state.parameters, transaction.read_counts()
+    salt, names_salt = (
+        secrets.token_bytes(SALT_BYTES) if is_needed else bytes(SALT_BYTES)
+        for is_needed in (parameters.randomness is not None, parameters.reveal_after > 0)
+    )
+    inputs = Inputs(transaction.state.open_round, tally[parameters.in_draw], transaction.seed(), salt, names_salt)
+    return Frozen(inputs, run.save()), run, tally
+
+
+def _closing(
+    transaction: Transaction, frozen: Frozen, new_seed: NewSeed, late: int, reason: str | None
+) -> tuple[bytes | None, dict[str, Any], bytes]:
+    """The seal for the oversight body, the fields of every entry that closes a round to draw it, and the next seed."""
+    seal, sealed = transaction.seal(frozen.inputs)
+    next_seed, commitment = new_seed(transaction.state.open_round + 1)
+    said = (reason or _NO_REASON) if late else None
+    return seal, {"commitment": commitment, "late": late, "sealed": sealed, "reason": said}, next_seed
+
+
+def _opened_next(
+    transaction: Transaction, run: AuditRun, tally: IntArray, seeds: tuple[bytes, bytes], visits: tuple[str, ...]
+) -> Closed:
+    """The next round is open, with none of the reports that were in the draw; `seeds` are the last and the next one."""
+    tally[transaction.state.parameters.in_draw] = 0
+    seed, next_seed = seeds
     transaction.write_round(run, tally, next_seed)
     reveal(transaction)
     figures = _publish_figures(transaction, seed)
-    return replace(_closed(transaction, entry, already=False), figures=figures, visits=visits)
+    closed = recorded(transaction, transaction.state.closed)
+    return replace(closed, already=False, figures=figures, visits=visits)
 
 
-def _closing(transaction: Transaction, selected: Selected, **values: Any) -> Draw:
-    """The entry of a draw: with the names, or with what fixes them until they follow."""
+def draw_frozen(
+    transaction: Transaction, value: PublicValue, reason: str | None, now: datetime, of: int | None
+) -> Closed:
+    """Draw the round that waits, with its public value, or without where that is allowed by now; a round `of` this
+    number that does not wait any more is as recorded.
+    """
     state = transaction.state
-    if not state.parameters.reveal_after:
-        return Round.following(state, audits=_names(transaction, selected), **values)
-    return Selection.following(
-        state,
-        names=selected.committed(state.parameters.programme),
-        capsule=transaction.capsule(selected),
-        public_after=state.open_round + state.parameters.reveal_after,
-        **values,
-    )
+    waits = state.waiting is not None and of in (None, state.waiting.round)
+    if of is not None and not waits and 0 < of <= state.closed:
+        return recorded(transaction, of)
+    if state.waiting is None or not waits:
+        raise DeniableError("no round waits for a public value; close the open round when it is due")
+    check_may_draw(state.parameters, state.waiting, value, now)
+    frozen = transaction.frozen()
+    public_value = mixed_in(state.parameters, value.text)
+    run, drawn = frozen.drawn(state.parameters, public_value, state.hidden.ordered_since_freeze)
+    said = {"of": state.waiting.round, "value": value.text, "time": value.time, "reason": reason}
+    if state.parameters.reveal_after:
+        hidden = _hidden(transaction, Selected(frozen.inputs.round, drawn, frozen.inputs.names_salt))
+        entry: FrozenDraw = DrawnHidden.following(state, **hidden, **said)
+    else:
+        entry = Drawn.following(state, audits=_names(transaction, drawn), **said)
+    transaction.append(entry)
+    transaction.write_counts(run, transaction.tally())
+    transaction.forget_frozen()
+    return replace(recorded(transaction, entry.of), already=False)
+
+
+def _hidden(transaction: Transaction, selected: Selected) -> dict[str, Any]:
+    """What fixes the names in public until they follow."""
+    parameters = transaction.state.parameters
+    return {
+        "names": selected.committed(parameters.programme),
+        "capsule": transaction.capsule(selected),
+        "public_after": selected.round + parameters.reveal_after,
+    }
 
 
 def reveal(transaction: Transaction, *, ending: bool = False) -> None:
     """Append the names that are due: those of the round that lies `reveal_after` back, all of them before the end."""
     for draw in transaction.state.hidden.draws:
         if ending or transaction.state.is_due(draw):
-            selected = transaction.selected(draw)
-            audits, salt = _names(transaction, selected), selected.salt.hex()
+            selected = transaction.selected(draw.round, draw.capsule)
+            audits, salt = _names(transaction, selected.targets), selected.salt.hex()
             entry = Reveal.following(transaction.state, of=draw.round, audits=audits, salt=salt, reason=None)
             transaction.append(entry)
 
 
-def _names(transaction: Transaction, selected: Selected) -> tuple[str, ...]:
-    return tuple(transaction.state.targets[number] for number in selected.targets)
+def _names(transaction: Transaction, drawn: Sequence[int]) -> tuple[str, ...]:
+    return tuple(transaction.state.targets[number] for number in drawn)
 
 
 def skip(transaction: Transaction, new_seed: NewSeed, late: int, decided: Mapping[str, Any]) -> Closed:
@@ -188,21 +287,25 @@ def recorded(transaction: Transaction, round_: int) -> Closed:
     later = (entry for entry in entries if entry.number > closing.number and not isinstance(entry, Reveal))
     following = next(later, None)
     figures = following if isinstance(following, Figures) else None
-    return replace(_closed(transaction, closing, already=True), figures=figures)
-
-
-def _closed(transaction: Transaction, closing: Entry, *, already: bool) -> Closed:
-    if not isinstance(closing, Selection):
-        return Closed(closing.round, closing.audited, already)
-    is_secret = any(draw.round == closing.round for draw in transaction.state.hidden.draws)
-    audits = _names(transaction, transaction.selected(closing))
-    return Closed(closing.round, audits, already, closing.public_after if is_secret else None)
+    drawn = next((entry for entry in entries if isinstance(entry, FrozenDraw) and entry.of == round_), closing)
+    if isinstance(drawn, Selection | DrawnHidden):
+        is_secret = any(draw.round == round_ for draw in transaction.state.hidden.draws)
+        audits = _names(transaction, transaction.selected(round_, drawn.capsule).targets)
+        return Closed(round_, audits, True, drawn.public_after if is_secret else None, figures)
+    is_frozen, waiting = isinstance(drawn, Freeze), transaction.state.waiting
+    waits = waiting if is_frozen and waiting is not None and waiting.round == round_ else None
+    return Closed(round_, drawn.audited, True, figures=figures, waiting=waits, is_frozen=is_frozen)
 
 
 def not_public_yet(transaction: Transaction) -> tuple[Closed, ...]:
     """The draws whose names are secret, oldest first."""
     after = transaction.state.parameters.reveal_after
     return tuple(
-        Closed(draw.round, _names(transaction, transaction.selected(draw)), True, draw.round + after)
+        Closed(
+            draw.round,
+            _names(transaction, transaction.selected(draw.round, draw.capsule).targets),
+            True,
+            draw.round + after,
+        )
         for draw in transaction.state.hidden.draws
     )

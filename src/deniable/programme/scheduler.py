@@ -1,6 +1,6 @@
-"""The scheduler: it closes every round when it is due, publishes what is new, and tries again where it cannot."""
+"""The scheduler: it closes and draws each round at its time, publishes what is new, and tries again where it cannot."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,14 +10,18 @@ from deniable.errors import DeniableError
 from deniable.programme.calendar import Clock
 from deniable.programme.programme import Programme
 from deniable.programme.public.folder import check_apart
+from deniable.programme.randomness.mirrors import MIRRORS, fetch
+from deniable.programme.randomness.source import Drand
 from deniable.programme.secrets.keys import Key, KeyFile
 from deniable.programme.status import Closed, Status
+from deniable.programme.transcript.frozen import PublicValue
+from deniable.programme.transcript.waiting import Waiting
 from deniable.storage.store import Store, StoreError
 
 MINUTE = timedelta(minutes=1)
 MOST_OVERDUE = 2
 """Rounds that are closed unasked: more of them come of a clock that is wrong, more often than of an outage."""
-LATE = "the round is closed automatically, and the office's computer could not do so in time"
+LATE = "the round is closed automatically, and that could not be done in time"
 
 Wait = Callable[[timedelta], bool]
 """Waits that long; returns whether to stop, perhaps sooner."""
@@ -61,6 +65,8 @@ class Scheduler:
     tell: Callable[[SchedulerEvent], None]
     catch_up: bool = False
     """Whether to close more than `MOST_OVERDUE` rounds, until none is overdue."""
+    mirrors: Sequence[str] = MIRRORS
+    """Where drand's beacons are looked for."""
 
     def __post_init__(self) -> None:
         if self.folder is not None:
@@ -95,19 +101,22 @@ class Scheduler:
 
     def _once(self, programme: Programme) -> timedelta | None:
         # Publishing comes first: what a draw's seed is must be settled in public before the draw.
-        while (news := self._has_news(status := programme.status())) or status.overdue:
+        while (news := self._has_news(status := programme.status())) or self._can_go_on(status):
             if self.wait(_next_minute(self.now()) - self.now() if news else timedelta()):
                 return None
             if news:
                 folder = programme.publish(self.folder, keys=self._key_files)
                 self.tell(Published(programme.status().published, folder))
+            elif status.waiting is not None:
+                self._draw_round(programme, status.waiting)
             else:
                 self._close_round(programme, status)
-        self.catch_up = False
+        self.catch_up = self.catch_up and status.overdue > 0
         if status.ended:
             self.tell(Ended())
             return None
-        return min(MINUTE, max(timedelta(), status.due - self.now()))
+        next_ = status.due if status.waiting is None else status.waiting.expected
+        return min(MINUTE, max(timedelta(), next_ - self.now())) if next_ > self.now() else MINUTE
 
     def _opened(self) -> Programme:
         return Programme.open(self.database, self.key, clock=self.now)
@@ -118,6 +127,19 @@ class Scheduler:
 
     def _has_news(self, status: Status) -> bool:
         return self.folder is not None and (status.folder != self.folder or status.published < status.entries)
+
+    def _can_go_on(self, status: Status) -> bool:
+        """Whether a round can be drawn, or closed, now. Numbers that people throw are entered by people."""
+        if status.waiting is None:
+            return status.overdue > 0
+        return status.waiting.beacon is not None and self.now() >= status.waiting.expected
+
+    def _draw_round(self, programme: Programme, waiting: Waiting) -> None:
+        source = programme.parameters.randomness
+        assert isinstance(source, Drand)
+        assert waiting.beacon is not None
+        beacon = fetch(source.chain, waiting.beacon, self.mirrors)
+        self.tell(programme.draw_round(PublicValue(beacon.signature)))
 
     def _close_round(self, programme: Programme, status: Status) -> None:
         if status.overdue > MOST_OVERDUE and not self.catch_up:

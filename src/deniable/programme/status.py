@@ -10,6 +10,7 @@ from deniable.programme.public.folder import TRANSCRIPT, entries_in
 from deniable.programme.transcript.coverage import Coverage
 from deniable.programme.transcript.figures import Figures
 from deniable.programme.transcript.state import PublicState
+from deniable.programme.transcript.waiting import Waiting
 
 PAUSED = (
     "Imports are paused: the office went on from a backup, and no longer knows which reports it had counted. A report "
@@ -24,13 +25,17 @@ class Closed:
 
     round: int
     audits: tuple[str, ...]
-    """In the order drawn; none where the round was skipped."""
+    """In the order drawn; none where the round was skipped, or is frozen and not drawn."""
     already: bool
     """Whether it was closed before, and this is the record."""
     secret_until: int | None = None
     """The round with whose closing the public learns these names; None where it knows them."""
     figures: Figures | None = None
     """Those of the year that it ended, where there are any."""
+    waiting: Waiting | None = None
+    """What it waits for, where it is frozen and not drawn yet."""
+    is_frozen: bool = False
+    """Whether it is frozen and not drawn; where it waits for nothing, it never is."""
     visits: tuple[str, ...] = ()
     """Targets whose visits, because of reports of an emergency class, were recorded with it."""
 
@@ -56,6 +61,8 @@ class Status:
     coverage: Coverage
     is_paused: bool
     """Whether reports that hotlines bring do not count, since a recovery."""
+    waiting: Waiting | None
+    """The round that is frozen and not drawn yet."""
     ended: bool
 
     @classmethod
@@ -73,5 +80,6 @@ class Status:
             targets=state.present,
             coverage=state.coverage,
             is_paused=state.is_paused,
+            waiting=state.waiting,
             ended=state.ended,
         )

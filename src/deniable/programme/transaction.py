@@ -18,22 +18,20 @@ import sqlalchemy as sa
 from deniable.arrays import IntArray
 from deniable.errors import DeniableError
 from deniable.mechanisms.base import Mechanism
-from deniable.noise import ReplayNoise
 from deniable.programme.buffer import Arrived, Buffer, Slots
 from deniable.programme.imports.imported_reports import LONGEST_NAME, MOST_SOURCES, Hashes, KnownReports, keyed_hashes
 from deniable.programme.parameters import Parameters
 from deniable.programme.secrets import nonces
 from deniable.programme.secrets.capsules import Selected
+from deniable.programme.secrets.frozen import Frozen
 from deniable.programme.secrets.lock import CHECK, check_key
 from deniable.programme.secrets.nonces import Nonces
-from deniable.programme.secrets.sealed_inputs import Inputs, noise_of_round
+from deniable.programme.secrets.sealed_inputs import Inputs
 from deniable.programme.secrets.vault import Vault
 from deniable.programme.transcript.chain import Head, commitment, digest, parse_head, signed_head
 from deniable.programme.transcript.entry import Entry
-from deniable.programme.transcript.hidden import Step
 from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.state import PublicState
-from deniable.programme.transcript.unannounced import Selection
 from deniable.rules import History
 from deniable.run import AuditRun
 from deniable.storage import tables
@@ -44,8 +42,9 @@ NewSeed = Callable[[int], tuple[bytes, str]]
 SIGNING_KEY, HASHING_KEY, MANIFEST, SEED = "signing key", "hashing key", "manifest", "seed"
 REVEAL_KEY = "reveal key"
 _NONCES = "nonces"
+_FROZEN = "frozen round"
 _RECEIVED = "received"
-_OF_THE_ROUND = ("tally", "run", SEED, _NONCES)
+_OF_THE_ROUND = ("tally", "run", SEED, _NONCES, _FROZEN)
 _SOURCES = "sources"
 _PUBLIC = "public"
 _BUFFER = "buffer"
@@ -200,22 +199,30 @@ class Transaction:
             raise DeniableError("the stored seed is not the one that was committed to; restore the last backup")
         return seed
 
-    def read_round(self) -> tuple[AuditRun, IntArray, bytes]:
-        """The run, ready to draw the open round with the seed that was committed to; the tally; that seed."""
-        seed = self.seed()
-        blob, tally = self._read("run"), self.tally()
-        drawn_from = tally[self._parameters.in_draw]
-        noise = noise_of_round(self._parameters.programme, self.state.open_round, seed, blob, drawn_from)
-        return self._run(blob, noise), tally, seed
-
     def read_counts(self) -> tuple[AuditRun, IntArray]:
-        """The run and the tally, where nothing is drawn."""
-        return self._run(self._read("run"), None), self.tally()
-
-    def _run(self, blob: bytes, noise: ReplayNoise | None) -> AuditRun:
-        run = AuditRun.restore(self._mechanism, blob, noise, rounds=self.state.history.rounds)
+        """The run and the tally."""
+        run = AuditRun.restore(self._mechanism, self._read("run"), rounds=self.state.history.rounds)
         self._check_fits(run)
-        return run
+        return run, self.tally()
+
+    @property
+    def has_frozen(self) -> bool:
+        return _FROZEN in self._manifest
+
+    def frozen(self) -> Frozen:
+        """What the round that waits is drawn from, if the transcript has its hash."""
+        frozen, waiting = Frozen.from_bytes(self._read(_FROZEN)), self.state.waiting
+        if waiting is None or frozen.hash(self._parameters.programme) != waiting.inputs:
+            raise DeniableError(_MISFIT.format("frozen round"))
+        return frozen
+
+    def write_frozen(self, frozen: Frozen) -> None:
+        self._write(_FROZEN, frozen.to_bytes())
+
+    def forget_frozen(self) -> None:
+        del self._manifest[_FROZEN]
+        self._has_changed = True
+        self.connection.execute(sa.delete(tables.secrets).where(tables.secrets.c.name == _FROZEN))
 
     def write_round(self, run: AuditRun, tally: IntArray, seed: bytes) -> None:
         """All secrets of the open round, in place of those of the round before."""
@@ -228,9 +235,7 @@ class Transaction:
         self.write_tally(tally)
 
     def write_keys(self, signing_key: bytes, hashing_key: bytes, reveal_key: bytes) -> None:
-        """The second hashes the ids of reports, the third seals names that are not public yet; both outlive a change of
-        the master key, as the hashes and the transcript do.
-        """
+        """The second hashes ids of reports, the third seals names that are not public; both outlive the master key."""
         self._write(SIGNING_KEY, signing_key)
         self._write(HASHING_KEY, hashing_key)
         self._write(REVEAL_KEY, reveal_key)
@@ -239,13 +244,14 @@ class Transaction:
         """For the public transcript: what a draw selected, which this programme's office alone can open."""
         return selected.sealed(self._read(REVEAL_KEY), self._parameters.programme)
 
-    def selected(self, draw: Step | Selection) -> Selected:
-        """What that draw selected. Secret until it is revealed."""
-        return Selected.opened(self._read(REVEAL_KEY), self._parameters.programme, draw.round, draw.capsule)
+    def selected(self, round_: int, capsule: str) -> Selected:
+        """What the draw of that round selected. Secret until it is revealed."""
+        return Selected.opened(self._read(REVEAL_KEY), self._parameters.programme, round_, capsule)
 
     def _history(self) -> History:
         """The public history with what is not public yet."""
-        return self.state.hidden.history(self.state.history, lambda draw: self.selected(draw).targets)
+        of = self.selected
+        return self.state.hidden.history(self.state.history, lambda draw: of(draw.round, draw.capsule).targets)
 
     def renew(self) -> None:
         """Seal anew what a report can change when it is drawn."""
@@ -276,16 +282,19 @@ class Transaction:
         signing_key, held, before = self._read(SIGNING_KEY), self.nonces(), self._history()
         text = entry.line()
         self.state = entry.after(self.state)
-        self.write_nonces(nonces.renewed(held, before, self._history()))
-        if entry.publishes_figures:  # what they count is taken back no more: it would be missing in another year
+        if not entry.keeps_entered:
+            self.write_nonces(nonces.renewed(held, before, self._history()))
+        if entry.fixes_reports or entry.publishes_figures:  # what figures count would be missing in another year
             self.write_nonces(nonces.new_nonces(self.state.n_targets))
+        if entry.publishes_figures:
             self.write_received(np.zeros(len(self._parameters.classes), np.int64))
         self._has_changed = True
-        added = {"number": entry.number, "round": entry.round, "line": text, "digest": digest(text)}
+        root = self.state.tree.root
+        added = {"number": entry.number, "round": entry.round, "line": text, "root": root.hex()}
         self.connection.execute(sa.insert(tables.entries), added)
         if seal is not None:
             self.connection.execute(sa.insert(tables.seals), {"entry": entry.number, "blob": seal})
-        head = signed_head(signing_key, self._parameters.digest, entry.number, digest(text))
+        head = signed_head(signing_key, self._parameters.digest, entry.number, root)
         self.connection.execute(sa.update(tables.standing), {"head": head})
         self.connection.execute(sa.update(tables.public_state), {"blob": self.state.to_bytes()})
 
@@ -360,7 +369,8 @@ class Transaction:
         check_key(self.connection, self._vault)
         manifest = json.loads(self._vault.open(MANIFEST, self._blob(MANIFEST)))
         self._buffer = Buffer(self.connection, self._parameters.programme, **manifest.pop(_BUFFER))
-        if manifest[_PUBLIC] != self._public() or (head.entries, head.head) != (self.state.entries, self.state.head):
+        signed = self.state.entries, self.state.tree.root.hex()
+        if manifest[_PUBLIC] != self._public() or (head.entries, head.root) != signed:
             raise DeniableError(
                 "the stored parameters, public state or place of publication were changed; restore the last backup"
             )

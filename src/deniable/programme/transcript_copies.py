@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from deniable.errors import DISK_FULL, DeniableError, PlaceError
 from deniable.programme.parameters import Parameters
-from deniable.programme.public.folder import TRANSCRIPT, check_apart, read_head, read_public, replace_file
+from deniable.programme.public.folder import TRANSCRIPT, check_apart, read_head, read_public
 from deniable.programme.public.publish import publish
 from deniable.programme.public.verify import verify
 from deniable.programme.secrets.keys import Key, KeyFile
@@ -27,6 +27,7 @@ from deniable.programme.transcript.entries import End
 from deniable.programme.transcript.replay import parse, replay
 from deniable.programme.transcript.state import PublicState
 from deniable.storage import files, tables
+from deniable.storage.files import replace_file
 from deniable.storage.store import PATIENCE
 
 TWO_DATABASES = "two databases of this programme were used; go on with the one that was published, and no other"

@@ -83,6 +83,32 @@ def _locked_folder(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def replace_file(
+    path: Path, content: bytes, *, mode: int = 0o644, modified: float | None = None, owned_like: Path | None = None
+) -> None:
+    """Put this content in the file's place, all at once: a reader sees the old one or the new one.
+
+    `owned_like`: where root does this, the file belongs to the owner of that one. The caller sees to it that one
+    process does this at a time.
+    """
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.unlink(missing_ok=True)  # of a process that was killed
+    try:
+        with temporary.open("xb") as file:
+            os.fchmod(file.fileno(), mode)
+            if owned_like is not None and os.geteuid() == 0 and owned_like.exists():
+                owner = owned_like.stat()
+                os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
+            file.write(content)
+            file.flush()
+            if modified is not None:
+                os.utime(file.fileno(), (modified, modified))
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 def is_full(folder: Path) -> bool:
     """Whether its disk has no room for another file of ours, where an error does not say so."""
     try:

@@ -61,7 +61,7 @@ entries = Table(
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("round", Integer, nullable=False, index=True),
     Column("line", Text, nullable=False),
-    Column("digest", Text, nullable=False, unique=True),
+    Column("root", Text, nullable=False, unique=True, comment="of the hash tree of the entries up to this one"),
     sqlite_strict=True,
 )
 

@@ -70,7 +70,7 @@ def test_a_skipped_round_keeps_its_reports(office: Desk) -> None:
     assert office.counts() == {"Ash Mill": 2}
     assert office.json("close-round") | {"audits": []} == {
         "round": 1, "audits": [], "already": True, "visits": [], "figures": None, "next_round": 2,
-        "next_due": "2026-01-07T00:00:00+00:00", "overdue": 0, "secret_until": None,
+        "next_due": "2026-01-07T00:00:00+00:00", "overdue": 0, "secret_until": None, "waiting": None,
     }  # fmt: skip
 
 

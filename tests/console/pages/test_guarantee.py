@@ -20,7 +20,7 @@ def test_the_guarantee_has_the_text_of_the_public_page(office: Office, settings:
     programme.override(["Ash Mill"], "Somebody wrote to us.", independent=False)
     page = unescape(office.browser("Anna").get("/guarantee").text.split("<main")[1])
     record = office.console.public_records.current(programme.parameters)
-    world = unescape(render(programme.parameters, [*map(parse, record.lines)], record.head))
+    world = unescape(render(programme.parameters, [*map(parse, record.lines)]))
     paragraphs = [line.removeprefix("<p>").removeprefix('<p class="lead">').removesuffix("</p>")
                   for line in page.splitlines() if line.startswith(("<p>", '<p class="lead">'))]  # fmt: skip
     assert len(paragraphs) > 4

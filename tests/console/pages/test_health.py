@@ -13,6 +13,7 @@ import pytest
 from tests.console.offices import Office, recovered
 
 from deniable.programme import backup
+from deniable.programme.randomness.source import Dice, Drand
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.transcript_copies import KeyCopy
 
@@ -47,6 +48,31 @@ def checks(office: Office) -> dict[str, tuple[str, str, str]]:
     page = unescape(office.browser("Otto").get("/health").text)
     row = r'class="keep">(.*?)</th>.*?class="state (\w+)">(.*?)</span>.*?<bdi>(.*?)</bdi>'
     return {what: (state, word, details) for what, state, word, details in re.findall(row, page)}
+
+
+@pytest.mark.parametrize(
+    ("source", "hours", "state", "words"),
+    [
+        (Drand(), 0, ("good", "waits"), "out on 6 January 2026, 01:00 UTC"),
+        (Drand(), 1, ("warn", "to be drawn"), "fetch the value"),
+        (Dice("The town hall"), 0, ("good", "waits"), "Then two of you enter the numbers"),
+        (Dice("The town hall"), 1, ("warn", "to be drawn"), "two of you enter the numbers"),
+        (Dice("The town hall", days=3), 24 * 3 + 1, ("wrong", "not drawn"), "more than 3 days"),
+    ],
+)
+def test_health_of_a_round_that_waits(
+    office: Office, source: Drand | Dice, hours: int, state: tuple[str, str], words: str
+) -> None:
+    programme = office.begin(randomness=source)
+    assert "Frozen round" not in checks(office)
+    office.clock.now = programme.parameters.calendar.due(1)
+    programme.close_round()
+    office.clock.now += timedelta(hours=hours)
+    found = checks(office)
+    assert found["Frozen round"][:2] == state
+    assert "Round 1 is frozen since 6 January 2026" in found["Frozen round"][2]
+    assert words in found["Frozen round"][2]
+    assert ("Round 1 must be drawn first" in found["Rounds"][2]) is (hours > 1)
 
 
 @pytest.mark.parametrize("newer", ["both", "the public folder", "the copy beside the key"])

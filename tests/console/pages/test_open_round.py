@@ -7,6 +7,7 @@ import pytest
 from tests.console.offices import CLASSES, Office
 
 from deniable.console.pages import common
+from deniable.programme.randomness.source import Dice
 from deniable.programme.transcript_copies import KeyCopy
 
 
@@ -136,6 +137,64 @@ def test_after_the_end(office: Office, name: str) -> None:
     assert "The programme has ended" in browser.get("/round").text
     assert "ended" in browser.get("/health").text
     assert browser.post("/round/close", {"round": "1"}).status_code == 422
+
+
+def test_closing_freezes_a_round_where_a_public_value_is_to_come(office: Office) -> None:
+    programme = office.begin(randomness=Dice("The town hall"))
+    office.clock.tomorrow()
+    browser = office.browser("Otto")
+    asked = browser.get("/round/close").text
+    assert "This freezes the round" in asked
+    assert "Freeze round 1" in asked
+    assert "and draw</button>" not in asked
+    for _ in range(2):
+        answer = browser.post("/round/close", {"round": "1"}).text
+        assert "Round 1 is frozen" in answer
+        assert "belong to round 2" in answer
+        assert not any(target in answer for target in programme.status().targets)
+    assert office.log().count("closed round 1") == 1
+
+
+@pytest.mark.parametrize("name", ["Otto", "Anna"])
+def test_while_a_round_waits_it_is_on_the_page(office: Office, name: str) -> None:
+    """Its reports are still among the counts."""
+    programme = office.begin(randomness=Dice("The town hall"))
+    programme.report({"Ash Mill": 7})
+    office.clock.tomorrow()
+    programme.close_round()
+    office.clock.tomorrow()
+    programme.report({"Ash Mill": 4})
+    browser = office.browser(name)
+    page = browser.get("/round").text
+    assert "Round 1 is frozen since 6 January 2026" in page
+    assert 'href="/round/draw"' in page
+    assert "due, after round 1 is drawn" in page
+    for link in ("/round/close", "/round/decisions/skip", "/round/decisions/targets"):
+        assert f'href="{link}"' not in page
+    assert browser.get("/round/close").headers["location"] == "/round"
+    refused = browser.post("/round/close", {"round": "2"})
+    assert refused.status_code == 422
+    assert "Round 1 waits for its public value" in refused.text
+    if name == "Anna":
+        row = page.split("<bdi>Ash Mill</bdi>")[1].split("</tr>")[0]
+        assert re.findall(r'class="number">([^<]+)</td>', row) == ["11"]
+        assert "and of the frozen one included" in page
+
+
+def test_a_round_that_is_never_drawn_is_not_called_skipped(office: Office) -> None:
+    programme = office.begin(randomness=Dice("The town hall"))
+    programme.publish(office.public)
+    old = office.saved()
+    office.clock.tomorrow()
+    programme.close_round()
+    programme.publish()
+    office.put_back(old)
+    programme.recover(office.public, "The disk broke.")
+    browser = office.browser("Otto")
+    answer = browser.post("/round/close", {"round": "1"}).text
+    assert "skipped" not in answer
+    assert "Nobody was selected" in answer
+    assert "Frozen, and never drawn" in browser.get("/transcript").text
 
 
 MANY = tuple(f"Depot {number}" for number in range(1000))

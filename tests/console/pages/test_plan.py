@@ -1,6 +1,7 @@
 import dataclasses
 import html
 import re
+import sys
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ from tests.console.offices import Browser, Office
 from deniable.cli.main import main
 from deniable.console.pages.plan_form import PlanForm, settings_of
 from deniable.errors import DeniableError
+from deniable.programme.randomness.dice import Throws
+from deniable.programme.randomness.source import Dice, Drand
 
 FORM = PlanForm(
     name="Site visits",
@@ -52,6 +55,65 @@ def test_a_plan_is_looked_at_and_begun(office: Office) -> None:
     assert "The programme has begun." in begun
     assert "The programme has begun." not in browser.get("/plan").text
     assert "began the programme" in office.browser("Ada").get("/activity").text
+
+
+@pytest.mark.parametrize(
+    ("changes", "source", "words"),
+    [
+        ({}, None, "must trust that it drew them fairly"),
+        ({"randomness": "drand", "minutes": "20"}, Drand(minutes=20), "drand publishes 20 minutes after the due time"),
+        (
+            {"randomness": "dice", "sides": "20", "days": "3", "place": "Town hall"},
+            Dice("Town hall", Throws(of=20), days=3),
+            "Town hall; a die with 20 sides",
+        ),
+        (
+            {"randomness": "lottery", "place": "State lottery"},
+            Dice("State lottery", Throws(6, 49)),
+            "State lottery; 6 numbers of 49, drawn 5 times",
+        ),
+    ],
+)
+def test_where_the_random_numbers_come_from(office: Office, changes: dict[str, str], source: Any, words: str) -> None:
+    browser = office.browser("Anna")
+    page = show(browser, **changes)
+    assert words in page.text
+    browser.post("/plan", {**typed(**changes), "step": "begin", "shown": shown(page)})
+    programme = office.console.programme()
+    assert programme is not None
+    assert programme.parameters.randomness == source
+    assert words in browser.get("/plan?done=begun").text
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"randomness": "coins"}, "Choose where the random"),
+        ({"randomness": "drand", "minutes": "0"}, "Minutes until the public value"),
+        ({"randomness": "dice"}, "where people can watch"),
+        ({"randomness": "drand", "days": "400"}, "at most 365"),
+        ({"randomness": "drand", "start": "2020-01-01"}, "had not started"),
+        ({"randomness": "dice", "place": "here", "sides": "1"}, "Sides of the die"),
+        ({"randomness": "lottery", "place": "here", "numbers": "49"}, "fewer numbers than it chooses from"),
+        ({"randomness": "lottery", "place": "here", "of": "x"}, "highest number of the lottery must"),
+    ],
+)
+def test_a_source_that_cannot_be_is_refused(office: Office, changes: dict[str, str], words: str) -> None:
+    page = show(office.browser("Anna"), **changes)
+    assert page.status_code == 422
+    assert words in html.unescape(page.text)
+
+
+def test_drand_is_refused_where_its_beacons_cannot_be_checked(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "py_ecc", None)
+    monkeypatch.delitem(sys.modules, "deniable.programme.randomness.bls", raising=False)
+    monkeypatch.delattr("deniable.programme.randomness.bls", raising=False)
+    for name in [name for name in sys.modules if name.startswith("py_ecc.")]:
+        monkeypatch.setitem(sys.modules, name, None)
+    page = show(office.browser("Anna"), randomness="drand")
+    assert page.status_code == 422
+    assert "need py_ecc" in html.unescape(page.text)
+    assert show(office.browser("Anna"), randomness="dice", place="here").status_code == 200
 
 
 def test_a_first_day_in_the_past_is_told_before_it_begins(office: Office) -> None:

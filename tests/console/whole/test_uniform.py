@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from tests.console.offices import Browser, Office, form_on, pending_on, receipt_on
 
 from deniable.console.app import prepare
+from deniable.programme.randomness.source import Dice
 
 RANDOM = re.compile(rb'name="(pending|form_id)" value="[^"]{22}"|<pre class="secret">[A-Z2-7-]{19}</pre>')
 """Tokens and receipts: of always the same length, and different in every answer."""
@@ -83,6 +84,21 @@ def test_a_page_is_the_same_whatever_was_reported(office: Office, name: str, pat
     assert before[0] == 200
     programme.report({"Ash Mill": 123_456_789, "Cedar Bank": 1})
     assert received(office, browser, "get", path) == before
+
+
+@pytest.mark.parametrize("path", ["/round", "/round/draw", "/transcript", "/health"])
+def test_a_page_about_a_frozen_round_is_the_same_whatever_was_reported(office: Office, path: str) -> None:
+    answers = []
+    programme = office.begin(randomness=Dice("The town hall"))
+    office.clock.tomorrow()
+    browser = office.browser("Otto")
+    browser.post("/round/close", {"round": "1"})
+    for reports in (1, 123_456_789):
+        browser.get(path)
+        answers.append(received(office, browser, "get", path))
+        programme.report({"Ash Mill": reports})
+    assert answers[0][0] == 200
+    assert answers[0] == answers[1]
 
 
 def test_an_auditors_page_is_not(office: Office) -> None:

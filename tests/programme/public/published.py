@@ -11,19 +11,26 @@ from hypothesis import strategies as st
 
 from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters
+from deniable.programme.randomness.source import Dice
 from deniable.programme.transcript.chain import digest, signed_head, to_file
 from deniable.programme.transcript.entries import KINDS, End, Override, Recovery, Renamed, Round, Skip, Targets
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.frozen import Drawn, Freeze
 from deniable.programme.transcript.hidden import capsule_digits, names_commitment
+from deniable.programme.transcript.merkle import root
 from deniable.programme.transcript.outcomes import CarriedOut, NotCarriedOut
 from deniable.programme.transcript.signatures import pem, public_key
 from deniable.programme.transcript.state import PublicState
+from deniable.programme.transcript.waiting import written_instant
 
 KEY = bytes(range(32))
 OTHER_KEY = bytes(range(1, 33))
 NAMES = ("Ashford", "Brühl", "Calais", "Delft")
 START = datetime.date(2026, 1, 5)
 RECIPIENT = "age1" + "q" * 58
+DICE = Dice("the town hall")
+THROWN = {"value": DICE.throws.read("1 2 3 4 5 6 " * 6 + "1 2 3")}
+"""What people threw for some round."""
 
 
 def lines_in(folder: Path) -> list[str]:
@@ -84,6 +91,24 @@ def revealed(round_: int, of: int, *audits: str, salted: bytes | None = None) ->
     return "reveal", round_, {"of": of, "audits": audits, "salt": with_salt, "reason": None}
 
 
+def frozen(number: int, parameters: Parameters, **fields: Any) -> Said:
+    """A round that is frozen, and waits for its public value."""
+    source = parameters.randomness
+    assert source is not None
+    value_at = source.value_at(
+        due := parameters.calendar.due(number), due + datetime.timedelta(days=fields.get("late", 0))
+    )
+    value = {"value_at": written_instant(value_at), "beacon": source.beacon(value_at)}
+    said = {"commitment": fresh(number), "late": 0, "reason": None, "sealed": None}
+    return "freeze", number, said | {"inputs": fresh(-number)} | value | fields
+
+
+def drawn_with(of: int, value: str | None, *audits: str, **fields: Any) -> Said:
+    """A frozen round that is drawn during the next one; without its public value where there is none."""
+    said: dict[str, Any] = {"of": of, "value": value, "time": None, "reason": None, "audits": audits}
+    return "drawn", of + 1, said | fields
+
+
 def chained(parameters: Parameters, said: Iterable[Said]) -> list[Entry]:
     """Entries of this content, each in its place in the chain, whether the programme's rules allow them or not."""
     entries: list[Entry] = []
@@ -98,8 +123,7 @@ def write(folder: Path, parameters: Parameters, entries: Sequence[Entry], key: b
     """The folder as the office with this key would publish it, without the page."""
     folder.mkdir(exist_ok=True)
     lines = [entry.line() for entry in entries]
-    head = digest(lines[-1]) if lines else parameters.digest
-    signed = signed_head(key, parameters.digest, len(lines), head)
+    signed = signed_head(key, parameters.digest, len(lines), root(lines))
     (folder / "programme.json").write_bytes(parameters.to_bytes())
     (folder / "transcript.jsonl").write_bytes(to_file(lines, signed))
     (folder / "public_key.pem").write_text(pem(public_key(KEY)), encoding="ascii")
@@ -117,6 +141,7 @@ def programmes(draw: st.DrawFn, most: int = 12) -> tuple[Parameters, list[Entry]
         max_gap=max_gap,
         cooldown=draw(st.integers(0, 3)),
         oversight=draw(st.sampled_from([None, RECIPIENT])),
+        randomness=draw(st.sampled_from([None, DICE])),
     )
     state, entries = PublicState.start(parameters), []
     for _ in range(draw(st.integers(0, most))):
@@ -129,63 +154,111 @@ def programmes(draw: st.DrawFn, most: int = 12) -> tuple[Parameters, list[Entry]
 
 
 def _next_entry(draw: st.DrawFn, state: PublicState) -> Entry:
-    entry: Entry
-    number, present = state.entries + 1, state.present
-    independent, why = draw(st.booleans()), draw(st.sampled_from(["Überschwemmung im Hafen", "by law", "\u65e5\u672c"]))
-    during = state.open_round + draw(st.integers(0, 3))
-    decided = {"reason": why, "independent": independent, "during": during}
+    why = draw(st.sampled_from(["Überschwemmung im Hafen", "by law", "\u65e5\u672c"]))
     struck = [number for number in range(state.n_targets) if state.latest_audit[number]]
-    room = state.parameters.audits * (state.parameters.max_gap or 100) - len(present)
-    spare = len(present) - max(2, state.parameters.audits)
-    kinds = ["round"] * 6 + ["skip", "override", "recovery", "end"]
-    kinds += ["leave"] * (spare > 0) + ["join"] * (room > 0 and state.parameters.max_gap is None)
-    kinds += ["carried-out", "not-carried-out"] * bool(struck) + ["rename"]
-    match draw(st.sampled_from(kinds)):
-        case "round":
-            late = draw(st.integers(0, 2))
-            entry = Round.following(
-                state,
-                audits=_audits(draw, state),
-                commitment=fresh(number),
-                late=late,
-                reason=why if late else None,
-                sealed=None if state.parameters.oversight is None else fresh(-number),
-            )
-        case "skip":
-            entry = Skip.following(state, commitment=fresh(number), late=0, **decided)
-        case "override":
-            ordered = draw(st.lists(st.sampled_from(present), min_size=1, unique=True))
-            entry = Override.following(state, audits=ordered, **decided)
-        case "leave":
-            gone = draw(st.lists(st.sampled_from(present), min_size=1, max_size=spare, unique=True))
-            entry = Targets.following(state, added=[], removed=gone, **decided)
-        case "join":
-            entry = Targets.following(state, added=[f"newcomer {number}"], removed=[], **decided)
-        case "not-carried-out":
-            target = draw(st.sampled_from(struck))
-            audit = {"of": int(state.latest_audit[target]), "target": state.targets[target]}
-            entry = NotCarriedOut.following(state, **audit, **decided)
-        case "carried-out":
-            target = draw(st.sampled_from(struck))
-            of, calendar = int(state.latest_audit[target]), state.parameters.calendar
-            day = draw(st.dates(calendar.first_day(of), calendar.day(during))).isoformat()
-            audit = {"of": of, "target": state.targets[target], "day": day, "during": during, "reason": None}
-            entry = CarriedOut.following(state, **audit)
-        case "rename":
-            entry = Renamed.following(state, target=draw(st.sampled_from(present)), name=f"renamed {number}", **decided)
-        case "recovery":
-            said = {"paused": independent, "complete": independent, "during": during, "reason": why}
-            entry = Recovery.following(state, lost=1, commitment=fresh(number), **said)
-        case _:
-            entry = End.following(state, reason=why)
-    return entry
+    kinds = [_recovery, _end, _order, _rename] + [_carried_out, _not_carried_out] * bool(struck)
+    if state.waiting is None:
+        kinds += [_skip] + [_round if state.parameters.randomness is None else _freeze] * 6
+        kinds += [_leave] * (len(state.present) > max(2, state.parameters.audits))
+        kinds += [_join] * (state.parameters.max_gap is None)
+    else:
+        kinds += [_drawn] * 6
+    return draw(st.sampled_from(kinds))(draw, state, why)
+
+
+def _decided(draw: st.DrawFn, state: PublicState, why: str) -> dict[str, Any]:
+    return {"reason": why, "independent": draw(st.booleans()), "during": state.open_round + draw(st.integers(0, 3))}
+
+
+def _round(draw: st.DrawFn, state: PublicState, why: str) -> Entry:
+    return Round.following(state, audits=_audits(draw, state), **_closing(draw, state, why))
+
+
+def _freeze(draw: st.DrawFn, state: PublicState, why: str) -> Entry:
+    closing = _closing(draw, state, why)
+    day = state.parameters.calendar.day(state.open_round) + datetime.timedelta(days=min(closing["late"], 3))
+    said = {"inputs": fresh(10_000 + state.entries), "beacon": None, "value_at": f"{day}T10:00:00Z"}
+    return Freeze.following(state, **said, **closing)
+
+
+def _drawn(draw: st.DrawFn, state: PublicState, why: str) -> Entry:
+    assert state.waiting is not None
+    at = {**THROWN, "time": state.waiting.value_at}
+    thrown: dict[str, Any] = draw(st.sampled_from([at, at, dict.fromkeys(at)]))
+    reason = None if thrown["value"] else why
+    return Drawn.following(state, of=state.waiting.round, audits=_audits(draw, state), **thrown, reason=reason)
+
+
+def _skip(draw: st.DrawFn, state: PublicState, why: str) -> Entry:
+    return Skip.following(state, commitment=fresh(state.entries + 1), late=0, **_decided(draw, state, why))
+
+
+def _order(draw: st.DrawFn, state: PublicState, why: str) -> Entry:
+    ordered = draw(st.lists(st.sampled_from(state.present), min_size=1, unique=True))
+    return Override.following(state, audits=ordered, **_decided(draw, state, why))
+
+
+def _leave(draw: st.DrawFn, state: PublicState, why: str) -> Entry:
+    most = len(state.present) - max(2, state.parameters.audits)
+    gone = draw(st.lists(st.sampled_from(state.present), min_size=1, max_size=most, unique=True))
+    return Targets.following(state, added=[], removed=gone, **_decided(draw, state, why))
+
+
+def _join(draw: st.DrawFn, state: PublicState, why: str) -> Entry:
+    name = f"newcomer {state.entries + 1}"
+    return Targets.following(state, added=[name], removed=[], **_decided(draw, state, why))
+
+
+def _struck(draw: st.DrawFn, state: PublicState) -> dict[str, Any]:
+    """An audit that is open."""
+    number = draw(st.sampled_from(np.flatnonzero(state.latest_audit).tolist()))
+    return {"of": int(state.latest_audit[number]), "target": state.targets[number]}
+
+
+def _not_carried_out(draw: st.DrawFn, state: PublicState, why: str) -> Entry:
+    return NotCarriedOut.following(state, **_struck(draw, state), **_decided(draw, state, why))
+
+
+def _carried_out(draw: st.DrawFn, state: PublicState, _: str) -> Entry:
+    audit, during, calendar = (
+        _struck(draw, state),
+        state.open_round + draw(st.integers(0, 3)),
+        state.parameters.calendar,
+    )
+    day = draw(st.dates(calendar.first_day(audit["of"]), calendar.day(during))).isoformat()
+    return CarriedOut.following(state, **audit, day=day, during=during, reason=None)
+
+
+def _rename(draw: st.DrawFn, state: PublicState, why: str) -> Entry:
+    target, name = draw(st.sampled_from(state.present)), f"renamed {state.entries + 1}"
+    return Renamed.following(state, target=target, name=name, **_decided(draw, state, why))
+
+
+def _recovery(draw: st.DrawFn, state: PublicState, why: str) -> Entry:
+    sure, during = draw(st.booleans()), state.open_round + draw(st.integers(0, 3))
+    said = {"inputs_lost": state.waiting is not None, "paused": sure, "complete": sure, "during": during, "reason": why}
+    return Recovery.following(state, lost=1, commitment=fresh(state.entries + 1), **said)
+
+
+def _end(_: st.DrawFn, state: PublicState, why: str) -> Entry:
+    return End.following(state, reason=why)
+
+
+def _closing(draw: st.DrawFn, state: PublicState, why: str) -> dict[str, Any]:
+    """The fields of every entry that closes a round to draw it."""
+    late, number = draw(st.integers(0, 2)), state.entries + 1
+    sealed = None if state.parameters.oversight is None else fresh(-number)
+    return {"commitment": fresh(number), "late": late, "reason": why if late else None, "sealed": sealed}
 
 
 def _audits(draw: st.DrawFn, state: PublicState) -> list[str]:
-    chosen = np.zeros_like(state.history.present)
+    """By the rules as they were when the round was frozen, if it was."""
+    history = state.history if state.waiting is None else state.hidden.before
+    assert history is not None
+    chosen = np.zeros_like(history.present)
     audits = []
     for _ in range(state.parameters.audits):
-        eligible = state.parameters.rules.eligible(state.history, chosen, state.parameters.audits)
+        eligible = state.parameters.rules.eligible(history, chosen, state.parameters.audits)
         target = draw(st.sampled_from(np.flatnonzero(eligible[0]).tolist()))
         chosen[0, target] = True
         audits.append(state.targets[target])

@@ -4,10 +4,11 @@ import datetime
 import re
 
 import pytest
-from tests.programme.public.published import NAMES, chained, drawn, made
+from tests.programme.public.published import NAMES, chained, drawn, frozen, made
 
 from deniable.programme.calendar import Calendar
 from deniable.programme.public.calendar_file import AHEAD, calendar_file
+from deniable.programme.randomness.source import Dice, Drand
 from deniable.programme.transcript.replay import replay
 
 A, B, C, D = NAMES
@@ -45,6 +46,15 @@ def test_past_rounds_and_a_bounded_number_ahead() -> None:
     assert {*values(then, "DTSTAMP")} == {"20260105T000000Z"}
     assert values(then, "DTEND")[0] == "20260113"
     assert not any(name in then.decode() for name in NAMES)
+
+
+def test_a_coming_round_is_drawn_with_a_public_value() -> None:
+    source = Drand()
+    past, coming, *_ = values(after(frozen(1, made(randomness=source)), randomness=source), "SUMMARY")
+    assert "was due" in past
+    assert "drand" not in past
+    assert coming.endswith("drawn with the beacon that drand publishes 60 minutes after the due time")
+    assert "thrown 39 times" in values(after(randomness=Dice("Town hall")), "SUMMARY")[0]
 
 
 def test_it_begins_and_ends_as_the_standard_says() -> None:

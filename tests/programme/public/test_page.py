@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -13,15 +13,17 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from markupsafe import escape
 from tests.programme.public.published import (
-    KEY,
     NAMES,
     RECIPIENT,
     START,
     Said,
     chained,
     drawn,
+    drawn_with,
     fresh,
+    frozen,
     made,
     programmes,
     revealed,
@@ -31,9 +33,11 @@ from tests.programme.public.published import (
 from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters
 from deniable.programme.public import page
+from deniable.programme.public.checks import CHECKS
 from deniable.programme.public.timeline import MOST_MARKS, MOST_ROWS, shortened, timeline
-from deniable.programme.transcript.chain import signed_head
+from deniable.programme.randomness.source import Dice, Drand
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.frozen import FrozenDraw
 from deniable.programme.transcript.outcomes import present_names
 from deniable.programme.transcript.replay import replay
 from deniable.report_classes import ReportClass
@@ -43,14 +47,9 @@ HOSTILE = "<script>alert('1')</script>\" & {{ 7 * 7 }}"
 VOID = {"meta", "link", "rect", "line", "path", "circle"}
 
 
-def head(parameters: Parameters, entries: Sequence[Entry]) -> str:
-    state = replay(parameters, entries)
-    return signed_head(KEY, parameters.digest, state.entries, state.head)
-
-
 def rendered(parameters: Parameters, said: Iterable[Said] = ()) -> str:
     entries = chained(parameters, said)
-    return page.render(parameters, entries, head(parameters, entries))
+    return page.render(parameters, entries)
 
 
 def override(number: int, *audits: str, independent: bool = True, reason: str = "a court ordered it") -> Said:
@@ -61,6 +60,7 @@ def eventful() -> tuple[Parameters, list[Said]]:
     """One entry of every kind, with the worst names and reasons."""
     parameters = made(targets=(A, B, C, HOSTILE), name=f"Ports {HOSTILE}", reports_per_person=3)
     ok = {"reason": HOSTILE, "independent": True}
+    restored = {"complete": True, "during": 5, "reason": HOSTILE}
     return parameters, [
         drawn(1, HOSTILE),
         drawn(2, A, late=5, reason=f"late {HOSTILE}"),
@@ -71,11 +71,7 @@ def eventful() -> tuple[Parameters, list[Said]]:
         drawn(3, A),
         ("skip", 4, {"commitment": fresh(4), "late": 1, "during": 5} | ok),
         ("targets", 5, {"added": (f"new {HOSTILE}",), "removed": (C,), "during": 5} | ok),
-        (
-            "recovery",
-            5,
-            {"lost": 3, "commitment": fresh(50), "paused": True, "complete": True, "during": 5, "reason": HOSTILE},
-        ),
+        ("recovery", 5, {"lost": 3, "commitment": fresh(500), "paused": True, "inputs_lost": False, **restored}),
         drawn(5, f"new {HOSTILE}"),
         ("end", 6, {"reason": HOSTILE}),
     ]
@@ -142,6 +138,36 @@ def unannounced() -> tuple[Parameters, list[Said]]:
 
 PAGES["unannounced"] = unannounced
 
+PUBLIC_VALUES = made(randomness=Drand())
+DICE = made(randomness=Dice(f"the hall {HOSTILE}"), targets=(A, B, C, HOSTILE))
+SIGNATURE = "ab" * 48
+THROWN = " ".join("123456" * 7)[: 2 * 39 - 1]
+
+
+def restored(round_: int) -> Said:
+    """The office lost what the frozen round was to be drawn from."""
+    said = {"lost": 1, "commitment": fresh(500), "paused": False, "complete": True, "during": round_}
+    return "recovery", round_, said | {"inputs_lost": True, "reason": "the disk broke"}
+
+
+def frozen_rounds_of_all_states() -> tuple[Parameters, list[Said]]:
+    """Round 1 was drawn with its value, 2 without it, 3 is never drawn, and 4 waits."""
+    parameters = PUBLIC_VALUES
+    return parameters, [
+        *(frozen(1, parameters), drawn_with(1, SIGNATURE, B), frozen(2, parameters)),
+        *(override(3, A), drawn_with(2, None, C, reason=f"no network {HOSTILE}")),
+        *(frozen(3, parameters), restored(4), frozen(4, parameters)),
+    ]
+
+
+def thrown() -> tuple[Parameters, list[Said]]:
+    """Round 1 was drawn with numbers at a place with the worst name; round 2 waits."""
+    draw = drawn_with(1, THROWN, HOSTILE, time="2026-01-12T00:05:00Z")
+    return DICE, [frozen(1, DICE), draw, frozen(2, DICE)]
+
+
+PAGES |= {"frozen": frozen_rounds_of_all_states, "thrown": thrown}
+
 
 @pytest.fixture(params=PAGES)
 def outline(request: pytest.FixtureRequest) -> Outline:
@@ -165,9 +191,10 @@ def test_the_page_is_the_same_for_everybody(tmp_path: Path) -> None:
 @given(made_=programmes())
 def test_every_programme_has_a_page(made_: tuple[Parameters, list[Entry]]) -> None:
     parameters, entries = made_
-    outline = Outline(page.render(parameters, entries, head(parameters, entries)))
+    outline = Outline(page.render(parameters, entries))
     rows = [attributes["id"] for attributes in outline.named("tr") if "id" in attributes]
-    assert rows == [f"entry-{number}" for number in range(len(entries), 0, -1)]
+    shown = [entry.number for entry in entries if not isinstance(entry, FrozenDraw)]  # it is in the row of its round
+    assert rows == [f"entry-{number}" for number in reversed(shown)]
 
 
 def test_names_and_reasons_are_text() -> None:
@@ -185,7 +212,7 @@ def test_no_scripts_and_nothing_from_elsewhere(outline: Outline) -> None:
     for _, attributes in outline.tags:
         assert not [name for name in attributes if name.startswith("on") or name in ("src", "style", "srcset")]
     links = {attributes["href"] for _, attributes in outline.tags if "href" in attributes}
-    files = {"VERIFY.md", "calendar.ics", "transcript.jsonl", "programme.json", "public_key.pem"}
+    files = {"VERIFY.md", "calendar.ics", "checkpoint", "transcript.jsonl", "programme.json", "public_key.pem"}
     assert {link for link in links if link and not link.startswith("#")} == files | {"data:,"}
     style = outline.text("style")
     assert "url(" not in style
@@ -366,13 +393,13 @@ def test_an_audit_before_the_one_not_carried_out_stands() -> None:
     parameters = made()
     undone = {"of": 1, "target": A, "reason": "strike", "independent": True, "during": 2}
     said: list[Said] = [override(1, A), drawn(1, A), ("not-carried-out", 2, undone)]
-    events = page.events_of(parameters.calendar, chained(parameters, said))
+    events = page.events_of(parameters, chained(parameters, said))
     assert [[audited.carried_out for audited in event.audited] for event in events] == [[], [False], [True]]
 
 
 def test_names_stand_in_the_row_of_their_round_once_they_are_public() -> None:
     parameters, said = unannounced()
-    events = page.events_of(parameters.calendar, chained(parameters, said))
+    events = page.events_of(parameters, chained(parameters, said))
     assert [[audited.name for audited in event.audited] for event in reversed(events)] == [
         [A],
         [A],
@@ -400,7 +427,7 @@ def test_an_audit_by_hand_and_a_hidden_one_are_told_apart() -> None:
     said: list[Said] = [override(1, A), selected(1, A), by_hand, selected(2, B), selected(3, C), revealed(4, 1, A)]
     drawn_ = [*said, ("not-carried-out", 4, {"of": 1, "target": A, **decided, "during": 4})]
     for entries, carried_out in ((said, [[False], [True]]), (drawn_, [[False], [False]])):
-        events = page.events_of(parameters.calendar, chained(parameters, entries))
+        events = page.events_of(parameters, chained(parameters, entries))
         assert [[audited.carried_out for audited in event.audited] for event in reversed(events)][:2] == carried_out
         chart = timeline(parameters, chained(parameters, entries), 1)
         kinds = [mark.kind for mark in chart.rows[0].marks]
@@ -419,11 +446,96 @@ def test_the_chart_has_hidden_rounds_and_names_in_their_place() -> None:
     assert (len(chart.hidden), len(chart.skips), chart.rounds) == (2, 0, 4)
 
 
+def row(text: str, entry: int) -> str:
+    """The row of the record that begins with this entry, and the text in it."""
+    return text.partition(f'id="entry-{entry}"')[2].partition("</tr>")[0]
+
+
+def test_one_row_a_frozen_round_says_what_became_of_it() -> None:
+    text = rendered(*frozen_rounds_of_all_states())
+    rows = re.findall(r'<tr role="row" id="entry-(\d+)"( class="noted")?', text)
+    assert rows == [("8", ""), ("7", ' class="noted"'), ("6", ' class="noted"'), ("4", ' class="noted"'),
+                    ("3", ' class="noted"'), ("1", "")]  # fmt: skip
+    for entry, words in {
+        1: ("entries 1, 2", B, "Drawn with drand’s beacon", SIGNATURE),
+        3: ("entries 3, 5", C, "Drawn without its public value", "no network", "could know the result"),
+        6: ("nobody", "never drawn", "entry 7"),
+        8: ("not drawn yet", "Frozen; drawn with drand’s beacon", "2 February 2026, 00:00 UTC"),
+    }.items():
+        for word in words:
+            assert word in row(text, entry), word
+    assert "<script" not in text
+
+
+def test_a_round_that_waits_stands_at_the_top_and_what_went_wrong_stays() -> None:
+    parameters, said = frozen_rounds_of_all_states()
+    header = Outline(rendered(parameters, said)).text("header")
+    assert "Round 4 is frozen since 2 February 2026" in header
+    assert "without it from 9 February 2026, 00:00 UTC on" in header
+    assert "Next drawround 4, 2 February 2026, 00:00 UTC" in header
+    later = [drawn_with(4, SIGNATURE, D)]
+    for number in range(5, 60):
+        later += [frozen(number, parameters), drawn_with(number, SIGNATURE, NAMES[number % 4])]
+    text = rendered(parameters, [*said, *later])
+    assert 'id="entry-3"' not in text
+    assert "Drawn without its public value: round 2." in text
+    assert "Frozen, and never drawn: round 3." in text
+    assert "is frozen since" not in text
+    assert "the latest 40 of 119 entries" in text
+    assert "Show 60 earlier entries" in text
+    assert "The record has 19 entries before these" in text
+
+
+def test_numbers_that_people_threw_have_their_place_and_time() -> None:
+    text = Outline(rendered(*thrown())).text("main")
+    assert f"on 12 January 2026, 00:05 UTC: the hall {HOSTILE}" in text
+    assert THROWN in text
+
+
+def test_names_of_a_frozen_round_follow_in_its_row() -> None:
+    parameters = made(randomness=Dice("the hall"), reveal_after=1)
+    at = {"time": "2026-01-12T00:05:00Z"}
+    _, _, names = selected(1, B, parameters=parameters)
+    hidden = {name: names[name] for name in ("names", "capsule", "public_after")}
+    draw = {"of": 1, "value": THROWN, **at, "reason": None, **hidden}
+    said: list[Said] = [frozen(1, parameters), ("drawn hidden", 2, draw), frozen(2, parameters)]
+    for public in (False, True):
+        entries = chained(parameters, [*said[:2], *([said[2], revealed(3, 1, B)] if public else [])])
+        first = page.events_of(parameters, entries)[-1]
+        assert (first.kind, first.n_entries, first.is_noted) == ("freeze", 2, False)
+        assert [one.name for one in first.audited] == ([B] if public else [])
+        assert ("names follow" in first.effect) is not public
+        chart = timeline(parameters, entries, 1)
+        assert (len(chart.hidden), len(chart.waiting)) == ((0, 1) if public else (1, 0))
+
+
+def test_the_chart_does_not_call_a_frozen_round_skipped() -> None:
+    parameters, said = frozen_rounds_of_all_states()
+    chart = timeline(parameters, chained(parameters, said), 1)
+    assert [len(spans) for spans in (chart.skips, chart.hidden, chart.waiting, chart.undrawn)] == [0, 0, 1, 1]
+    assert chart.undrawn[0].x == "16.67%"
+    assert chart.waiting[0].x == "25%"
+    assert [[mark.round for mark in row.marks] for row in chart.rows] == [[3], [1], [2], []]
+
+
+@pytest.mark.parametrize("parameters", [made(), PUBLIC_VALUES, DICE], ids=["none", "drand", "dice"])
+def test_the_page_says_who_can_check_what(parameters: Parameters) -> None:
+    part = rendered(parameters).partition('<section id="who"')[2].partition("</section>")[0]
+    values = parameters.randomness is not None
+    for check in CHECKS:
+        assert escape(check.of(values=values, witnesses=False).to) in part
+    assert "With witnesses" in part
+    assert "named no oversight body" in part
+    gap = "a dishonest office could work out"
+    assert (gap in rendered(parameters), gap in page.verify_text(parameters)) == ((not values,) * 2)
+    assert ("A public value is mixed in" in rendered(parameters)) is values
+
+
 def test_targets_are_counted() -> None:
     parameters, said = eventful()
     entries = chained(parameters, said)
     present = present_names(entries)
-    targets = page._targets(replay(parameters, entries), page.events_of(parameters.calendar, entries), present)
+    targets = page._targets(replay(parameters, entries), page.events_of(parameters, entries), present)
     assert [target.former for target in targets] == [(), (), (), (HOSTILE,), ()]
     assert [(target.audits, target.last, target.joined, target.left) for target in targets] == [
         (2, 3, 0, 0),
@@ -446,7 +558,7 @@ def test_a_renamed_target_keeps_its_audits() -> None:
     entries = chained(parameters, said)
     (row,) = timeline(parameters, entries, holds_from=1).rows
     assert (row.name, [mark.words for mark in row.marks]) == ("quay", ["visited on 13 January 2026", "selected"])
-    events = page.events_of(parameters.calendar, entries)
+    events = page.events_of(parameters, entries)
     counted = {
         one.name: one.audits for one in page._targets(replay(parameters, entries), events, present_names(entries))
     }

@@ -28,17 +28,27 @@ from tests.programme.public.published import (
 from deniable.errors import DeniableError
 from deniable.programme.parameters import Parameters
 from deniable.programme.public import publish as publish_module
-from deniable.programme.public.folder import TRANSCRIPT, read_head, replace_file
+from deniable.programme.public.folder import TRANSCRIPT, read_head
 from deniable.programme.public.page import render
 from deniable.programme.public.publish import contents, publish
 from deniable.programme.public.verify import verify
-from deniable.programme.transcript.chain import digest, signed_head
+from deniable.programme.transcript.chain import signed_head
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.merkle import root
 from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.signatures import public_key
+from deniable.storage.files import replace_file
 
 A, B, C, D = NAMES
-FILES = ["transcript.jsonl", "programme.json", "public_key.pem", "VERIFY.md", "calendar.ics", "index.html"]
+FILES = [
+    "transcript.jsonl",
+    "checkpoint",
+    "programme.json",
+    "public_key.pem",
+    "VERIFY.md",
+    "calendar.ics",
+    "index.html",
+]
 UNCHANGED = ["public_key.pem", "VERIFY.md"]
 """By further entries; and programme.json."""
 SAID: list[Said] = [
@@ -54,7 +64,7 @@ def lines_of(entries: Sequence[Entry]) -> list[str]:
 
 
 def signed(parameters: Parameters, lines: Sequence[str], key: bytes = KEY) -> str:
-    return signed_head(key, parameters.digest, len(lines), digest(lines[-1]) if lines else parameters.digest)
+    return signed_head(key, parameters.digest, len(lines), root(lines))
 
 
 def published(folder: Path, said: Sequence[Said] = SAID, parameters: Parameters | None = None) -> None:
@@ -104,7 +114,7 @@ def test_the_folder(tmp_path: Path) -> None:
     assert sorted(snapshot(folder)) == sorted(FILES)
     assert (folder / "transcript.jsonl").read_text() == "\n".join([*lines, head]) + "\n"
     assert (folder / "programme.json").read_bytes() == parameters.to_bytes()
-    assert (folder / "index.html").read_text() == render(parameters, [parse(line) for line in lines], head)
+    assert (folder / "index.html").read_text() == render(parameters, [parse(line) for line in lines])
     assert lines_in(folder) == lines
     assert read_head(folder / TRANSCRIPT).entries == 4
 
@@ -175,7 +185,7 @@ def test_what_has_not_changed_is_not_written_again(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(publish_module, "replace_file", noted)
     published(tmp_path)
-    assert written == ["transcript.jsonl", "calendar.ics", "index.html"]
+    assert written == ["transcript.jsonl", "checkpoint", "calendar.ics", "index.html"]
 
 
 def test_an_interrupted_publication_can_go_on_with_more_entries(
@@ -317,7 +327,9 @@ def openssl(folder: Path) -> int:
 def test_the_instructions_work(tmp_path: Path, said: list[Said]) -> None:
     published(tmp_path, said)
     ran = follow(tmp_path)
-    assert ran.stdout == f"{len(said)} entries, fingerprint {read_head(tmp_path / TRANSCRIPT).head}\n"
+    assert ran.stdout == f"{len(said)} entries, fingerprint {verify(tmp_path).head}\n"
+    signed_lines = (tmp_path / "checkpoint").read_text().splitlines(keepends=True)[:3]
+    assert (tmp_path / "message.bin").read_text() == "".join(signed_lines)
     if shutil.which("openssl"):
         assert openssl(tmp_path) == 0
         (tmp_path / "message.bin").write_text("something else")

@@ -20,11 +20,13 @@ from deniable.programme.public.calendar_file import calendar_file
 from deniable.programme.public.page import render, verify_text
 from deniable.programme.public.verify import VerificationResult, verify
 from deniable.programme.transcript import signatures
-from deniable.programme.transcript.chain import digest, signed_head, to_file
+from deniable.programme.transcript.chain import digest, parse_head, signed_head, to_file
 from deniable.programme.transcript.coverage import Coverage
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.merkle import root
 from deniable.programme.transcript.replay import replay
 from deniable.programme.transcript.signatures import pem, public_key
+from deniable.programme.witness.checkpoints import signed_checkpoint
 
 A, B, C, D = NAMES
 NOW = datetime.datetime(2026, 2, 6, tzinfo=datetime.UTC)
@@ -66,9 +68,10 @@ def test_a_folder_as_published(folder: Path) -> None:
     assert [(entry.number, entry.kind) for entry in report.remarkable] == [(2, "round"), (3, "override")]
     assert (report.overdue, report.early, report.warnings) == ((), (), ())
     assert (report.page, report.instructions, report.ended) == ("missing", "missing", False)
-    assert report.missing == ("index.html", "VERIFY.md", "calendar.ics")
+    missing = ("index.html", "VERIFY.md", "calendar.ics", "checkpoint")
+    assert report.missing == missing
     (folder / "public_key.pem").unlink()
-    assert verify(folder, now=NOW).to_dict()["missing"] == ["index.html", "VERIFY.md", "calendar.ics", "public_key.pem"]
+    assert verify(folder, now=NOW).to_dict()["missing"] == [*missing, "public_key.pem"]
 
 
 def test_a_programme_without_an_entry(tmp_path: Path) -> None:
@@ -119,7 +122,7 @@ def test_the_report_is_ready_for_json(folder: Path) -> None:
 
 def test_the_page_is_compared(folder: Path) -> None:
     page, entries = folder / "index.html", chained(made(), SAID)
-    page.write_bytes(render(made(), entries, lines_of(folder)[-1]).encode())
+    page.write_bytes(render(made(), entries).encode())
     assert verify(folder, now=NOW).page == "matches"
     page.write_text(page.read_text(encoding="utf-8").replace(A, C), encoding="utf-8")
     report = verify(folder, now=NOW)
@@ -151,6 +154,18 @@ def test_the_instructions_are_compared(folder: Path) -> None:
         "VERIFY.md is not what this version of deniable writes for this programme: it was changed, or written by "
         "another version",
     )
+
+
+def test_the_checkpoint_is_compared(folder: Path) -> None:
+    """It follows from the signed head; what is verified is the head."""
+    lines = lines_of(folder)
+    (folder / "checkpoint").write_bytes(signed_checkpoint(made(), parse_head(lines[-1])).to_bytes())
+    report = verify(folder, now=NOW)
+    assert (report.checkpoint, report.warnings) == ("matches", ())
+    (folder / "checkpoint").write_bytes(b"another")
+    report = verify(folder, now=NOW)
+    assert report.checkpoint == report.to_dict()["checkpoint"] == "differs"
+    assert "checkpoint is not the one" in report.warnings[0]
 
 
 def test_neither_a_database_nor_jinja2_is_needed(folder: Path) -> None:
@@ -214,7 +229,7 @@ def with_other_line_breaks(lines: list[str]) -> list[str]:
 
 
 def with_another_head(lines: list[str]) -> list[str]:
-    return [*lines[:-1], lines[-1].replace(digest(lines[-2]), fresh(77))]
+    return [*lines[:-1], lines[-1].replace(root(lines[:-1]).hex(), fresh(77))]
 
 
 TAMPERED: list[tuple[Callable[[list[str]], list[str]], str]] = [
@@ -261,14 +276,14 @@ def test_another_programme_json_is_refused(folder: Path) -> None:
         verify(folder, now=NOW)
     write(folder, made(), [])
     (folder / "programme.json").write_bytes(made(name="Harbours").to_bytes())
-    with pytest.raises(DeniableError, match=r"programme\.json is not the one that the signed head speaks of"):
+    with pytest.raises(DeniableError, match="the signature of the transcript's head"):
         verify(folder, now=NOW)
 
 
 def test_a_head_signed_for_another_programme_is_refused(tmp_path: Path) -> None:
     parameters = made(name="Harbours")
     write(tmp_path, parameters, [])
-    put(tmp_path, [signed_head(KEY, made().digest, 0, parameters.digest)])
+    put(tmp_path, [signed_head(KEY, made().digest, 0, root([]))])
     with pytest.raises(DeniableError, match="the signature of the transcript's head"):
         verify(tmp_path, now=NOW)
 

@@ -231,7 +231,7 @@ def test_a_recovery_does_not_excuse_what_came_before(tmp_path: Path, monkeypatch
     programme = ran(tmp_path, rounds=5).programme
     seals = programme.seals()
     with programme._access.writing() as transaction:
-        lost = {"lost": 1, "commitment": "0" * 64, "paused": True, "complete": True, "during": 9}
+        lost = {"lost": 1, "commitment": "0" * 64, "inputs_lost": False, "paused": True, "complete": True, "during": 9}
         transaction.append(Recovery.following(transaction.state, **lost, reason="we lost it all"))
     verdict = replayed(programme, tmp_path / "public", seals)
     assert (verdict.contradicted, verdict.why) == (3, "its audits do not follow from its reports and its seed")

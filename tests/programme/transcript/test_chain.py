@@ -23,6 +23,7 @@ from deniable.programme.transcript.chain import (
 from deniable.programme.transcript.entries import KINDS
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import MAX_REASON
+from deniable.programme.transcript.merkle import root
 from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.signatures import public_key
 
@@ -149,10 +150,10 @@ def test_a_commitment_binds_programme_round_and_seed() -> None:
 
 
 def test_the_head_is_signed_with_the_programme() -> None:
-    text = signed_head(KEY, fresh(0), 3, fresh(1))
+    text = signed_head(KEY, fresh(0), 3, bytes.fromhex(fresh(1)))
     head = parse_head(text)
-    assert (head.entries, head.head) == (3, fresh(1))
-    assert text == dumped({"entries": 3, "head": fresh(1), "signature": head.signature})
+    assert (head.entries, head.root) == (3, fresh(1))
+    assert text == dumped({"entries": 3, "root": fresh(1), "signature": head.signature})
     check_head(public_key(KEY), fresh(0), head)
     for key, parameters_digest in [(OTHER_KEY, fresh(0)), (KEY, fresh(2))]:
         with pytest.raises(DeniableError, match="is not that of the programme's key"):
@@ -160,10 +161,10 @@ def test_the_head_is_signed_with_the_programme() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("entries", -1), ("entries", "3"), ("head", "00"), ("signature", "00"), ("signature", None)]
+    ("field", "value"), [("entries", -1), ("entries", "3"), ("root", "00"), ("signature", "00"), ("signature", None)]
 )
 def test_a_head_in_another_form_is_refused(field: str, value: Any) -> None:
-    values = json.loads(signed_head(KEY, fresh(0), 3, fresh(1)))
+    values = json.loads(signed_head(KEY, fresh(0), 3, bytes.fromhex(fresh(1))))
     with pytest.raises(DeniableError, match=f"^{field} of the signed head must be "):
         parse_head(dumped(values | {field: value}))
     for other in ({**values, "more": 1}, {name: values[name] for name in values if name != field}):
@@ -175,7 +176,7 @@ def test_a_head_in_another_form_is_refused(field: str, value: Any) -> None:
 
 def test_a_file_is_its_lines_and_the_head() -> None:
     lines = [entry(number=number).line() for number in (1, 2)]
-    head = signed_head(KEY, fresh(0), 2, digest(lines[-1]))
+    head = signed_head(KEY, fresh(0), 2, root(lines))
     content = to_file(lines, head)
     assert content == f"{lines[0]}\n{lines[1]}\n{head}\n".encode()
     assert from_file(content) == (lines, head)
@@ -185,7 +186,7 @@ def test_a_file_is_its_lines_and_the_head() -> None:
 @given(st.data())
 def test_a_file_that_was_cut_is_refused(data: st.DataObject) -> None:
     lines = [entry(number=number).line() for number in (1, 2)]
-    content = to_file(lines, signed_head(KEY, fresh(0), 2, digest(lines[-1])))
+    content = to_file(lines, signed_head(KEY, fresh(0), 2, root(lines)))
     kept = data.draw(st.integers(0, len(content) - 1))
     with pytest.raises(DeniableError, match=r"transcript\.jsonl must end with the line of the signed head"):
         from_file(content[:kept])

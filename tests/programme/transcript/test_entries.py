@@ -17,6 +17,7 @@ from deniable.run import AuditRun
 
 A, B, C, D = NAMES
 DECISION = {"independent": True, "during": 1}
+THROWN = {"of": 1, "value": "1 2 3", "time": "2026-01-06T10:00:00Z"}
 SAMPLES: dict[str, dict[str, Any]] = {
     "round": {"audits": [A], "commitment": fresh(1), "late": 1, "sealed": None},
     "selection": {
@@ -28,6 +29,16 @@ SAMPLES: dict[str, dict[str, Any]] = {
         "public_after": 3,
     },
     "reveal": {"of": 1, "audits": [A], "salt": fresh(3)},
+    "freeze": {
+        "commitment": fresh(1),
+        "late": 1,
+        "sealed": None,
+        "inputs": fresh(2),
+        "beacon": 27_000_000,
+        "value_at": "2026-01-06T01:00:00Z",
+    },
+    "drawn": {**THROWN, "audits": [A]},
+    "drawn hidden": {**THROWN, "names": fresh(2), "capsule": "00" * 64, "public_after": 3},
     "skip": {**DECISION, "commitment": fresh(1), "late": 0},
     "override": {**DECISION, "audits": [A]},
     "emergency": {"audits": [A], "report_class": "danger"},
@@ -35,7 +46,14 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "renamed": {**DECISION, "target": A, "name": "Ashford North"},
     "carried-out": {"of": 1, "target": A, "day": "2026-01-06", "during": 1},
     "not-carried-out": {**DECISION, "of": 1, "target": A},
-    "recovery": {"lost": 1, "commitment": fresh(1), "paused": True, "complete": True, "during": 1},
+    "recovery": {
+        "lost": 1,
+        "commitment": fresh(1),
+        "inputs_lost": False,
+        "paused": True,
+        "complete": True,
+        "during": 1,
+    },
     "resumption": {},
     "figures": {
         "year": 2026,
@@ -82,7 +100,8 @@ def test_every_reason_is_one_line_of_text(kind: str) -> None:
 
 @every_kind
 def test_only_a_draw_and_a_visit_need_no_reason(kind: str) -> None:
-    if kind in ("round", "selection", "reveal", "emergency", "figures", "carried-out"):
+    draws = {"round", "selection", "reveal", "freeze", "drawn", "drawn hidden"}
+    if kind in {*draws, "emergency", "figures", "carried-out"}:
         assert sample(kind, reason=None).reason is None
     else:
         with pytest.raises(DeniableError, match="reason must be"):
@@ -101,6 +120,16 @@ def test_what_a_decision_declares(kind: str) -> None:
     for during in (None, 0, True, 1.0):
         with pytest.raises(DeniableError, match=r"^during must be a whole number of at least 1"):
             sample(kind, during=during)
+
+
+@pytest.mark.parametrize("kind", ["drawn", "drawn hidden"])
+def test_what_was_thrown_in_public_has_its_form(kind: str) -> None:
+    for value in ("", "1\n2", "\u00e9", 3, "1" * 2001):
+        with pytest.raises(DeniableError, match=r"^value must be"):
+            sample(kind, value=value)
+    for time in ("2026-01-06", "2026-01-06T10:00:00", "2026-01-06T10:00+01:00", "2026-01-06 10:00", 3):
+        with pytest.raises(DeniableError, match=r"^time must be"):
+            sample(kind, time=time)
 
 
 @pytest.mark.parametrize("day", [None, 20260106, "2026-02-30", "2026-1-6", "20260106", "2026-W02-2", ""])

@@ -43,9 +43,7 @@ def test_an_outcome_belongs_to_the_entry_that_names_the_audit_of_its_round() -> 
         (2, "Ashford North"): "2026-01-13",
         (7, "Ashford North"): "2026-01-06",
     }
-    days = {
-        event.number: [audited.visited for audited in event.audited] for event in events_of(LATER.calendar, entries)
-    }
+    days = {event.number: [audited.visited for audited in event.audited] for event in events_of(LATER, entries)}
     assert [day.iso for day in days[1] + days[2] if day] == ["2026-01-06", "2026-01-13"]
     (row,) = (row for row in timeline(LATER, entries, 1).rows if row.marks)
     assert row.name == "Ashford North"

@@ -17,6 +17,7 @@ class Commands(LazyGroup):
         "withdraw": Listed("reports", "Take back reports that were entered by mistake."),
         "import": Listed("imports", "Count what is new in the export of a hotline."),
         "close-round": Listed("rounds", "Close a round that is due, and draw whom to audit."),
+        "draw-round": Listed("draw_round", "Draw the frozen round with its public value."),
         "skip": Listed("rounds", "Close the oldest round that is due without an audit."),
         "override": Listed("decisions", "Record audits ordered by hand, outside the draw."),
         "visit": Listed("decisions", "Record the visit to which a report of an emergency class leads."),
@@ -28,6 +29,9 @@ class Commands(LazyGroup):
         "publish": Listed("public", "Write the public folder, or bring it up to date."),
         "status": Listed("public", "Tell where the programme stands."),
         "verify": Listed("verify", "Check a public folder, as anybody can."),
+        "certificate": Listed(
+            "certificate", "Write a page that shows how one round was drawn, for a court or an audited organisation."
+        ),
         "run": Listed("run", "Close and publish every round when it is due."),
         "backup": Listed("maintenance", "Write everything in the database into one file."),
         "restore": Listed("maintenance", "Fill a new database with a backup."),

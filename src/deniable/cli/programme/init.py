@@ -29,11 +29,11 @@ from deniable.cli.options import (
     one_delta,
     shared,
 )
-from deniable.cli.programme import options
+from deniable.cli.programme import options, sources
 from deniable.cli.programme.output import answer, due, local
 from deniable.errors import DeniableError
+from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import Calendar
-from deniable.programme.parameters import delta_for
 from deniable.programme.programme import Programme
 from deniable.programme.public.guarantee_wording import LITTLE, coin, promise
 from deniable.programme.register import read_register
@@ -55,7 +55,7 @@ TARGET_LIST = OPTIONS["--target-list"].meaning + (
 def init(
     target_list: Annotated[Path, typer.Argument(metavar="TARGET_LIST", show_default=False, help=TARGET_LIST)],
     *,
-    name: Annotated[str, typer.Option(metavar="TEXT", show_default=False, help="What the public calls the programme.")],
+    name: Annotated[str, shared("--name", "what the programme is called.", show_default=False)],
     delta: Annotated[
         list[str] | None, shared("--delta", "Where reports have classes, of one of weight 1. Give this or --advantage.")
     ] = None,
@@ -66,9 +66,7 @@ def init(
     start: Annotated[str | None, shared("--start", "By default today.", show_default=False)] = None,
     period: Annotated[str, shared("--period", "Or in months: 1M.")] = "1W",
     zone: Annotated[str, typer.Option(metavar="ZONE", help="Time zone, such as Europe/Berlin.")] = "UTC",
-    at: Annotated[
-        str, typer.Option("--time", metavar="HH:MM", help="Time of day, in that zone, at which rounds are due.")
-    ] = "09:00",
+    at: Annotated[str, shared("--time", "that of the day, written HH:MM, at which rounds are due.")] = "09:00",
     audits: Audits = 1,
     max_gap: MaxGap = None,
     cooldown: Cooldown = 0,
@@ -104,6 +102,13 @@ def init(
             "since, and at once only that they are fixed. 0: at once.",
         ),
     ] = 0,
+    randomness: sources.Randomness = "none",
+    value_minutes: sources.ValueMinutes = None,
+    dice_place: sources.DicePlace = None,
+    wait_days: sources.WaitDays = None,
+    drand_chain: sources.DrandChain = None,
+    dice_sides: sources.DiceSides = None,
+    lottery: sources.Lottery = None,
     database: Database = DEFAULT_DATABASE,
     key: KeyPath = None,
     passphrase: AskPassphrase = False,
@@ -115,6 +120,10 @@ def init(
     programme.json in the public folder, and the transcript's chain of hashes starts from it. Targets alone can change
     later, with a reason that is published. Rounds are due on the calendar whatever reports come in, so that nothing
     can be read from when an audit takes place.
+
+    With --randomness, a round is drawn in two steps. At its due time it is frozen: what it is drawn from is fixed, and
+    the hash of it is published. When the public value is out, it is drawn. drand needs the extra drand (pip install
+    'deniable[drand]') and, on the machine that draws, a connection to the internet.
 
     The key locks the counts and signs the transcript. It is never in the database nor in a backup, and without it the
     programme cannot go on.
@@ -131,6 +140,11 @@ def init(
           --class minor=1 --class serious=3 --class danger=visit
 
     \b
+    Example: draws with drand's beacons, or with numbers that a lottery draws
+      deniable programme init targets.txt --name "Site visits" --delta 0.1 --randomness drand
+      deniable programme init targets.txt --name "Site visits" --delta 0.1 --randomness dice --lottery 6/49
+
+    \b
     Example: once a year, how many reports came in, ± 20
       deniable programme init targets.txt --name "Site visits" --advantage 0.05 --yearly-figures-delta 0.02
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
@@ -142,6 +156,17 @@ def init(
         )
     kinds = check_classes(map(parsed, classes)) if classes else ONE_CLASS
     learnt = chosen_forecast(weights, forecast=forecast, steady_forecast=steady_forecast)
+    source = sources.chosen_source(
+        randomness,
+        minutes=value_minutes,
+        days=wait_days,
+        chain=drand_chain,
+        place=dice_place,
+        sides=dice_sides,
+        lottery=lottery,
+    )
+    calendar = _calendar(start, period, zone, at)
+    sources.check_started(source, calendar)
     targets, registered = read_register(target_list)
     chosen_weights = learnt if weights is None else read_weights(weights, targets)
     chosen_key = options.key_of(database, key, passphrase, new=True)
@@ -171,9 +196,10 @@ def init(
             classes=kinds,
             most_counted=most_counted,
             yearly_figures_delta=yearly_figures_delta,
-            calendar=_calendar(start, period, zone, at),
+            calendar=calendar,
             oversight=oversight,
             reveal_after=reveal_after,
+            randomness=source,
         )
     except ExistsError as error:
         raise DeniableError(
@@ -200,6 +226,7 @@ def _tell(programme: Programme, database: str, key: Path | None, as_json: bool) 
         "guarantee": guarantee.to_dict(),
         "due": calendar.due(1).isoformat(),
         "overdue": calendar.rounds_due(options.now()),
+        "randomness": None if parameters.randomness is None else parameters.randomness.to_dict(),
         "warnings": warnings,
     }
     kept = (
@@ -220,6 +247,7 @@ def _tell(programme: Programme, database: str, key: Path | None, as_json: bool) 
         promise(parameters),
         *(f"\nWARNING: {warning}" for warning in warnings),
         f"\n{_when(calendar, database, key)}",
+        f"\n{sources.in_words(parameters.randomness)}",
         f"\n{kept}",
         *([] if key is None else [f"  {key.absolute()}"]),
         "\nNext, publish the rules and the commitment to the first draw, before the first report comes in:",

@@ -3,7 +3,7 @@
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from getpass import GetPassWarning, getpass
 from pathlib import Path
@@ -15,6 +15,7 @@ from deniable.cli.options import KEY, PASSPHRASE, shared
 from deniable.errors import DeniableError
 from deniable.programme.calendar import system_clock
 from deniable.programme.programme import Programme
+from deniable.programme.randomness.mirrors import MIRRORS, check_mirrors
 from deniable.programme.secrets.keys import Key, KeyFile, Passphrase
 
 NEW_PASSPHRASE = "DENIABLE_NEW_PASSPHRASE"
@@ -23,6 +24,7 @@ Reason = Annotated[str, shared("--reason", show_default=False)]
 Independent = Annotated[bool, shared("--independent-of-reports")]
 Because = Annotated[bool, shared("--because-of-reports")]
 Yes = Annotated[bool, shared("--yes")]
+Mirrors = Annotated[list[str] | None, shared("--mirror", show_default=False)]
 
 
 def declared(independent: bool, because: bool) -> bool:
@@ -36,6 +38,11 @@ def declared(independent: bool, because: bool) -> bool:
 
 
 now = system_clock
+
+
+def chosen_mirrors(given: Sequence[str] | None) -> Sequence[str]:
+    """The mirrors of --mirror, or the usual ones."""
+    return check_mirrors(given) if given else MIRRORS
 
 
 @contextmanager

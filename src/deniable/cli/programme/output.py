@@ -9,7 +9,9 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from deniable.programme.calendar import Calendar
+from deniable.programme.public.values import waiting_dict
 from deniable.programme.public.verify import VerificationResult
+from deniable.programme.randomness.source import Dice
 from deniable.programme.status import Status
 from deniable.programme.transcript.draws import NOT_THE_TIME, Draw
 from deniable.programme.transcript.entry import Entry
@@ -39,6 +41,40 @@ def due(calendar: Calendar, round_: int) -> str:
 def why_late(status: Status) -> str:
     """How to tell the public why a round is closed late; nothing where it is not."""
     return "It is late, and the public sees by how many days; say why with --reason TEXT." if status.late else ""
+
+
+def waits(status: Status) -> str:
+    """For what the frozen round waits, and until when it must, to stand after its name."""
+    waiting, source = status.waiting, status.parameters.randomness
+    if waiting is None or source is None:
+        return ""
+    calendar = status.parameters.calendar
+    out = "" if waiting.beacon is None else f", out at {local(calendar, waiting.expected)}"
+    without = f"From {local(calendar, waiting.without_from(source.days))} on it may be drawn without."
+    return f"waits for {waiting.awaited}{out}. {without}"
+
+
+def to_draw(status: Status) -> str:
+    """What to do about the frozen round."""
+    waiting, source = status.waiting, status.parameters.randomness
+    if waiting is None or source is None:
+        return ""
+    first = "Publish now, while the value is not out: deniable programme publish. Then " * (
+        status.entries > status.published
+    )
+    if isinstance(source, Dice):
+        when = local(status.parameters.calendar, waiting.expected)
+        let = f"let people throw in public ({source.throws.in_words}) at {when}, {source.place}"
+        what = f"{let}, and enter the numbers: deniable programme draw-round --throws TEXT."
+    else:
+        what = f"draw it, from {local(status.parameters.calendar, waiting.expected)} on: deniable programme draw-round."
+    return f"{first}{what}" if first else what[0].upper() + what[1:]
+
+
+def waiting_document(status: Status) -> dict[str, Any] | None:
+    """The frozen round, ready for JSON."""
+    waiting, source = status.waiting, status.parameters.randomness
+    return None if waiting is None or source is None or status.ended else waiting_dict(waiting, source)
 
 
 def told(entry: Entry, calendar: Calendar) -> str:

@@ -80,13 +80,15 @@ def replay(
     """Run every round again, as the oversight body.
 
     The public folder is verified first. Then each round is drawn again from its sealed reports and seed: the seed must
-    be the one that was committed to before the round, and the audits must come out as published. It says which rounds
-    are confirmed. Exit code 0: all of them. 2: one contradicts its inputs, or inputs are missing, or the file or the
-    key belongs to another programme, and one line says which.
+    be the one that was committed to before the round, and the audits must come out as published. Where the programme
+    draws with public values, reports and seed must also be those that were frozen, and the value goes into the draw. It
+    says which rounds are confirmed. Exit code 0: all of them. 2: one contradicts its inputs, or inputs are missing, or
+    the file or the key belongs to another programme, and one line says which.
 
     It shows that the audits follow from the reports which the office says it had. It cannot show that those are the
-    reports that came in: compare them with the hotline's own records. Nor can it show that the office did not choose a
-    seed, on the day it fixed it, by what it would draw from the reports that waited on that day.
+    reports that came in: compare them with the hotline's own records. Where the programme draws without public values,
+    it cannot show either that the office did not choose a seed, on the day it fixed it, by what it would draw from the
+    reports that waited on that day.
     """
     checked = verify(folder)
     inputs = checked.parameters, [parse(line) for line in checked.lines], read_seals(sealed), read_identity(identity)
@@ -124,12 +126,12 @@ def _document(checked: VerificationResult, verdict: Replayed) -> dict[str, objec
     return {"verdict": verdict.verdict, **asdict(verdict), **{name: shown[name] for name in _OF_THE_FOLDER}}
 
 
-_OF_THE_FOLDER = ("name", "programme", "head", "entries", "rounds", "remarkable", "overdue", "warnings")
+_OF_THE_FOLDER = ("name", "programme", "head", "entries", "rounds", "draws", "remarkable", "overdue", "warnings")
 
 
 def _lines(checked: VerificationResult, verdict: Replayed) -> list[str]:
     rounds = {
-        "Confirmed, since the audits follow from the reports and the seed": verdict.confirmed or None,
+        f"Confirmed, since the audits follow from the {_inputs(checked)}": verdict.confirmed or None,
         "Not in the file of sealed rounds": verdict.missing,
         "Lost by the office, as it said in public": verdict.lost,
         "Not drawn again, since they follow on those": verdict.waiting,
@@ -140,6 +142,7 @@ def _lines(checked: VerificationResult, verdict: Replayed) -> list[str]:
         "Fingerprint:",
         f"  {checked.head}",
         "",
+        checked.values.in_words,
         *(f"{what}: {_rounds(numbers or ())}." for what, numbers in rounds.items() if numbers != ()),
         *([f"Yearly figures confirmed: {spans(verdict.figures)}."] if verdict.figures else []),
         *(
@@ -150,6 +153,12 @@ def _lines(checked: VerificationResult, verdict: Replayed) -> list[str]:
         *([f"In the file, but not in the public folder: entries {extra}. Take the newest folder."] if extra else []),
         *please_note(checked),
     ]
+
+
+def _inputs(checked: VerificationResult) -> str:
+    if checked.parameters.randomness is None:
+        return "reports and the seed"
+    return "reports and the seed, as they were frozen, and the public value"
 
 
 def _rounds(numbers: Sequence[int]) -> str:

@@ -8,7 +8,7 @@ import typer
 from deniable.cli.groups import Command
 from deniable.cli.options import DEFAULT_DATABASE, AsJson, AskPassphrase, Database, KeyPath, shared
 from deniable.cli.programme import options
-from deniable.cli.programme.output import answer, local, why_late
+from deniable.cli.programme.output import answer, local, to_draw, waiting_document, waits, why_late
 from deniable.programme.public.folder import TRANSCRIPT, check_apart
 from deniable.programme.status import PAUSED, Status
 from deniable.storage.store import Store
@@ -69,8 +69,8 @@ def status(
 ) -> None:
     """Tell where the programme stands.
 
-    Which round is open and when it is due, what is not yet published, and what the guarantee covers. Without
-    --show-counts it needs no key, and nothing that it prints depends on reports.
+    Which round is open and when it is due, which one is frozen and for what it waits, what is not yet published, and
+    what the guarantee covers. Without --show-counts it needs no key, and nothing that it prints depends on reports.
     """
     with options.opened(database, options.key_of(database, key, passphrase) if show_counts else None) as programme:
         shown = programme.status()
@@ -86,6 +86,7 @@ def _document(status: Status) -> dict[str, Any]:
         "open_round": None if status.ended else status.open_round,
         "due": None if status.ended else status.due.isoformat(),
         "overdue": status.overdue,
+        "waiting": waiting_document(status),
         "targets": len(status.targets),
         "entries": status.entries,
         "unpublished": status.entries - status.published,
@@ -103,6 +104,7 @@ def _lines(status: Status) -> list[str]:
     parameters = status.parameters
     return [
         f"{parameters.name}: {count(len(status.targets), 'target')}, {count(parameters.audits, 'audit')} a round.",
+        *_frozen(status),
         _round(status),
         f"The transcript has {count(status.entries, 'entry', 'entries')}; {_published(status)}.",
         status.coverage.in_words(),
@@ -126,6 +128,14 @@ def _figures(status: Status) -> list[str]:
     ]
 
 
+def _frozen(status: Status) -> list[str]:
+    waiting, calendar = status.waiting, status.parameters.calendar
+    if waiting is None or status.ended:
+        return []
+    when = local(calendar, calendar.due(waiting.round))
+    return [f"Round {waiting.round}, due at {when}, is frozen and {waits(status)} {to_draw(status)}"]
+
+
 def _round(status: Status) -> str:
     if status.ended:
         return "The programme has ended, and its secrets are destroyed."
@@ -133,6 +143,8 @@ def _round(status: Status) -> str:
     if not status.overdue:
         return f"Round {status.open_round} is open, and due at {when}."
     more = f", and {count(status.overdue - 1, 'round')} after it" if status.overdue > 1 else ""
+    if status.waiting is not None:
+        return f"Round {status.open_round} was due at {when}{more}: draw round {status.waiting.round} first."
     overdue = f"Round {status.open_round} was due at {when}{more}: run deniable programme close-round."
     return f"{overdue} {why_late(status)}".strip()
 

@@ -1,15 +1,16 @@
 """`deniable programme close-round` and `skip`: the calendar goes on."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from deniable.cli.groups import Command
 from deniable.cli.options import DEFAULT_DATABASE, AsJson, AskPassphrase, Database, KeyPath, shared
 from deniable.cli.programme import options
-from deniable.cli.programme.output import answer, due, local, why_late
+from deniable.cli.programme.output import answer, due, local, to_draw, waiting_document, waits, why_late
 from deniable.programme.programme import Programme
 from deniable.programme.status import Closed, Status
+from deniable.programme.transcript.waiting import Waiting
 from deniable.wording import count
 
 commands = typer.Typer(rich_markup_mode=None)
@@ -34,6 +35,10 @@ def close_round(
     and the counts of the audited targets deleted. A round is never drawn twice: closing it again prints what was
     drawn, and where no round is due the command says so, prints the last one and changes nothing. The public sees the
     audits, and by how many days the round was closed late; the guarantee covers which targets were drawn.
+
+    A programme that draws with public values (--randomness at init) freezes the round instead: what it is drawn from is
+    fixed, and the public sees the hash of it. Publish at once, before the value is out. Then deniable programme
+    draw-round draws it.
     """
     with options.opened(database, options.key_of(database, key, passphrase)) as programme:
         status = programme.status()
@@ -43,7 +48,7 @@ def close_round(
             closed = None  # round 1 is not due
         else:
             closed = programme.close_round(status.open_round if round_ is None else round_, reason)
-        _tell(programme, closed, as_json)
+        tell(programme, closed, as_json)
 
 
 @commands.command(cls=Command)
@@ -65,10 +70,11 @@ def skip(
     """
     declaration = options.declared(independent, because)
     with options.opened(database, options.key_of(database, key, passphrase)) as programme:
-        _tell(programme, programme.skip(reason, independent=declaration), as_json)
+        tell(programme, programme.skip(reason, independent=declaration), as_json)
 
 
-def _tell(programme: Programme, closed: Closed | None, as_json: bool) -> None:
+def tell(programme: Programme, closed: Closed | None, as_json: bool, **others: Any) -> None:
+    """Print what became of a round; `others` are for the document."""
     status = programme.status()
     document = {
         "round": None if closed is None else closed.round,
@@ -77,6 +83,8 @@ def _tell(programme: Programme, closed: Closed | None, as_json: bool) -> None:
         "secret_until": None if closed is None else closed.secret_until,
         "visits": [] if closed is None else closed.visits,
         "figures": None if closed is None or closed.figures is None else closed.figures.own(),
+        "waiting": waiting_document(status),
+        **others,
         "next_round": status.open_round,
         "next_due": status.due.isoformat(),
         "overdue": status.overdue,
@@ -87,21 +95,31 @@ def _tell(programme: Programme, closed: Closed | None, as_json: bool) -> None:
 def _told(closed: Closed | None, status: Status) -> list[str]:
     """That nothing was drawn comes first, or else an old audit passes for a new one."""
     when = local(status.parameters.calendar, status.due)
-    waits = f"Nothing was drawn: round {status.open_round} is not due until {when}."
+    nothing = f"Nothing was drawn: round {status.open_round} is not due until {when}."
     if closed is None:
-        return [waits]
-    if closed.already and not status.overdue and not status.ended and closed.round == status.open_round - 1:
-        return [waits, _drawn(closed, status) + _unpublished(status)]
+        return [nothing]
+    is_last = closed.already and not status.overdue and not status.ended and closed.round == status.open_round - 1
+    if closed.waiting is not None:
+        return [*([nothing] if is_last else []), *_frozen(closed, closed.waiting, status)]
+    if is_last:
+        return [nothing, _drawn(closed, status) + _unpublished(status)]
     return [_drawn(closed, status), _next(status)]
+
+
+def _frozen(closed: Closed, waiting: Waiting, status: Status) -> list[str]:
+    before = ", as it was closed before," if closed.already else ""
+    return [
+        f"Round {closed.round}{before} is frozen: what it is drawn from is fixed. Its hash, which becomes public:",
+        f"  {waiting.inputs}",
+        f"It {waits(status)}{_besides(closed)}",
+        to_draw(status),
+    ]
 
 
 def _drawn(closed: Closed, status: Status) -> str:
     before = ", as it was closed before" if closed.already else ""
-    told = f"Round {closed.round}{before}: {'audit ' + ', '.join(closed.audits) if closed.audits else 'skipped'}."
-    if closed.visits:
-        told += f" Visit at once, because of reports of an emergency class: {', '.join(closed.visits)}."
-    if closed.figures is not None:
-        told += f" {closed.figures.heading}."
+    what = "audit " + ", ".join(closed.audits) if closed.audits else without_audits(closed)
+    told = f"Round {closed.round}{before}: {what}.{_besides(closed)}"
     if closed.secret_until is None:
         return told
     calendar = status.parameters.calendar
@@ -111,9 +129,24 @@ def _drawn(closed: Closed, status: Status) -> str:
     )
 
 
+def without_audits(closed: Closed) -> str:
+    """Why a round that waits for nothing has no audits."""
+    return "frozen, and never drawn" if closed.is_frozen else "skipped"
+
+
+def _besides(closed: Closed) -> str:
+    """What else was recorded when the round was closed."""
+    told = ""
+    if closed.visits:
+        told += f" Visit at once, because of reports of an emergency class: {', '.join(closed.visits)}."
+    if closed.figures is not None:
+        told += f" {closed.figures.heading}."
+    return told
+
+
 def _next(status: Status) -> str:
     if status.overdue:
-        more = f"{count(status.overdue, 'more round')} can be closed: run the command again."
+        more = f"{count(status.overdue, 'more round')} can be closed: run deniable programme close-round."
         return f"{more} {why_late(status)}".strip()
     return due(status.parameters.calendar, status.open_round) + _unpublished(status)
 

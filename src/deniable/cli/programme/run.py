@@ -14,6 +14,7 @@ import typer
 from deniable.cli.groups import Command
 from deniable.cli.options import DEFAULT_DATABASE, AskPassphrase, Database, KeyPath, shared
 from deniable.cli.programme import options
+from deniable.cli.programme.rounds import without_audits
 from deniable.programme.scheduler import MOST_OVERDUE, Ended, Published, Scheduler, SchedulerEvent, Trouble, Wait
 from deniable.programme.status import Closed
 
@@ -29,6 +30,7 @@ def run(
     public: Annotated[
         Path | None, shared("--public", "It is brought up to date; by default none is.", show_default=False)
     ] = None,
+    mirror: options.Mirrors = None,
     catch_up: Annotated[
         bool,
         typer.Option(
@@ -44,6 +46,9 @@ def run(
 ) -> None:
     """Close and publish every round when it is due.
 
+    In a programme that draws with drand, it freezes each round, publishes, and draws the round when the beacon is out.
+    Numbers that people throw must be entered with deniable programme draw-round.
+
     It runs until it is stopped. One or two rounds that came due while it was not running are closed at once, the oldest
     first; where more are overdue it closes none without --catch-up, since the clock may be wrong. What is new,
     overrides and other decisions included, is published at the next full minute, so that the time of publication does
@@ -58,7 +63,8 @@ def run(
     folder = None if public is None else public.absolute()
     with _stopped_by_signals() as wait:
         tell = _as_json if as_json else _in_words
-        scheduler = Scheduler(database, chosen, folder, options.now, wait, tell, catch_up)
+        mirrors = options.chosen_mirrors(mirror)
+        scheduler = Scheduler(database, chosen, folder, options.now, wait, tell, catch_up, mirrors)
         scheduler.once() if once else scheduler.forever()
 
 
@@ -90,14 +96,18 @@ def _drawn(closed: Closed) -> str:
     """What this prints goes into logs, which have no names that are not public yet."""
     if closed.secret_until is not None:
         return f"drawn, see deniable programme close-round --round {closed.round}"
-    return ", ".join(closed.audits) or "skipped"
+    if closed.waiting is not None:
+        out = "" if closed.waiting.beacon is None else f", out at {closed.waiting.expected:%Y-%m-%d %H:%M} UTC"
+        return f"frozen, and waits for {closed.waiting.awaited}{out}"
+    return ", ".join(closed.audits) or without_audits(closed)
 
 
 def _as_json(event: SchedulerEvent) -> None:
     match event:
         case Closed():
             audits = None if event.secret_until is not None else event.audits
-            print(json.dumps({"round": event.round, "audits": audits}), flush=True)
+            waiting = {} if event.waiting is None else {"waiting": event.waiting._asdict()}
+            print(json.dumps({"round": event.round, "audits": audits} | waiting), flush=True)
         case Published():
             print(json.dumps({"published": event.entries, "folder": str(event.folder)}), flush=True)
         case Ended():

@@ -6,10 +6,12 @@ from typing import Annotated
 import typer
 
 from deniable.cli.groups import Command
-from deniable.cli.options import AsJson
+from deniable.cli.options import AsJson, Witnesses
 from deniable.cli.programme.output import answer, please_note, spans
+from deniable.programme.public.cosignatures import Witnessed, read_key
 from deniable.programme.public.verify import VerificationResult
 from deniable.programme.public.verify import verify as verified
+from deniable.programme.randomness.source import Drand
 from deniable.wording import count
 
 commands = typer.Typer(rich_markup_mode=None)
@@ -28,6 +30,16 @@ def verify(
             "public then must still be there, unchanged.",
         ),
     ] = None,
+    witness: Witnesses = None,
+    at_least: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            show_default=False,
+            help="So many of these witnesses must have countersigned every entry up to the last closed round and, "
+            "since so many of them began, every frozen round before its public value was out.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a public folder, as anybody can.
@@ -36,17 +48,19 @@ def verify(
     0: everything fits. 2: something does not, and one line says what. Warnings (a round that is overdue, a page that
     was changed) do not change the exit code. It runs offline and needs no key.
 
-    One copy alone cannot tell whether the office shows different people different transcripts: compare
-    fingerprints, or keep a copy and use --against. Nor can it tell whether the office counted the reports it received,
-    how it chose its random numbers, or whether rounds were closed when it says so: for that, take a copy soon after
-    each due date.
+    One copy alone cannot tell whether the office shows different people different transcripts, or whether rounds were
+    closed, or frozen, when it says so: name witnesses whom you trust with --witness, or keep a copy soon after each due
+    date, before the public value is out, and use --against. Nor can it tell whether the office counted the reports it
+    received or, where the programme draws without public values, how it chose its random numbers. drand's beacons are
+    checked with py_ecc, which comes with the extra drand.
 
     \b
     Examples
       deniable programme verify public
       deniable programme verify public --against copy-of-last-month
+      deniable programme verify public --witness union.txt --witness paper.txt --at-least 2
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
-    report = verified(folder, against)
+    report = verified(folder, against, witnesses=[read_key(text) for text in witness or ()], at_least=at_least)
     answer(as_json, report.to_dict() | {"against": against}, *_lines(report, against))
 
 
@@ -62,8 +76,11 @@ def _lines(report: VerificationResult, against: str | None) -> list[str]:
         "  every entry follows on the one before, and the office signed the last",
         "  every audit was one that the public rules allowed",
         *_names(report),
+        *_values(report),
         *([] if against is None else ["  everything in the earlier transcript is still there, unchanged"]),
         *([] if page is None else [page]),
+        report.values.in_words,
+        *_witnesses(report),
         *([f"Not in the folder: {', '.join(report.missing)}."] if report.missing else []),
         *please_note(report),
         f"\n{report.coverage.in_words()}{' The programme has ended.' if report.ended else ''}",
@@ -72,6 +89,37 @@ def _lines(report: VerificationResult, against: str | None) -> list[str]:
         "Fingerprint: note it, with the date, for --against.",
         f"  {report.head}",
     ]
+
+
+def _values(report: VerificationResult) -> list[str]:
+    """On programmes that draw with public values."""
+    source = report.parameters.randomness
+    if source is None:
+        return []
+    if isinstance(source, Drand):
+        return ["  drand signed every beacon, and each is the one that was named when its round was frozen"]
+    return ["  the numbers of every draw are as many as the rules say"]
+
+
+def _witnesses(report: VerificationResult) -> list[str]:
+    if not report.witnessed:
+        return []
+    return [
+        "\nWitnesses who were shown this same history, and by when:",
+        *(f"  {one.name}: {_countersigned(one, report.entries)}" for one in report.witnessed),
+        *(["They saw every round frozen before its public value was out."] if _all_in_time(report) else []),
+    ]
+
+
+def _all_in_time(report: VerificationResult) -> bool:
+    return bool(report.values.fixed) and not report.frozen_unseen
+
+
+def _countersigned(one: Witnessed, entries: int) -> str:
+    if one.last is None:
+        return "no countersignature"
+    seen = "all entries" if one.last.size == entries else f"{one.last.size:,} of {entries:,} entries"
+    return f"{seen} by {one.last.time:%Y-%m-%d %H:%M} UTC"
 
 
 def _names(report: VerificationResult) -> list[str]:

@@ -23,11 +23,14 @@ from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, may, require
 from deniable.errors import DeniableError
 from deniable.programme import backup
+from deniable.programme.parameters import Parameters
 from deniable.programme.programme import Programme
 from deniable.programme.public.page import day_in_words, due_in_words
 from deniable.programme.secrets.lock import CHECK, KeyChangedError
 from deniable.programme.status import Status
+from deniable.programme.transcript.waiting import Waiting
 from deniable.storage.tables import lock, secrets
+from deniable.wording import count
 
 router = Router()
 
@@ -98,16 +101,9 @@ _NO_PROGRAMME = Check("Programme", "warn", "none yet", "Somebody who is an audit
 
 def _programme(request: Request, programme: Programme) -> Iterator[Check]:
     status = programme.status()
-    due = due_in_words(status.parameters.calendar, status.open_round).words
-    if status.ended:
-        yield Check("Rounds", "good", "ended", "The programme has ended.")
-    elif status.overdue > 1:
-        late = f"Rounds {status.open_round} to {status.open_round + status.overdue - 1} are due and not closed."
-        yield Check("Rounds", "wrong", "overdue", late)
-    elif status.overdue:
-        yield Check("Rounds", "warn", "due", f"Round {status.open_round} was due on {due} and is not closed.")
-    else:
-        yield Check("Rounds", "good", "in time", f"Round {status.open_round} closes on {due}.")
+    yield _rounds(status)
+    if status.waiting is not None and not status.ended:
+        yield from _frozen(console_of(request), programme.parameters, status.waiting)
     behind = _behind(programme)
     if behind is not None:
         yield Check("Database", "wrong", "cannot go on", behind)
@@ -136,6 +132,39 @@ _PAUSED = (
     "counted before. Import every hotline's newest export once. Then an auditor lets new reports count again, under "
     "Import or at the terminal with deniable programme resume-imports."
 )
+
+
+def _rounds(status: Status) -> Check:
+    due = due_in_words(status.parameters.calendar, status.open_round).words
+    waiting = status.waiting
+    first = "" if waiting is None else f" Round {waiting.round} must be drawn first."
+    if status.ended:
+        return Check("Rounds", "good", "ended", "The programme has ended.")
+    if status.overdue > 1:
+        late = f"Rounds {status.open_round} to {status.open_round + status.overdue - 1} are due and not closed."
+        return Check("Rounds", "wrong", "overdue", f"{late}{first}")
+    if status.overdue:
+        late = f"Round {status.open_round} was due on {due} and is not closed."
+        return Check("Rounds", "warn", "due", f"{late}{first}")
+    return Check("Rounds", "good", "in time", f"Round {status.open_round} closes on {due}.")
+
+
+def _frozen(console: Console, parameters: Parameters, waiting: Waiting) -> Iterator[Check]:
+    """The round that waits, since when, and what to do."""
+    frozen, source, now = console.public_records.current(parameters).waiting, parameters.randomness, console.clock()
+    if frozen is None or source is None:  # it was drawn this moment
+        return
+    what = "Frozen round"
+    if now < waiting.expected:
+        later = "two of you enter the numbers" if frozen.is_thrown else "draw it, unless deniable programme run does"
+        yield Check(what, "good", "waits", f"{frozen.now} Then {later}, under Round.")
+    elif now < waiting.without_from(source.days):
+        first = "two of you enter the numbers" if frozen.is_thrown else "fetch the value"
+        yield Check(what, "warn", "to be drawn", f"{frozen.now} Under Round, {first}, and it is drawn.")
+    else:
+        days = count(source.days, "day")
+        late = f"It has waited for more than {days}: bring the value, or decide under Round to draw without it."
+        yield Check(what, "wrong", "not drawn", f"{frozen.now} {late}")
 
 
 def _behind(programme: Programme) -> str | None:

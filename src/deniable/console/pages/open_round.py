@@ -27,6 +27,7 @@ from deniable.console.security import Fields, console_of, may, require, text
 from deniable.console.target_search import Found
 from deniable.errors import DeniableError
 from deniable.programme.programme import Programme
+from deniable.programme.public.frozen_rounds import FrozenRound, value_in_words
 from deniable.programme.public.page import Day, due_in_words
 from deniable.programme.status import Closed, Status
 from deniable.programme.transcript_copies import NotKeptError
@@ -59,6 +60,10 @@ class RoundPage:
     may_close: bool
     may_decide: bool
     may_report: bool
+    waiting: FrozenRound | None
+    """The round that is frozen and not drawn yet."""
+    value_is_out: bool
+    """Whether its public value is there for who looks, or people can throw the numbers."""
     not_public: tuple[NotPublic, ...]
     """For those who may close a round, and have seen the names."""
 
@@ -83,6 +88,8 @@ class ClosePage:
     is_drawn: bool
     """Whether the round is closed already, and what was drawn cannot be shown yet."""
     audits: int
+    public_value: str
+    """With which it is drawn after it is frozen; empty where it is drawn at once."""
     late: int
     """In days; a reason is asked for where it is not 0."""
     reason: str
@@ -99,6 +106,10 @@ class ClosedPage:
     overdue: int
     secret: NotPublic | None
     """Where the names are not public yet."""
+    waiting: FrozenRound | None
+    """Where it is frozen and not drawn yet."""
+    has_values: bool
+    """Whether the programme draws with public values."""
 
 
 @router.get("/round")
@@ -118,7 +129,8 @@ def _page(
     request: Request, person: Person, programme: Programme, *, start: int = 0, fields: FormData | None = None
 ) -> Response:
     status = programme.status()
-    copied_record(request, programme, status.folder)  # what is gone from the counts was drawn
+    record = copied_record(request, programme, status.folder)  # what is gone from the counts was drawn
+    waits = None if status.ended else status.waiting
     public = RoundPage(
         round=status.open_round,
         due=due_in_words(status.parameters.calendar, status.open_round),
@@ -128,6 +140,8 @@ def _page(
         may_close=may(person, "close"),
         may_decide=may(person, "decide"),
         may_report=may(person, "report"),
+        waiting=None if waits is None else record.waiting,
+        value_is_out=waits is not None and console_of(request).clock() >= waits.expected,
         not_public=_not_public(programme, status) if may(person, "close") else (),
     )
     if status.ended or not may(person, "counts"):
@@ -167,7 +181,9 @@ def _with_classes(programme: Programme, shown: tuple[Bar, ...]) -> tuple[Bar, ..
 @router.get("/round/close")
 def ask(request: Request, _: Annotated[Person, require("close")], programme: CurrentProgramme) -> Response:
     status = programme.status()
-    return render(request, "close.html", _asked(request, status)) if status.overdue else redirect("/round")
+    if not status.overdue or status.waiting is not None:
+        return redirect("/round")
+    return render(request, "close.html", asked(request, status))
 
 
 @router.post("/round/close")
@@ -177,30 +193,34 @@ def close(
     """Sent twice, by two people or by reloading, it shows what was drawn the first time."""
     console, reason, wanted = console_of(request), text(fields, "reason"), 0
     try:
-        wanted = _round(fields)
+        wanted = round_in(fields)
         closed = programme.close_round(wanted, reason or None)
     except DeniableError as error:
         if isinstance(error, NotKeptError):
             console.record(person, f"closed round {wanted}")
-        page = _asked(request, programme.status(), reason, refusal(error))
+        page = asked(request, programme.status(), reason, refusal(error))
         if 0 < wanted < page.round:
             page = replace(page, round=wanted, is_drawn=True)
         return render(request, "close.html", page, 422)
     if not closed.already:
         console.record(person, f"closed round {closed.round}")
-    return render(request, "closed.html", _closed(programme, closed))
+    return shown(request, programme, closed)
 
 
-def _round(fields: FormData) -> int:
+def round_in(fields: FormData) -> int:
+    """The round that a form speaks of."""
     wanted = text(fields, "round")
     if not (wanted.isascii() and wanted.isdigit() and len(wanted) <= 9):
         raise DeniableError("The round must be a whole number.")
     return int(wanted)
 
 
-def _asked(request: Request, status: Status, reason: str = "", error: str | None = None) -> ClosePage:
-    late = status.parameters.calendar.days_late(status.open_round, console_of(request).clock())
-    return ClosePage(status.open_round, False, status.parameters.audits, late, reason, error)
+def asked(request: Request, status: Status, reason: str = "", error: str | None = None) -> ClosePage:
+    """The form that closes the open round."""
+    parameters = status.parameters
+    late = parameters.calendar.days_late(status.open_round, console_of(request).clock())
+    value = "" if parameters.randomness is None else value_in_words(parameters.randomness)
+    return ClosePage(status.open_round, False, parameters.audits, value, late, reason, error)
 
 
 def _not_public(programme: Programme, status: Status) -> tuple[NotPublic, ...]:
@@ -214,9 +234,11 @@ def _until(draw: Closed, until: int, status: Status) -> NotPublic:
     return NotPublic(draw.round, draw.audits, until, due_in_words(status.parameters.calendar, until))
 
 
-def _closed(programme: Programme, closed: Closed) -> ClosedPage:
+def shown(request: Request, programme: Programme, closed: Closed) -> Response:
+    """What was drawn, or that the round is frozen."""
     status = programme.status()
-    return ClosedPage(
+    record = console_of(request).public_records.current(programme.parameters)
+    page = ClosedPage(
         round=closed.round,
         audits=closed.audits,
         already=closed.already,
@@ -224,4 +246,7 @@ def _closed(programme: Programme, closed: Closed) -> ClosedPage:
         next_due=due_in_words(status.parameters.calendar, status.open_round),
         overdue=status.overdue,
         secret=None if closed.secret_until is None else _until(closed, closed.secret_until, status),
+        waiting=None if closed.waiting is None else record.waiting,
+        has_values=status.parameters.randomness is not None,
     )
+    return render(request, "closed.html", page)

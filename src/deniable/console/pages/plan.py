@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from deniable.console.accounts.people import Person
 from deniable.console.charts import Chart, plan_charts
-from deniable.console.pages.common import redirect, refusal
+from deniable.console.pages.common import redirect, refusal, sentence
 from deniable.console.pages.plan_form import PlanForm, deadline_of, settings_of
 from deniable.console.remembered import Remembered
 from deniable.console.rendering import render
@@ -23,9 +23,11 @@ from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, require, text
 from deniable.errors import DeniableError
 from deniable.mechanisms import CounterAuditing, Mechanism, Race
+from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import rounds_in_words
-from deniable.programme.parameters import Parameters, delta_for
+from deniable.programme.parameters import Parameters
 from deniable.programme.programme import Programme
+from deniable.programme.public.frozen_rounds import randomness_rule
 from deniable.programme.public.guarantee_wording import level
 from deniable.programme.public.page import Day, Promise, due_in_words, every_period, facts_of, promise_of
 from deniable.promptness import (
@@ -72,6 +74,8 @@ class Preview:
     """What a visit within the deadline takes; empty where none was asked for."""
     charts: tuple[Chart, ...]
     notes: tuple[str, ...]
+    randomness: str
+    """Where the random numbers come from, and what that leaves open."""
 
 
 @dataclass(frozen=True)
@@ -167,6 +171,7 @@ def _preview(settings: Mapping[str, Any], deadline: Deadline | None, now: dateti
         deadline=() if deadline is None else _by_deadline(parameters, deadline),
         charts=plan_charts(built, guarantee, parameters.audits, _other(parameters)),
         notes=_notes(parameters),
+        randomness=sentence(randomness_rule(parameters)),
     )
 
 

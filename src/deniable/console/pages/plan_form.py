@@ -10,8 +10,11 @@ from typing import Any
 
 from deniable.errors import MAX_REPORTS, DeniableError
 from deniable.mechanisms.forecasts import FORECASTS
+from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import Calendar
-from deniable.programme.parameters import delta_for
+from deniable.programme.randomness.dice import Throws
+from deniable.programme.randomness.drand import check_chain
+from deniable.programme.randomness.source import Dice, Drand, Source
 from deniable.promptness import Deadline
 from deniable.report_classes import ONE_CLASS, check_classes, heaviest, parsed
 from deniable.rules import MAX_GAP
@@ -45,6 +48,13 @@ class PlanForm:
     probability: str = "90"
     classes: str = ""
     most_counted: str = ""
+    randomness: str = "none"
+    minutes: str = "60"
+    place: str = ""
+    sides: str = "6"
+    numbers: str = "6"
+    of: str = "49"
+    days: str = "7"
 
     @property
     def fingerprint(self) -> str:
@@ -72,6 +82,7 @@ def settings_of(form: PlanForm) -> dict[str, Any]:
             f"the longest gap must be at least {count(-(-len(targets) // audits), 'round')}: in fewer, "
             f"{count(audits, 'audit')} a round cannot reach all {len(targets):,} targets"
         )
+    calendar = _calendar(form)
     return {
         "name": form.name.strip(),
         "targets": targets,
@@ -83,12 +94,34 @@ def settings_of(form: PlanForm) -> dict[str, Any]:
         "max_gap": max_gap,
         "cooldown": _whole("rest after an audit", form.cooldown, least=0),
         "weights": form.weights if form.weights in FORECASTS else None,
-        "calendar": _calendar(form),
+        "calendar": calendar,
         "oversight": form.oversight or None,
         "reveal_after": _whole("rounds until names are public", form.reveal_after, least=0),
         "classes": classes,
         "most_counted": _whole("most reports that count", form.most_counted) if form.most_counted else None,
+        "randomness": _source(form, calendar),
     }
+
+
+def _source(form: PlanForm, calendar: Calendar) -> Source | None:
+    """Of the public values. drand's beacons must be such that this machine can check them, from the first round on."""
+    if form.randomness == "none":
+        return None
+    if form.randomness not in ("drand", "dice", "lottery"):
+        raise DeniableError("choose where the random numbers come from")
+    minutes = _whole("minutes until the public value", form.minutes)
+    days = _whole("days that a round waits for its public value", form.days)
+    if form.randomness == "drand":
+        source = Drand(minutes=minutes, days=days)
+        check_chain(source.chain)
+        source.value_at(calendar.due(1), calendar.due(1))
+        return source
+    if not form.place:
+        raise DeniableError("say where people can watch the throw, or which lottery it is")
+    if form.randomness == "dice":
+        return Dice(form.place, Throws(of=_whole("sides of the die", form.sides, least=2)), minutes, days)
+    highest = _whole("the highest number of the lottery", form.of, least=2)
+    return Dice(form.place, Throws(_whole("numbers in a drawing", form.numbers), highest), minutes, days)
 
 
 def _bound(mechanism: str, horizon: int | None, max_gap: int | None) -> int | None:

@@ -17,6 +17,7 @@ from deniable.programme.parameters import Parameters
 from deniable.programme.programme import Programme
 from deniable.programme.public.folder import (
     CALENDAR,
+    CHECKPOINT,
     INSTRUCTIONS,
     PAGE,
     PROGRAMME,
@@ -29,7 +30,7 @@ from deniable.programme.public.verify import verify
 from deniable.programme.transcript.chain import from_file
 from deniable.programme.transcript_copies import check_agree
 
-_FILES = (TRANSCRIPT, PROGRAMME, PUBLIC_KEY, INSTRUCTIONS, CALENDAR, PAGE)
+_FILES = (TRANSCRIPT, CHECKPOINT, PROGRAMME, PUBLIC_KEY, INSTRUCTIONS, CALENDAR, PAGE)
 
 SETTLED = 2 * 10**9
 """Nanoseconds after which another change of a file shows in its times, on any file system."""

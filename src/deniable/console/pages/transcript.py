@@ -34,7 +34,7 @@ from deniable.programme.parameters import Parameters
 from deniable.programme.programme import Programme
 from deniable.programme.public.page import MOST_NAMES, Event
 from deniable.programme.public.publish import contents
-from deniable.programme.transcript.chain import parse_head
+from deniable.programme.transcript.chain import digest
 from deniable.storage.store import Store
 
 router = Router()
@@ -144,7 +144,8 @@ def _page(
     except DeniableError as refused:
         hidden = refusal(refused)
     else:
-        head, (events, found) = parse_head(record.head).head, _searched(record, query, start)
+        head = digest(record.lines[-1]) if record.lines else programme.parameters.digest
+        events, found = _searched(record, query, start)
     proposed = proposed_folder(console.store)
     page = TranscriptPage(
         entries=status.entries,

@@ -10,6 +10,7 @@ from datetime import timedelta
 from deniable.errors import DeniableError
 from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters
+from deniable.programme.public.frozen_rounds import value_in_words
 from deniable.programme.transcript.state import PublicState
 
 AHEAD = 53
@@ -54,12 +55,14 @@ def _event(parameters: Parameters, round_: int, is_closed: bool) -> Iterator[str
     calendar = parameters.calendar
     day, due = calendar.day(round_), f"{calendar.time:%H:%M} ({calendar.zone} time)"
     is_or_was = "was" if is_closed else "is"
+    source = parameters.randomness
+    drawn = "" if source is None or is_closed else f", and drawn with {value_in_words(source)}"
     yield "BEGIN:VEVENT"
     yield f"UID:{parameters.programme}-round-{round_}"
     yield f"DTSTAMP:{calendar.start:%Y%m%d}T000000Z"
     yield f"DTSTART;VALUE=DATE:{day:%Y%m%d}"
     yield f"DTEND;VALUE=DATE:{day + timedelta(days=1):%Y%m%d}"
-    yield f"SUMMARY:{_text(f'{parameters.name}: round {round_} {is_or_was} due at {due}')}"
+    yield f"SUMMARY:{_text(f'{parameters.name}: round {round_} {is_or_was} due at {due}{drawn}')}"
     yield "TRANSP:TRANSPARENT"
     yield "END:VEVENT"
 

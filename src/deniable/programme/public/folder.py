@@ -8,6 +8,7 @@ from pathlib import Path
 from deniable.errors import DeniableError, PlaceError
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.chain import Head, check_head, from_file, parse_head
+from deniable.programme.witness.keys import KEY_FILE_BEGINS as WITNESS_KEY_BEGINS
 
 TRANSCRIPT = "transcript.jsonl"
 PROGRAMME = "programme.json"
@@ -15,12 +16,15 @@ PUBLIC_KEY = "public_key.pem"
 INSTRUCTIONS = "VERIFY.md"
 PAGE = "index.html"
 CALENDAR = "calendar.ics"
+CHECKPOINT = "checkpoint"
 
 MOST_BYTES = 2**28
 """Far more than a transcript of a century of daily rounds."""
 
 # More than the line of the signed head takes.
 _HEAD_ROOM = 1024
+# More than what a key file begins with.
+_KEY_ROOM = 64
 
 
 def folder_error(sentence: str, folder: Path | str) -> PlaceError:
@@ -84,41 +88,15 @@ def touch(path: Path, modified: float) -> None:
     os.utime(path, (modified, modified))
 
 
-def replace_file(
-    path: Path, content: bytes, *, mode: int = PUBLIC, modified: float | None = None, owned_like: Path | None = None
-) -> None:
-    """Put this content in the file's place, all at once: a reader sees the old one or the new one.
-
-    `owned_like`: where root does this, the file belongs to the owner of that one. The caller sees to it that one
-    process does this at a time.
-    """
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.unlink(missing_ok=True)  # of a process that was killed
-    try:
-        with temporary.open("xb") as file:
-            os.fchmod(file.fileno(), mode)
-            if owned_like is not None and os.geteuid() == 0 and owned_like.exists():
-                owner = owned_like.stat()
-                os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
-            file.write(content)
-            file.flush()
-            if modified is not None:
-                os.utime(file.fileno(), (modified, modified))
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 def check_apart(folder: Path, database: Path | None, keys: Iterable[Path] = ()) -> None:
     """Refuse a folder that holds, or is above, the database or one of these keys, or that holds any key file.
 
     A key file that is not among them is known by how it begins, but only looked for in the folder itself: what lies
     below a web server's folder may be very much.
     """
-    if database is not None and _holds(folder, database):
+    if database is not None and holds(folder, database):
         what = "the database is"
-    elif any(_holds(folder, key) for key in keys) or any(map(_is_key, _files(folder))):
+    elif any(holds(folder, key) for key in keys) or any(map(_is_key, _files(folder))):
         what = "the key is"
     else:
         return
@@ -129,7 +107,8 @@ def check_apart(folder: Path, database: Path | None, keys: Iterable[Path] = ()) 
     )
 
 
-def _holds(folder: Path, file: Path) -> bool:
+def holds(folder: Path, file: Path) -> bool:
+    """Whether the file is in the folder, or in one below it."""
     return file.resolve().is_relative_to(folder.resolve())
 
 
@@ -144,7 +123,7 @@ def _is_key(path: Path) -> bool:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe may be there by now
         try:
-            return os.read(descriptor, len(KEY_FILE_BEGINS)) == KEY_FILE_BEGINS
+            return os.read(descriptor, _KEY_ROOM).startswith((KEY_FILE_BEGINS, WITNESS_KEY_BEGINS.encode("ascii")))
         finally:
             os.close(descriptor)
     except OSError:  # a web server may read what we may not, but our keys are ours to read

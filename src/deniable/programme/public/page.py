@@ -14,8 +14,10 @@ from itertools import chain
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from deniable.programme.calendar import Calendar, Day, day_in_words, due_in_words, rounds_in_words
+from deniable.programme.calendar import Day, day_in_words, due_in_words, rounds_in_words
 from deniable.programme.parameters import Parameters
+from deniable.programme.public.checks import CHECKS, Shown
+from deniable.programme.public.frozen_rounds import FrozenRound, frozen_rounds, randomness_rule, value_in_words
 from deniable.programme.public.guarantee_wording import (
     NO_CAP,
     OVERSIGHT,
@@ -31,13 +33,14 @@ from deniable.programme.public.guarantee_wording import (
     visit_warning,
 )
 from deniable.programme.public.timeline import timeline
-from deniable.programme.transcript.chain import parse_head
 from deniable.programme.transcript.entry import Entry, Outcome
 from deniable.programme.transcript.figures import Figures
+from deniable.programme.transcript.frozen import DrawnHidden, Freeze, FrozenDraw
 from deniable.programme.transcript.outcomes import outcomes, present_names
 from deniable.programme.transcript.replay import replay
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript.unannounced import Reveal, Selection
+from deniable.programme.witness.checkpoints import office_key
 from deniable.wording import count
 
 __all__ = ["Day", "Event", "Promise", "day_in_words", "due_in_words", "events_of", "every_period", "facts_of",
@@ -81,6 +84,21 @@ class Event:
     effect: str
     """What the entry means for the guarantee; empty where that goes without saying."""
     lapse: bool
+    frozen: FrozenRound | None = None
+    """Of the round that the entry froze."""
+
+    @property
+    def n_entries(self) -> int:
+        """That stand in this row: a frozen round has one that froze it, and one that drew it."""
+        return 1 if self.frozen is None or self.frozen.number is None else 2
+
+    @property
+    def is_noted(self) -> bool:
+        """Whether a reader should see at once that the row is not an everyday one."""
+        return self.kind not in _EVERYDAY or (self.frozen is not None and self.frozen.is_remarkable)
+
+
+_EVERYDAY = {"round", "selection", "reveal", "freeze", "carried-out"}
 
 
 @dataclass(frozen=True)
@@ -114,16 +132,17 @@ class Promise:
     """What the oversight body sees, where there is one."""
 
 
-def render(parameters: Parameters, entries: Sequence[Entry], head_line: str, known: PublicState | None = None) -> str:
-    """The text of index.html after these entries, which `head_line` signs; `known` is the public state after them,
-    worked out here where the caller does not have it.
+def render(parameters: Parameters, entries: Sequence[Entry], known: PublicState | None = None) -> str:
+    """The text of index.html after these entries; `known` is the public state after them, worked out here where the
+    caller does not have it.
     """
     state = replay(parameters, entries) if known is None else known
     calendar, guarantee = parameters.calendar, parameters.guarantee()
-    events = events_of(calendar, entries)
+    events = events_of(parameters, entries)
+    frozen = [event.frozen for event in events if event.frozen is not None]
     targets = _targets(state, events, present_names(entries))
     shown = {event.number for event in events[:MOST_ENTRIES]}
-    template = _templates().get_template("index.html.j2")
+    template = templates().get_template("index.html.j2")
     return template.render(
         parameters=parameters,
         every=every_period(calendar.period),
@@ -132,6 +151,10 @@ def render(parameters: Parameters, entries: Sequence[Entry], head_line: str, kno
         latest=next((event for event in events if event.audited), None),
         next_round=state.open_round,
         next_due=None if state.ended else due_in_words(calendar, state.open_round),
+        waiting=next((one for one in frozen if one.state == "waits"), None),
+        without=tuple(one.round for one in reversed(frozen) if one.state == "without"),
+        undrawn=tuple(one.round for one in reversed(frozen) if one.state == "never"),
+        public_value=_public_value(parameters),
         coverage=state.coverage,
         holds_from=day_in_words(calendar.day(state.coverage.holds_from - 1)) if state.coverage.lapses else None,
         promise=promise_of(parameters),
@@ -145,7 +168,7 @@ def render(parameters: Parameters, entries: Sequence[Entry], head_line: str, kno
         timeline=timeline(parameters, entries, state.coverage.holds_from),
         newest=events[:NEWEST],
         earlier=events[NEWEST:MOST_ENTRIES],
-        older=len(events[MOST_ENTRIES:]),
+        older=sum(event.n_entries for event in events[MOST_ENTRIES:]),
         lapses=tuple((lapse.entry, lapse.entry in shown) for lapse in state.coverage.lapses[-MOST_NAMES:]),
         most_names=MOST_NAMES,
         n_targets=len(state.targets),
@@ -154,12 +177,14 @@ def render(parameters: Parameters, entries: Sequence[Entry], head_line: str, kno
         left_out=len(state.targets) - len(targets),
         facts=facts_of(parameters),
         commitment=state.commitment,
-        head=parse_head(head_line),
+        checks=_checks(parameters),
+        n_entries=state.entries,
+        fingerprint=state.head,
     )
 
 
 @cache
-def _templates() -> Environment:
+def templates() -> Environment:
     return Environment(
         loader=PackageLoader("deniable.programme.public"),
         autoescape=True,
@@ -172,7 +197,23 @@ def _templates() -> Environment:
 
 def verify_text(parameters: Parameters) -> str:
     """The text of VERIFY.md."""
-    return _templates().get_template("VERIFY.md.j2").render(parameters=parameters)
+    template = templates().get_template("VERIFY.md.j2")
+    return template.render(
+        parameters=parameters, office_key=str(office_key(parameters)), public_value=_public_value(parameters)
+    )
+
+
+def _checks(parameters: Parameters) -> tuple[tuple[str, Shown, Shown | None], ...]:
+    """What can be checked, by whom, and by whom where witnesses countersign the record, if those are others."""
+    values = parameters.randomness is not None
+    shown = [(one.of(values=values, witnesses=False), one.of(values=values, witnesses=True)) for one in CHECKS]
+    return tuple(
+        (one.what, alone, None if seen == alone else seen) for one, (alone, seen) in zip(CHECKS, shown, strict=True)
+    )
+
+
+def _public_value(parameters: Parameters) -> str:
+    return "" if parameters.randomness is None else value_in_words(parameters.randomness)
 
 
 def promise_of(parameters: Parameters) -> Promise:
@@ -188,44 +229,37 @@ def promise_of(parameters: Parameters) -> Promise:
     )
 
 
-def events_of(calendar: Calendar, entries: Sequence[Entry]) -> tuple[Event, ...]:
-    """Newest first. The names of a draw stand in the row of its round, once they are public."""
-    present = present_names(entries)
-    known, revealed = outcomes(entries, present), {entry.of: entry for entry in entries if isinstance(entry, Reveal)}
-    return tuple(
-        Event(
+def events_of(parameters: Parameters, entries: Sequence[Entry]) -> tuple[Event, ...]:
+    """Newest first. What was drawn stands in the row of its round, and so do its names, once they are public."""
+    calendar, present = parameters.calendar, present_names(entries)
+    known, frozen = outcomes(entries, present), frozen_rounds(parameters, entries)
+    later = {entry.of: entry for entry in entries if isinstance(entry, FrozenDraw)}
+    revealed = {entry.of: entry for entry in entries if isinstance(entry, Reveal)}
+
+    def event(entry: Entry) -> Event:
+        draw = later.get(entry.round) if isinstance(entry, Freeze) else entry
+        naming = revealed.get(draw.audited_in) if isinstance(draw, Selection | DrawnHidden) else draw
+        names = () if naming is None or isinstance(entry, Reveal) else naming.audited
+        number = entry.number if naming is None else naming.number
+        here = frozen[entry.round] if isinstance(entry, Freeze) else None
+        follow = draw.follow(calendar) if isinstance(draw, Selection | DrawnHidden) and naming is None else ""
+        usual = "" if entry.is_usual else entry.effect(calendar)
+        return Event(
             number=entry.number,
             kind=entry.kind,
             round=entry.round,
             due=day_in_words(calendar.day(entry.round)) if entry.closes_round else None,
-            audited=tuple(
-                _audited(name, known.get((naming.number, present.get(name, name))))
-                for naming in _naming(entry, revealed)
-                for name in naming.audited
-            ),
+            audited=tuple(_audited(name, known.get((number, present.get(name, name)))) for name in names),
             heading=entry.heading,
             added=entry.joined,
             removed=entry.left,
             reason=entry.reason,
-            effect=_effect(entry, revealed, calendar),
+            effect=f"{follow} {usual}".strip(),
             lapse=entry.lapse is not None,
+            frozen=here,
         )
-        for entry in reversed(entries)
-    )
 
-
-def _naming(entry: Entry, revealed: Mapping[int, Reveal]) -> tuple[Entry, ...]:
-    """The entry that has the names of the row of this one."""
-    if isinstance(entry, Selection):
-        return (revealed[entry.round],) if entry.round in revealed else ()
-    return () if isinstance(entry, Reveal) else (entry,)
-
-
-def _effect(entry: Entry, revealed: Mapping[int, Reveal], calendar: Calendar) -> str:
-    usual = "" if entry.is_usual else entry.effect(calendar)
-    if isinstance(entry, Selection) and entry.round not in revealed:
-        return f"{entry.follow(calendar)} {usual}".strip()
-    return usual
+    return tuple(event(entry) for entry in reversed(entries) if not isinstance(entry, FrozenDraw))
 
 
 def _audited(name: str, outcome: Outcome | None) -> Audited:
@@ -284,6 +318,7 @@ def _all_facts(parameters: Parameters) -> list[tuple[str, str]]:
                                     "happened since; until then the record has a fingerprint that fixes them"
                                     if parameters.reveal_after else ""),
         ("How targets are chosen", _MECHANISMS[parameters.mechanism]),
+        ("Random numbers", randomness_rule(parameters)),
         ("Privacy level of one report", f"delta = {level(parameters)}"),
         ("Reports by one person", f"the promise above is about {count(parameters.reports_per_person, 'report')}"
                                   f"{' of the heaviest class' if len(parameters.classes) > 1 else ''}"),

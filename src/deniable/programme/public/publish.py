@@ -13,6 +13,7 @@ from deniable.programme.parameters import Parameters
 from deniable.programme.public.calendar_file import calendar_file
 from deniable.programme.public.folder import (
     CALENDAR,
+    CHECKPOINT,
     INSTRUCTIONS,
     PAGE,
     PROGRAMME,
@@ -20,7 +21,6 @@ from deniable.programme.public.folder import (
     TRANSCRIPT,
     folder_error,
     read_public,
-    replace_file,
     touch,
 )
 from deniable.programme.public.page import render, verify_text
@@ -29,7 +29,8 @@ from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import parse, replay
 from deniable.programme.transcript.signatures import pem
 from deniable.programme.transcript.state import PublicState
-from deniable.storage.files import sync_folder
+from deniable.programme.witness.checkpoints import signed_checkpoint
+from deniable.storage.files import replace_file, sync_folder
 
 
 def publish(
@@ -39,8 +40,8 @@ def publish(
 
     Each file that has another content is replaced as a whole, the transcript first: interrupted at any point, the
     folder never claims more than the transcript holds, and publishing again completes it. A folder that belongs to
-    another programme, or has entries other than these, is left as it is. The caller sees to it that there is one
-    publication at a time.
+    another programme, or has entries other than these, is left as it is, and so are the countersignatures of witnesses.
+    The caller sees to it that there is one publication at a time.
     """
     files = contents(parameters, lines, head_line, state)
     modified = _modified(parameters, lines)
@@ -65,11 +66,12 @@ def contents(
     state = replay(parameters, entries) if state is None else state
     return {
         TRANSCRIPT: to_file(lines, head_line),
+        CHECKPOINT: signed_checkpoint(parameters, parse_head(head_line)).to_bytes(),
         PROGRAMME: parameters.to_bytes(),
         PUBLIC_KEY: pem(bytes.fromhex(parameters.public_key)).encode("ascii"),
         INSTRUCTIONS: verify_text(parameters).encode("utf-8"),
         CALENDAR: calendar_file(state),
-        PAGE: render(parameters, entries, head_line, state).encode("utf-8"),
+        PAGE: render(parameters, entries, state).encode("utf-8"),
     }
 
 

@@ -4,14 +4,16 @@ Everything across is in per cent of the chart's width, everything down in pixels
 and a desktop without scaling its text.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import chain
 
 from deniable.programme.calendar import day_in_words
 from deniable.programme.parameters import Parameters
+from deniable.programme.public.frozen_rounds import frozen_rounds
 from deniable.programme.transcript.entry import Entry, Outcome
+from deniable.programme.transcript.frozen import DrawnHidden
 from deniable.programme.transcript.outcomes import outcomes, present_names
 from deniable.programme.transcript.unannounced import Selection
 
@@ -85,6 +87,10 @@ class Timeline:
     skips: tuple[Span, ...]
     hidden: tuple[Span, ...]
     """Rounds whose names are not public yet."""
+    waiting: tuple[Span, ...]
+    """The round that is frozen and not drawn yet, if there is one."""
+    undrawn: tuple[Span, ...]
+    """Rounds that were frozen and are never drawn."""
     uncovered: Span | None
     """The rounds whose reports the guarantee does not cover."""
     ticks: tuple[Tick, ...]
@@ -116,12 +122,8 @@ def timeline(parameters: Parameters, entries: Sequence[Entry], holds_from: int) 
     last = max((entry.audited_in for entry in entries if entry.closes_round or not entry.is_usual), default=0)
     across = _Across(_first([targets[name] for name in shown], last), last)
     rows = tuple(_row(name, targets[name], TOP + ROW * i, across) for i, name in enumerate(shown))
-    skips = tuple(
-        across.span(entry.round, entry.round)
-        for entry in entries
-        if entry.closes_round and not entry.is_drawn and entry.round >= across.first
-    )
-    hidden = tuple(across.span(number, number) for number in _hidden(entries) if number >= across.first)
+    skips = across.spans(entry.round for entry in entries if entry.closes_round and not entry.is_drawn)
+    frozen = frozen_rounds(parameters, entries).values()
     marks = [mark for row in rows for mark in row.marks]
     kinds = {mark.kind for mark in marks} | ({"skip"} if skips else set())
     kinds |= {"visited"} if any(mark.visited and mark.kind == "drawn" for mark in marks) else set()
@@ -132,7 +134,9 @@ def timeline(parameters: Parameters, entries: Sequence[Entry], holds_from: int) 
         first=across.first,
         rounds=last,
         skips=skips,
-        hidden=hidden,
+        hidden=across.spans(_hidden(entries)),
+        waiting=across.spans(one.round for one in frozen if one.state == "waits"),
+        undrawn=across.spans(one.round for one in frozen if one.state == "never"),
         uncovered=across.span(across.first, lapsed) if lapsed >= across.first else None,
         ticks=tuple(Tick(number, across.middle(number)) for number in _ticks(across.first, last)),
         mark_width=6 if across.columns <= 40 else 3 if across.columns <= 120 else 2,
@@ -143,7 +147,8 @@ def timeline(parameters: Parameters, entries: Sequence[Entry], holds_from: int) 
 def _hidden(entries: Sequence[Entry]) -> list[int]:
     """The rounds whose names are not public yet."""
     revealed = {entry.audited_in for entry in entries if entry.audited and entry.is_drawn}
-    return [entry.round for entry in entries if isinstance(entry, Selection) and entry.round not in revealed]
+    hidden = (entry.audited_in for entry in entries if isinstance(entry, Selection | DrawnHidden))
+    return [number for number in hidden if number not in revealed]
 
 
 def _targets(names: Sequence[str], entries: Sequence[Entry], present: Mapping[str, str]) -> dict[str, _Target]:
@@ -213,6 +218,10 @@ class _Across:
 
     def span(self, first: int, last: int) -> Span:
         return Span(self.left_of(first), _percent(last - first + 1, self.columns))
+
+    def spans(self, rounds: Iterable[int]) -> tuple[Span, ...]:
+        """One for each of these rounds that is drawn."""
+        return tuple(self.span(number, number) for number in rounds if number >= self.first)
 
 
 def _row(name: str, target: _Target, y: int, across: _Across) -> Row:

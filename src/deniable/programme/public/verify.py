@@ -2,7 +2,8 @@
 
 It needs the public folder and nothing else. What it cannot tell from one copy alone is whether the office keeps two
 stories, one for each reader; an earlier copy, or an earlier fingerprint (the hash of the last entry), tells. Nor does a
-copy tell when its entries were made: only copies taken soon after each due date do.
+copy tell when its entries were made: copies taken soon after each due date do. Witnesses whom the reader trusts tell
+both, by the countersignatures in the folder.
 """
 
 import datetime
@@ -13,11 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, check_whole
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.calendar_file import calendar_file
+from deniable.programme.public.cosignatures import Witnessed, check_witnesses, read_countersignatures
 from deniable.programme.public.folder import (
     CALENDAR,
+    CHECKPOINT,
     INSTRUCTIONS,
     PAGE,
     PROGRAMME,
@@ -26,12 +29,15 @@ from deniable.programme.public.folder import (
     folder_error,
     read_public,
 )
-from deniable.programme.transcript.chain import check_head, digest, from_file, parse_head
+from deniable.programme.public.values import Fixed, Values, check_values
+from deniable.programme.transcript.chain import check_head, check_lines, digest, from_file, parse_head
 from deniable.programme.transcript.coverage import Coverage
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import parse, replay
 from deniable.programme.transcript.signatures import pem
-from deniable.wording import count
+from deniable.programme.witness.checkpoints import signed_checkpoint
+from deniable.programme.witness.notes import VerifierKey
+from deniable.wording import count, plural
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,10 @@ class VerificationResult:
     """Rounds that are closed but not due yet."""
     hidden: tuple[int, ...]
     """Rounds whose names are not public yet, and need not be."""
+    values: Values
+    """With which public values the rounds were drawn."""
+    slow: tuple[str, ...]
+    """Of a round that waits for longer than it should."""
     page: str
     """index.html is what the transcript says (`matches`), is not (`differs`) or was not compared (`missing`, or
     `unchecked` where jinja2 is not installed).
@@ -63,12 +73,46 @@ class VerificationResult:
     """VERIFY.md, in the same way."""
     calendar_file: str
     """calendar.ics, in the same way."""
+    checkpoint: str
+    """In the same way."""
     missing: tuple[str, ...]
     """Files of the folder without which the check can do, and which are not there."""
     ended: bool
+    witnessed: tuple[Witnessed, ...]
+    """What each witness that was asked for countersigned, in the order in which they were."""
+    at_least: int | None
+    """How many of them must have."""
+    left_aside: tuple[str, ...]
+    """Why files among the countersignatures were not read."""
+    last_closing: int
+    """The number of the entry that closed, or drew, the last round, or 0."""
     parameters: Parameters = field(repr=False)
     lines: tuple[str, ...] = field(repr=False)
     """The entries that were checked, byte for byte: whoever goes on with them must not read the folder again."""
+    head_line: str = field(repr=False)
+    """The line of the signed head."""
+
+    def seen_by(self, entry_number: int, before: datetime.datetime | None = None) -> int:
+        """How many of the witnesses asked for countersigned at least so many entries, before that time if there is one.
+
+        A countersignature names the whole second in which it was made; `before` should be a whole second, too.
+        """
+        return sum(one.has_seen(entry_number, before) for one in self.witnessed)
+
+    @property
+    def unseen(self) -> tuple[Fixed, ...]:
+        """Rounds that too few of the witnesses asked for saw frozen before the public value was out."""
+        needed = (self.at_least or 1) if self.witnessed else 0
+        return tuple(one for one in self.values.fixed if self.seen_by(one.entry, one.value_out) < needed)
+
+    @property
+    def frozen_unseen(self) -> tuple[int, ...]:
+        return tuple(one.round for one in self.unseen)
+
+    def watched_from(self, at_least: int) -> int:
+        """The number of entries from which on so many witnesses had begun to countersign."""
+        begun = sorted(one.countersignatures[0].size for one in self.witnessed if one.countersignatures)
+        return begun[at_least - 1] if len(begun) >= at_least else self.entries
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -82,6 +126,7 @@ class VerificationResult:
         if names := [number for number in self.hidden if number + after in self.overdue]:
             which = f"round {names[0]} were" if len(names) == 1 else f"rounds {names[0]} to {names[-1]} were"
             found.append(f"the names of {which} due {count(after, 'round')} later, and are not in the transcript")
+        found += self.slow
         if self.page == "differs":
             found.append(
                 f"{PAGE} is not the page that this version of deniable writes for this transcript: "
@@ -97,7 +142,16 @@ class VerificationResult:
                 f"{INSTRUCTIONS} is not what this version of deniable writes for this programme: "
                 "it was changed, or written by another version"
             )
-        return tuple(found)
+        if self.checkpoint == "differs":
+            found.append(f"{CHECKPOINT} is not the one that follows from the signed head: it was changed")
+        if self.at_least is not None and self.seen_by(self.entries) < self.at_least:
+            seen = f"fewer than {count(self.at_least, 'witness', 'witnesses')} countersigned"
+            found.append(f"{seen} the entries after entry {self.last_closing} so far")
+        if self.frozen_unseen:
+            which = f"{plural(len(self.frozen_unseen), 'round')} {', '.join(map(str, self.frozen_unseen))}"
+            enough = count(self.at_least or 1, "witness", "witnesses")
+            found.append(f"fewer than {enough} saw {which} frozen before the public value was out")
+        return (*found, *self.left_aside)
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -114,20 +168,33 @@ class VerificationResult:
             "overdue": list(self.overdue),
             "early": list(self.early),
             "hidden": list(self.hidden),
+            "draws": self.values.to_dict(),
             "page": self.page,
             "instructions": self.instructions,
             "calendar_file": self.calendar_file,
+            "checkpoint": self.checkpoint,
             "missing": list(self.missing),
             "ended": self.ended,
+            "witnessed": [one.to_dict() for one in self.witnessed],
+            "at_least": self.at_least,
+            "frozen_unseen": list(self.frozen_unseen),
             "warnings": list(self.warnings),
         }
 
 
-def verify(folder: Path, against: Path | str | None = None, now: datetime.datetime | None = None) -> VerificationResult:
+def verify(
+    folder: Path,
+    against: Path | str | None = None,
+    now: datetime.datetime | None = None,
+    *,
+    witnesses: Sequence[VerifierKey] = (),
+    at_least: int | None = None,
+) -> VerificationResult:
     """Check the public folder; refuses with the reason where anything does not fit.
 
     `against` is an earlier copy of the folder or of its transcript.jsonl, or an earlier fingerprint. `now`, by default
-    the present, is the time by which rounds are due.
+    the present, is the time by which rounds are due. `witnesses` are those whose countersignatures are read; `at_least`
+    so many of them must have countersigned the entries up to that which closed the last round.
     """
     folder = Path(folder)
     raw = _read(folder / PROGRAMME)
@@ -144,19 +211,24 @@ def verify(folder: Path, against: Path | str | None = None, now: datetime.dateti
     state = replay(parameters, entries)
     if state.owes_figures:
         raise DeniableError("the yearly figures must follow on the last entry, and do not: a line was taken out")
-    if head.head != state.head:
-        last = f"entry {len(lines)}" if lines else PROGRAMME
+    if head.root != state.tree.root.hex():
+        last = f"entry {len(lines)}" if lines else "the empty transcript"
         raise DeniableError(f"{last} is not the one that the signed head speaks of: one of the two was changed")
     check_head(public_key, parameters.digest, head)
     if not state.ended:
         state.check_revealed()
+    check_values(parameters, entries)
     if (folder / PUBLIC_KEY).exists() and _read(folder / PUBLIC_KEY) != pem(public_key).encode("ascii"):
         raise DeniableError(f"{PUBLIC_KEY} is not the public key that {PROGRAMME} names")
     if against is not None:
         _check_not_mistaken(against, parameters, entries)
-        _check_against(against, raw, lines, [parameters.digest, *map(digest, lines)])
-    due = parameters.calendar.rounds_due(datetime.datetime.now(datetime.UTC) if now is None else now)
-    return VerificationResult(
+        _check_against(against, parameters, raw, lines)
+    asked = check_witnesses(witnesses, parameters)
+    witnessed, left_aside = read_countersignatures(folder, parameters, lines, asked) if asked else ((), ())
+    moment = datetime.datetime.now(datetime.UTC) if now is None else now
+    due = parameters.calendar.rounds_due(moment)
+    values = Values.of(parameters, entries, state.waiting)
+    result = VerificationResult(
         name=parameters.name,
         programme=parameters.digest,
         public_key=parameters.public_key,
@@ -168,14 +240,51 @@ def verify(folder: Path, against: Path | str | None = None, now: datetime.dateti
         overdue=() if state.ended else tuple(range(state.closed + 1, due + 1)),
         early=tuple(range(due + 1, state.closed + 1)),
         hidden=tuple(draw.round for draw in state.hidden.draws),
-        page=_compared(folder / PAGE, lambda page: page.render(parameters, entries, head_line)),
+        values=values,
+        slow=tuple(values.warnings(moment)),
+        page=_compared(folder / PAGE, lambda page: page.render(parameters, entries)),
         instructions=_compared(folder / INSTRUCTIONS, lambda page: page.verify_text(parameters)),
         calendar_file=_matching(folder / CALENDAR, lambda: calendar_file(state)),
-        missing=tuple(name for name in (PAGE, INSTRUCTIONS, CALENDAR, PUBLIC_KEY) if not (folder / name).exists()),
+        checkpoint=_matching(folder / CHECKPOINT, lambda: signed_checkpoint(parameters, head).to_bytes()),
+        missing=tuple(
+            name for name in (PAGE, INSTRUCTIONS, CALENDAR, CHECKPOINT, PUBLIC_KEY) if not (folder / name).exists()
+        ),
         ended=state.ended,
+        witnessed=witnessed,
+        at_least=at_least,
+        left_aside=left_aside,
+        last_closing=next((entry.number for entry in reversed(entries) if entry.closes_round or entry.is_drawn), 0),
         parameters=parameters,
         lines=tuple(lines),
+        head_line=head_line,
     )
+    if at_least is not None:
+        _check_witnessed(result, at_least)
+    return result
+
+
+def _check_witnessed(result: VerificationResult, at_least: int) -> None:
+    """The newest entries may be minutes old: those since the last round was closed are not asked for."""
+    check_whole("the number of witnesses", at_least, least=1)
+    if at_least > len(result.witnessed):
+        raise DeniableError(
+            f"name every witness that may count: {count(at_least, 'witness', 'witnesses')} must have countersigned, "
+            f"and {len(result.witnessed):,} {plural(len(result.witnessed), 'is', 'are')} named"
+        )
+    unseen = [one.round for one in result.unseen if one.entry > result.watched_from(at_least)]
+    if unseen:
+        raise DeniableError(
+            f"fewer than {count(at_least, 'witness', 'witnesses')} saw {plural(len(unseen), 'round')} "
+            f"{', '.join(map(str, unseen))} frozen before the public value was out: the office may have chosen what it "
+            "drew from when it knew the value"
+        )
+    seen = result.seen_by(result.last_closing)
+    if seen < at_least:
+        what = f"entry {result.last_closing}, of round {result.rounds}," if result.rounds else PROGRAMME
+        raise DeniableError(
+            f"{what} must be countersigned by at least {count(at_least, 'witness', 'witnesses')}, and is by "
+            f"{seen:,}; if it is new, check again when the others have seen it"
+        )
 
 
 def _check_not_mistaken(against: Path | str, parameters: Parameters, entries: Sequence[Entry]) -> None:
@@ -203,11 +312,11 @@ def _check_not_mistaken(against: Path | str, parameters: Parameters, entries: Se
         )
 
 
-def _check_against(against: Path | str, raw: bytes, lines: Sequence[str], heads: Sequence[str]) -> None:
-    """Refuse a transcript that does not continue the earlier one; `heads` are all that this one ever had."""
+def _check_against(against: Path | str, parameters: Parameters, raw: bytes, lines: Sequence[str]) -> None:
+    """Refuse a transcript that does not continue the earlier one."""
     earlier = Path(against)
     if not _exists(earlier):
-        if str(against).lower() not in heads:
+        if str(against).lower() not in [parameters.digest, *map(digest, lines)]:
             raise DeniableError(
                 f"the transcript never had the fingerprint {against}: it was rewritten, or it is older than the "
                 "fingerprint, or that was copied wrong"
@@ -229,8 +338,10 @@ def _check_against(against: Path | str, raw: bytes, lines: Sequence[str], heads:
             f"the earlier copy has {len(before)} entries and this one {len(lines)}: "
             "entries were taken back, or the copies are in the wrong order"
         )
-    if before_head.head != heads[len(before)]:
-        raise DeniableError("the signed head of the earlier copy is not one that this transcript ever had")
+    try:
+        check_lines(bytes.fromhex(parameters.public_key), parameters.digest, before, before_line)
+    except DeniableError:
+        raise DeniableError("the signed head of the earlier copy is not one that this transcript ever had") from None
 
 
 def _exists(path: Path | str) -> bool:

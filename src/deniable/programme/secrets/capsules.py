@@ -4,9 +4,7 @@ The key is drawn once, when the programme is created, so that every backup has i
 can still reveal what it had drawn.
 """
 
-import secrets
 import struct
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -23,11 +21,6 @@ class Selected(Secret):
     targets: tuple[int, ...]
     """Numbers, in the order drawn."""
     salt: bytes
-
-    @classmethod
-    def now(cls, round_: int, targets: Sequence[int], *, is_hidden: bool) -> Self:
-        """With a salt of its own, where that is needed."""
-        return cls(round_, tuple(targets), secrets.token_bytes(SALT_BYTES) if is_hidden else bytes(SALT_BYTES))
 
     def committed(self, programme: str) -> str:
         return names_commitment(programme, self.round, self.salt, self.targets)

@@ -1,7 +1,7 @@
 """Random numbers that what is entered is hashed with: without a target's nonce, neither key nor receipt tells it.
 
-A target's nonce is destroyed by the next draw, and by its audit or removal before that: from then on nothing that was
-entered can be taken back, or found out. A skip keeps it, since its reports go on.
+A target's nonce is destroyed when the round's reports are fixed for the draw, and by its audit or removal before that:
+from then on nothing that was entered can be taken back, or found out. A skip keeps it, since its reports go on.
 """
 
 import secrets
@@ -28,10 +28,8 @@ def cut(joined: bytes) -> Nonces:
 
 
 def renewed(nonces: Nonces, before: History, after: History) -> Nonces:
-    """Others for the targets whose runs ended, for all after a draw; and those of targets that joined."""
+    """Others for the targets whose runs ended; and those of targets that joined."""
     new = new_nonces(after.audits.shape[1])
-    if after.rounds > before.rounds:
-        return new
     known = len(nonces)
     goes_on = (before.audits == after.audits[:, :known]) & (before.present == after.present[:, :known])
     return np.concatenate([np.where(goes_on[0], nonces, new[:known]), new[known:]])

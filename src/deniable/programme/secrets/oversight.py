@@ -1,8 +1,9 @@
 """What the oversight body does with its key: run every round again and see whether its audits follow.
 
-It shows that each audit follows from the reports the office says it had and from a seed fixed beforehand. It does not
-show that those reports are the ones that came in: compare them with the hotline's own records. Nor does it show how the
-seed was chosen on the day it was fixed.
+It shows that each audit follows from the reports the office says it had, from a seed fixed beforehand and, where the
+programme draws with public values, from the value. It does not show that those reports are the ones that came in:
+compare them with the hotline's own records. Without public values it does not show either how the seed was chosen on
+the day it was fixed.
 """
 
 import base64
@@ -19,12 +20,16 @@ import pyrage
 from deniable.arrays import IntArray
 from deniable.errors import DeniableError, why
 from deniable.programme.parameters import Parameters
-from deniable.programme.secrets.sealed_inputs import Inputs, noise_of_figures, noise_of_round
+from deniable.programme.randomness.source import WITHOUT
+from deniable.programme.secrets.adoption import Adoption
+from deniable.programme.secrets.frozen import Frozen
+from deniable.programme.secrets.sealed_inputs import Inputs, noise_of_figures
 from deniable.programme.transcript.chain import commitment
 from deniable.programme.transcript.draws import Draw
-from deniable.programme.transcript.entries import Recovery
+from deniable.programme.transcript.entries import End, Recovery
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.figures import Figures
+from deniable.programme.transcript.frozen import DrawnHidden, Freeze, FrozenDraw
 from deniable.programme.transcript.hidden import names_commitment
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript.unannounced import Reveal, Selection
@@ -51,6 +56,10 @@ class Replayed:
     after it is drawn again.
     """
     why: str | None = None
+    undrawn: tuple[int, ...] = ()
+    """Rounds that were frozen and never drawn: the office lost what they were to be drawn from, or ended the programme,
+    or says so. Where their sealed inputs are here, nothing was lost.
+    """
     figures: tuple[int, ...] = ()
     """Years whose figures follow."""
     missing_figures: tuple[int, ...] = ()
@@ -93,55 +102,139 @@ def replay(
     Rounds whose records the office says it lost are checked as well where their seals were handed over in time.
     """
     check_belongs(parameters, entries, seals, identity)
-    recoveries = {entry.lost for entry in entries if isinstance(entry, Recovery)}
-    kept: dict[int, tuple[bytes, PublicState]] = {}  # the run when these rounds opened: what a backup had
-    selected = _revealed(parameters, entries)
-    confirmed, missing, lost, waiting = list[int](), list[int](), list[int](), list[int]()
-    years, missing_years = list[int](), list[int]()
-    contradicted, why, committed = None, None, parameters.commitment
-    state = PublicState.start(parameters)
-    run: AuditRun | None = AuditRun(parameters.built())
-    for entry in entries:
-        if state.open_round in recoveries and state.open_round not in kept and run is not None:
-            kept[state.open_round] = run.save(), state
-        after = entry.after(state)  # refuses what does not follow on the entry before
+    return _Replay(parameters, entries, seals, identity).replayed()
+
+
+class _ContradictedError(Exception):
+    """Of a round, with the reason."""
+
+    def __init__(self, round_: int, why: str) -> None:
+        super().__init__(why)
+        self.round = round_
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What a backup had: the run when a round opened, and the round that was frozen then."""
+
+    run: bytes
+    frozen: Frozen | None
+    state: PublicState
+
+
+class _Replay:
+    """One pass through the entries."""
+
+    def __init__(
+        self, parameters: Parameters, entries: Sequence[Entry], seals: Seals, identity: pyrage.x25519.Identity
+    ) -> None:
+        self.entries, self.seals, self.identity = entries, seals, identity
+        self.recoveries = {entry.lost for entry in entries if isinstance(entry, Recovery)}
+        self.kept: dict[int, _Kept] = {}
+        self.selected = _revealed(parameters, entries)
+        self.confirmed, self.missing, self.lost, self.waiting = list[int](), list[int](), list[int](), list[int]()
+        self.years, self.missing_years, self.undrawn = list[int](), list[int](), list[int]()
+        self.state, self.committed = PublicState.start(parameters), parameters.commitment
+        self.run: AuditRun | None = AuditRun(parameters.built())
+        self.frozen: Frozen | None = None
+
+    def replayed(self) -> Replayed:
+        contradicted, why = None, None
+        try:
+            for entry in self.entries:
+                self._keep()
+                after = entry.after(self.state)  # refuses what does not follow on the entry before
+                self._step(entry)
+                self.committed = self.state.commitment if entry.closes_round else self.committed
+                self.state = after
+        except _ContradictedError as error:
+            contradicted, why = error.round, str(error)
+        drawn = {entry.number for entry in self.entries if isinstance(entry, Draw | Figures)}
+        return Replayed(
+            confirmed=tuple(self.confirmed),
+            missing=tuple(self.missing),
+            lost=tuple(self.lost),
+            waiting=tuple(self.waiting),
+            contradicted=contradicted,
+            why=why,
+            undrawn=tuple(self.undrawn),
+            figures=tuple(self.years),
+            missing_figures=tuple(self.missing_years),
+            not_public=tuple(sorted(self.seals.keys() - drawn)),
+        )
+
+    def _keep(self) -> None:
+        opened = self.state.open_round
+        if opened in self.recoveries and opened not in self.kept and self.run is not None:
+            self.kept[opened] = _Kept(self.run.save(), self.frozen, self.state)
+
+    def _step(self, entry: Entry) -> None:
+        gives_up = isinstance(entry, End) or (isinstance(entry, Recovery) and entry.inputs_lost)
+        if gives_up and self.state.waiting is not None:
+            self.undrawn.append(self.state.waiting.round)
         if isinstance(entry, Recovery):
-            run = _recovered(kept.get(entry.lost), entries[: entry.number], selected)
+            kept = self.kept.get(entry.lost)
+            self.run, self.frozen = _recovered(kept, self.entries[: entry.number], self.selected)
         elif isinstance(entry, Figures):
-            (years if entry.number in seals else missing_years).append(entry.year)
-            why = _different_figures(state, entry, seals, identity, committed) if entry.number in seals else None
-            if why is not None:
-                contradicted = state.closed
-                years.pop()
-                break
-        elif not isinstance(entry, Draw):
-            if run is not None:
-                entry.change_run(run, _no_reports(state), state)
-        elif entry.number not in seals:
-            (lost if _is_lost(entry, entries) else missing).append(entry.round)
-            run = None
-        elif run is None:
-            waiting.append(entry.round)
-        else:
-            why, run, selected[entry.round] = _redrawn(run, state, entry, seals, identity)
-            if why is not None:
-                contradicted = entry.round
-                break
-            confirmed.append(entry.round)
-        committed = state.commitment if entry.closes_round else committed
-        state = after
-    drawn = {entry.number for entry in entries if isinstance(entry, Draw | Figures)}
-    return Replayed(
-        confirmed=tuple(confirmed),
-        missing=tuple(missing),
-        lost=tuple(lost),
-        waiting=tuple(waiting),
-        contradicted=contradicted,
-        why=why,
-        figures=tuple(years),
-        missing_figures=tuple(missing_years),
-        not_public=tuple(sorted(seals.keys() - drawn)),
-    )
+            self._check_figures(entry)
+        elif isinstance(entry, FrozenDraw):
+            self._draw_frozen(entry)
+        elif isinstance(entry, Draw):
+            self._fix(entry)
+            if not isinstance(entry, Freeze):
+                self._draw(entry)
+        elif self.run is not None:
+            entry.change_run(self.run, _no_reports(self.state), self.state)
+
+    def _check_figures(self, entry: Figures) -> None:
+        if entry.number not in self.seals:
+            self.missing_years.append(entry.year)
+            return
+        why = _different_figures(self.state, entry, self.seals, self.identity, self.committed)
+        if why is not None:
+            raise _ContradictedError(self.state.closed, why)
+        self.years.append(entry.year)
+
+    def _fix(self, entry: Draw) -> None:
+        """What the round is drawn from, if its record is there and is the one that the transcript speaks of."""
+        self.frozen = None
+        if entry.number not in self.seals:
+            (self.lost if _is_lost(entry, self.entries) else self.missing).append(entry.round)
+            self.run = None
+        elif self.run is not None:
+            try:
+                inputs = _inputs(self.state, entry, self.seals, self.identity)
+            except DeniableError as error:
+                raise _ContradictedError(entry.round, str(error)) from None
+            self.frozen = Frozen(inputs, self.run.save())
+            if isinstance(entry, Freeze) and self.frozen.hash(self.state.parameters.programme) != entry.inputs:
+                raise _ContradictedError(
+                    entry.round, "its reports, its state or its seed are not those that were frozen"
+                )
+
+    def _draw(self, entry: Draw) -> None:
+        if self.frozen is not None:
+            self._compare(self.frozen, entry, WITHOUT)
+        elif entry.number in self.seals:
+            self.waiting.append(entry.round)
+        self.frozen = None
+
+    def _draw_frozen(self, entry: FrozenDraw) -> None:
+        if self.frozen is not None:
+            self._compare(self.frozen, entry, entry.mixed_in(self.state.parameters))
+        elif entry.of not in {*self.missing, *self.lost}:
+            self.waiting.append(entry.of)
+        self.frozen = None
+
+    def _compare(self, frozen: Frozen, entry: Draw | FrozenDraw, public_value: str) -> None:
+        """Draw it again; the run goes on from there."""
+        ordered = self.state.hidden.ordered_since_freeze if isinstance(entry, FrozenDraw) else ()
+        self.run, drawn = frozen.drawn(self.state.parameters, public_value, ordered)
+        if not _is_published(self.state, entry, drawn, frozen.inputs.names_salt):
+            value = ", its seed and its public value" if isinstance(entry, FrozenDraw) else " and its seed"
+            raise _ContradictedError(entry.audited_in, f"its audits do not follow from its reports{value}")
+        self.selected[entry.audited_in] = drawn
+        self.confirmed.append(entry.audited_in)
 
 
 def _is_lost(entry: Entry, entries: Sequence[Entry]) -> bool:
@@ -160,41 +253,22 @@ def _revealed(parameters: Parameters, entries: Sequence[Entry]) -> dict[int, Seq
 
 
 def _recovered(
-    kept: tuple[bytes, PublicState] | None, before: Sequence[Entry], selected: Mapping[int, Sequence[int]]
-) -> AuditRun | None:
-    """The run with which the office went on: that of its backup, and what was published since. None where that is not
-    known, as with names that are neither public yet nor in the sealed rounds.
+    kept: _Kept | None, before: Sequence[Entry], selected: Mapping[int, Sequence[int]]
+) -> tuple[AuditRun | None, Frozen | None]:
+    """The run with which the office went on, that of its backup and what was published since, and the round that its
+    backup had frozen. No run where that is not known, as with names that are neither public yet nor in the sealed
+    rounds.
     """
     if kept is None:
-        return None
-    saved, state = kept
-    run = AuditRun.restore(state.parameters.built(), saved)
+        return None, None
+    state = kept.state
+    adoption = Adoption(AuditRun.restore(state.parameters.built(), kept.run), kept.frozen)
     for entry in before[state.entries :]:
-        if isinstance(entry, Selection):
-            if entry.round not in selected:
-                return None
-            entry.adopt(run, _no_reports(state), state, selected[entry.round])
-        else:
-            entry.change_run(run, _no_reports(state), state)
+        if isinstance(entry, Selection | DrawnHidden) and entry.audited_in not in selected and not adoption.frozen:
+            return None, None
+        adoption.adopt(entry, _no_reports(state), state, lambda one: selected[one.audited_in])
         state = entry.after(state)
-    return run
-
-
-def _redrawn(
-    run: AuditRun, state: PublicState, entry: Draw, seals: Seals, identity: pyrage.x25519.Identity
-) -> tuple[str | None, AuditRun, Sequence[int]]:
-    """Why the round does not follow from its inputs, None if it does; the run after it; and the targets drawn."""
-    try:
-        inputs = _inputs(state, entry, seals, identity)
-    except DeniableError as error:
-        return str(error), run, ()
-    saved = run.save()
-    noise = noise_of_round(state.parameters.programme, entry.round, inputs.seed, saved, inputs.reports)
-    again = AuditRun.restore(run.mechanism, saved, noise)
-    drawn = again.select(state.parameters.weighed(inputs.reports), audits=state.parameters.audits)
-    if not _is_published(state, entry, drawn, inputs.salt):
-        return "its audits do not follow from its reports and its seed", run, ()
-    return None, again, drawn
+    return adoption.run, adoption.frozen
 
 
 def _different_figures(
@@ -217,10 +291,10 @@ def _different_figures(
     return None
 
 
-def _is_published(state: PublicState, entry: Draw, drawn: Sequence[int], salt: bytes) -> bool:
+def _is_published(state: PublicState, entry: Draw | FrozenDraw, drawn: Sequence[int], salt: bytes) -> bool:
     """Whether the entry has these targets, or commits to them."""
-    if isinstance(entry, Selection):
-        return entry.names == names_commitment(state.parameters.programme, entry.round, salt, drawn)
+    if isinstance(entry, Selection | DrawnHidden):
+        return entry.names == names_commitment(state.parameters.programme, entry.audited_in, salt, drawn)
     return entry.audited == tuple(state.targets[number] for number in drawn)
 
 

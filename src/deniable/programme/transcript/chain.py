@@ -1,9 +1,11 @@
 """The public transcript: one canonical JSON line an entry, each naming the hash of the one before, and a signed head.
 
 The file transcript.jsonl holds the entries' lines and, as its last line, the signed head. The first entry names the
-hash of programme.json, so that nothing the programme promised at its start can be changed afterwards either.
+hash of programme.json, so that nothing the programme promised at its start can be changed afterwards either. What the
+head signs is the text of a checkpoint (C2SP tlog-checkpoint), so that witnesses can countersign it.
 """
 
+import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -11,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deniable.errors import DeniableError
+from deniable.programme.transcript import merkle
 from deniable.programme.transcript.fields import hexadecimal, whole
 from deniable.programme.transcript.signatures import is_signed, sign
 
@@ -27,24 +30,33 @@ def commitment(programme: str, number: int, seed: bytes) -> str:
 
 @dataclass(frozen=True)
 class Head:
-    """The office's signature of how many entries there are and of the last one's hash."""
+    """The office's signature of how many entries there are and of the root of their hash tree."""
 
     entries: int
-    head: str
-    """Of the last entry's line, or of programme.json where there is no entry yet."""
+    root: str
     signature: str
 
 
-def signed_head(private_key: bytes, parameters_digest: str, entries: int, head: str) -> str:
+def signed_head(private_key: bytes, parameters_digest: str, entries: int, root: bytes) -> str:
     """The last line of transcript.jsonl, without the newline."""
-    signature = sign(private_key, _signed_message(parameters_digest, entries, head)).hex()
-    return canonical({"entries": entries, "head": head, "signature": signature})
+    signature = sign(private_key, checkpoint_text(parameters_digest, entries, root).encode("ascii")).hex()
+    return canonical({"entries": entries, "root": root.hex(), "signature": signature})
+
+
+def origin(parameters_digest: str) -> str:
+    """What a checkpoint calls the programme with this hash of programme.json."""
+    return f"deniable/programme/{parameters_digest}"
+
+
+def checkpoint_text(parameters_digest: str, entries: int, root: bytes) -> str:
+    """What the head signs: the note text of a checkpoint."""
+    return f"{origin(parameters_digest)}\n{entries}\n{base64.b64encode(root).decode('ascii')}\n"
 
 
 def parse_head(text: str) -> Head:
     """The head on this line; `check_head` tells whether the office signed it."""
     values = read_canonical(text, "the signed head")
-    checks = {"entries": whole(0), "head": hexadecimal(64), "signature": hexadecimal(128)}
+    checks = {"entries": whole(0), "root": hexadecimal(64), "signature": hexadecimal(128)}
     if values.keys() != checks.keys():
         raise DeniableError(f"the fields of the signed head must be {', '.join(checks)}")
     return Head(**{name: check(f"{name} of the signed head", values[name]) for name, check in checks.items()})
@@ -52,10 +64,12 @@ def parse_head(text: str) -> Head:
 
 def check_head(public_key: bytes, parameters_digest: str, head: Head) -> None:
     """Refuse a head that the holder of the programme's key did not sign."""
-    if not is_signed(
-        public_key, _signed_message(parameters_digest, head.entries, head.head), bytes.fromhex(head.signature)
-    ):
-        raise DeniableError("the signature of the transcript's head is not that of the programme's key")
+    text = checkpoint_text(parameters_digest, head.entries, bytes.fromhex(head.root))
+    if not is_signed(public_key, text.encode("ascii"), bytes.fromhex(head.signature)):
+        raise DeniableError(
+            "the signature of the transcript's head is not that of the programme's key: the head or programme.json was "
+            "changed"
+        )
 
 
 def check_lines(public_key: bytes, parameters_digest: str, lines: Sequence[str], head_line: str) -> Head:
@@ -65,11 +79,11 @@ def check_lines(public_key: bytes, parameters_digest: str, lines: Sequence[str],
     if not all(map(str.isascii, lines)):
         raise DeniableError("the entries must hold ASCII characters only: a line was changed")
     digests = [parameters_digest, *map(digest, lines)]
-    if (head.entries, head.head) != (len(lines), digests[-1]):
-        raise DeniableError(f"the signed head is not that of these {len(lines)} entries")
     for number, (line, before) in enumerate(zip(lines, digests, strict=False), start=1):
         if f'"previous":"{before}"' not in line:  # all of it is parsed elsewhere, and this is asked with every page
             raise DeniableError(f"entry {number} does not name the hash of the one before: a line was changed")
+    if (head.entries, head.root) != (len(lines), merkle.root(lines).hex()):
+        raise DeniableError(f"the signed head is not that of these {len(lines)} entries")
     return head
 
 
@@ -94,10 +108,6 @@ def from_file(content: bytes) -> tuple[list[str], str]:
             "transcript.jsonl must end with the line of the signed head: the file was cut off or changed"
         )
     return lines[:-1], lines[-1]
-
-
-def _signed_message(parameters_digest: str, entries: int, head: str) -> bytes:
-    return f"deniable-transcript/1\n{parameters_digest}\n{entries}\n{head}".encode("ascii")
 
 
 def canonical(values: Mapping[str, Any]) -> str:

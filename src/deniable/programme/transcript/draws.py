@@ -1,4 +1,4 @@
-"""What all entries share that close a round with a draw."""
+"""What all entries share that close a round to draw it, at once or later."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -8,8 +8,10 @@ import numpy as np
 from deniable.arrays import BoolArray, IntArray
 from deniable.errors import DeniableError
 from deniable.programme.calendar import Calendar
+from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import Days, Hash, MaybeHash
+from deniable.programme.transcript.hidden import capsule_digits
 from deniable.programme.transcript.state import PublicState
 from deniable.wording import count
 
@@ -19,10 +21,11 @@ NOT_THE_TIME = "The guarantee covers which targets were drawn, not the time at w
 
 @dataclass(frozen=True, kw_only=True)
 class Draw(Entry):
-    """Closes the open round with a draw."""
+    """Closes the open round; its reports are final."""
 
     closes_round = True
     is_drawn = True
+    fixes_reports = True
 
     commitment: Hash
     """To the next round's seed."""
@@ -48,6 +51,25 @@ class Draw(Entry):
         if self.late:
             return f"The round was closed {count(self.late, 'day')} late. {NOT_THE_TIME}"
         return "The guarantee covers it."
+
+
+def check_draws_at_once(parameters: Parameters) -> None:
+    """Refuse to draw a round that must be frozen first."""
+    if parameters.randomness is not None:
+        raise DeniableError("the programme draws with public values: a round is frozen, and drawn later")
+
+
+def check_hidden_names(parameters: Parameters, round_: int, public_after: int, capsule: str) -> None:
+    """Refuse a draw with hidden names where the programme has none, or that is not as long as all others."""
+    after = parameters.reveal_after
+    if not after:
+        raise DeniableError("the programme publishes at once whom it draws, and cannot hide it")
+    if public_after != round_ + after:
+        raise DeniableError(
+            f"the names of round {round_} are public when round {round_ + after} is closed, not round {public_after}"
+        )
+    if len(capsule) != (digits := capsule_digits(parameters.audits)):
+        raise DeniableError(f"a capsule has {digits} digits, got {len(capsule)}")
 
 
 def without_reports(tally: IntArray, targets: Collection[int], classes: BoolArray | None = None) -> IntArray:

@@ -14,7 +14,7 @@ from deniable.errors import DeniableError
 from deniable.programme.calendar import Calendar
 from deniable.programme.transcript.coverage import Lapse
 from deniable.programme.transcript.decision import Decision, check_during, not_covered
-from deniable.programme.transcript.draws import Draw, without_reports
+from deniable.programme.transcript.draws import Draw, check_draws_at_once, without_reports
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import (
     AnyNames,
@@ -28,6 +28,7 @@ from deniable.programme.transcript.fields import (
     SomeNames,
 )
 from deniable.programme.transcript.figures import Figures
+from deniable.programme.transcript.frozen import Drawn, DrawnHidden, Freeze
 from deniable.programme.transcript.outcomes import CarriedOut, NotCarriedOut
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript.unannounced import Reveal, Selection
@@ -50,6 +51,7 @@ class Round(Draw):
 
     def _change(self, state: PublicState) -> PublicState:
         parameters = state.parameters
+        check_draws_at_once(parameters)
         if parameters.reveal_after:
             raise DeniableError("the programme does not publish at once whom it draws, and this round does")
         if len(self.audits) != parameters.audits:
@@ -82,6 +84,10 @@ class Skip(Decision):
     @property
     def new_commitment(self) -> str:
         return self.commitment
+
+    def _change(self, state: PublicState) -> PublicState:
+        state.check_nothing_waits("another round is skipped")
+        return state
 
     @property
     def heading(self) -> str:
@@ -186,6 +192,7 @@ class Targets(Decision):
     def _change(self, state: PublicState) -> PublicState:
         if not self.added and not self.removed:
             raise DeniableError("the change must add or remove a target")
+        state.check_nothing_waits("targets join or leave")
         state.check_new_names(self.added)
         if self.added and isinstance(state.parameters.weights, tuple):
             raise DeniableError("the programme has fixed weights for its first targets, so that none can join")
@@ -241,6 +248,8 @@ class Recovery(Entry):
     commitment: Hash
     paused: Flag
     """Whether reports that hotlines bring do not count from now on."""
+    inputs_lost: Flag
+    """Whether a frozen round is never drawn, since what it was to be drawn from is lost."""
     complete: Flag
     """Whether copies of the transcript show everything that was drawn. If not, a draw may have been seen and lost."""
     during: Number
@@ -264,6 +273,12 @@ class Recovery(Entry):
     def _change(self, state: PublicState) -> PublicState:
         if self.lost > state.open_round:
             raise DeniableError(f"records of round {self.lost} cannot be lost before it opened")
+        if self.inputs_lost != (state.waiting is not None and self.lost <= state.waiting.round):
+            raise DeniableError(
+                "the inputs of a frozen round are lost with the records of that round, and only with them"
+            )
+        if self.inputs_lost:
+            state = replace(state, hidden=state.hidden.without_waiting(), waiting=None)
         return replace(state, is_paused=self.paused, misses_reports=True)
 
     @property
@@ -277,12 +292,18 @@ class Recovery(Entry):
                 "No copy shows everything that was drawn: people may have seen an audit that is not in this record."
             )
             covered = f"{unseen} {not_covered(calendar, self.during)}"
+        undrawn = (
+            "What the frozen round was to be drawn from is lost, and the round is never drawn: this rests on the "
+            "office's word. Reports of that round that the backup has count in the next draw. "
+            if self.inputs_lost
+            else ""
+        )
         waits = "Reports that its hotlines bring do not count until another entry says so. " if self.paused else ""
         return (
             f"The office lost its records from round {self.lost} on; the audits published since then stand, and "
-            f"reports it had counted since then may be lost. {waits}{covered} The random number of round {self.round} "
-            "was replaced when reports of the round could be known already; that the office did not choose the new one "
-            "with them in mind rests on its word alone."
+            f"reports it had counted since then may be lost. {undrawn}{waits}{covered} The random number of round "
+            f"{self.round} was replaced when reports of the round could be known already; that the office did not "
+            "choose the new one with them in mind rests on its word alone."
         )
 
 
@@ -339,7 +360,7 @@ KINDS: dict[str, type[Entry]] = {
     kind.kind: kind
     for kind in (
         *(Round, Selection, Reveal, Skip, Override, Emergency, Targets, Renamed, CarriedOut, NotCarriedOut),
-        *(Recovery, Resumption, Figures, End),
+        *(Freeze, Drawn, DrawnHidden, Recovery, Resumption, Figures, End),
     )
 }
 """By their names in the transcript."""

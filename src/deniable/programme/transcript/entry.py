@@ -41,6 +41,10 @@ class Entry:
     publishes_figures: ClassVar[bool] = False
     is_drawn: ClassVar[bool] = False
     """Whether its audits are those of a draw."""
+    fixes_reports: ClassVar[bool] = False
+    """Whether what was entered before it can no longer be taken back."""
+    keeps_entered: ClassVar[bool] = False
+    """Whether what was entered before it can be taken back, also about the targets that it names."""
 
     number: Number
     round: Number
@@ -132,8 +136,8 @@ class Entry:
             changed = replace(changed, commitment=self.new_commitment)
         if self.closes_round:
             changed = replace(changed, closed=self.round)
-        coverage = state.coverage.after(self.lapse)
-        return replace(changed, entries=self.number, head=digest(self.line()), coverage=coverage)
+        line, coverage = self.line(), state.coverage.after(self.lapse)
+        return replace(changed, entries=self.number, head=digest(line), tree=state.tree.after(line), coverage=coverage)
 
     def check_commitment_is_new(self, published: Collection[str]) -> None:
         if self.new_commitment in published:

@@ -15,13 +15,20 @@ MAX_NUMBER = 10**9
 MAX_FIGURE = 2**53
 """Numbers of reports with noise: exact in every JSON reader."""
 
+INSTANT = "%Y-%m-%dT%H:%M:%SZ"
+FIRST_YEAR, LAST_YEAR = 2000, 9990
+"""Of an instant: room is left on both sides for what is added to it."""
+
+MAX_BEACON = 2**53
+"""Numbers of drand's beacons: exact in every JSON reader."""
+
 Check = Callable[[str, Any], Any]
 """From the field's name and its value."""
 
 
-def whole(least: int) -> Check:
+def whole(least: int, most: int = MAX_NUMBER) -> Check:
     def check(name: str, value: Any) -> int:
-        if type(value) is not int or not least <= value <= MAX_NUMBER:
+        if type(value) is not int or not least <= value <= most:
             raise DeniableError(f"{name} must be a whole number of at least {least}")
         return value
 
@@ -103,7 +110,25 @@ def calendar_day(name: str, value: Any) -> str:
     raise DeniableError(f"{name} must be a calendar day written YYYY-MM-DD")
 
 
+def public_value(name: str, value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch("[ -~]{1,2000}", value):
+        raise DeniableError(f"{name} must be a beacon's signature or the numbers that were thrown")
+    return value
+
+
+def instant(name: str, value: Any) -> str:
+    try:
+        read = datetime.datetime.strptime(value, INSTANT)
+        if read.strftime(INSTANT) == value and FIRST_YEAR <= read.year <= LAST_YEAR:
+            return str(value)
+    except (TypeError, ValueError):
+        pass
+    raise DeniableError(f"{name} must be an instant written YYYY-MM-DDTHH:MM:SSZ")
+
+
 Number = Annotated[int, whole(1)]
+MaybeBeacon = Annotated[int | None, or_null(whole(1, MAX_BEACON))]
+Instant = Annotated[str, instant]
 Days = Annotated[int, whole(0)]
 CalendarDay = Annotated[str, calendar_day]
 Hash = Annotated[str, hexadecimal(64)]
@@ -111,6 +136,8 @@ Hexadecimal = Annotated[str, some_hexadecimal]
 MaybeHash = Annotated[str | None, or_null(hexadecimal(64))]
 Reason = Annotated[str, one_line]
 MaybeReason = Annotated[str | None, or_null(one_line)]
+MaybeValue = Annotated[str | None, or_null(public_value)]
+MaybeInstant = Annotated[str | None, or_null(instant)]
 Figure = Annotated[int, figure]
 ByClass = Annotated[tuple[tuple[str, int], ...], figures]
 Flag = Annotated[bool, flag]

@@ -1,4 +1,4 @@
-"""Draws whose names are not public yet, and what happened to the targets since the first of them."""
+"""Draws whose names are not public yet, or which wait for a public value, and what happened to the targets since."""
 
 import hashlib
 import json
@@ -36,7 +36,7 @@ def capsule_digits(audits: int) -> int:
 
 
 class Step(NamedTuple):
-    """A draw with hidden names, where it has a round; or else what was decided since."""
+    """A draw with hidden names, or one that waits, where it has a round; or else what was decided since."""
 
     round: int = 0
     names: str = ""
@@ -46,9 +46,13 @@ class Step(NamedTuple):
     ordered: tuple[int, ...] = ()
     left: tuple[int, ...] = ()
     joined: int = 0
+    waits: bool = False
+    """Whether the round is frozen, and not drawn yet."""
 
     def applied(self, history: History, drawn: Sequence[int] = ()) -> History:
         """After this step. A draw is recorded in place, since there may be many."""
+        if self.waits:
+            return history
         if self.round:
             after = replace(history, rounds=history.rounds + 1)
             for number in drawn:
@@ -71,7 +75,24 @@ class Hidden:
 
     @property
     def draws(self) -> tuple[Step, ...]:
-        return tuple(step for step in self.steps if step.round)
+        """Those with hidden names."""
+        return tuple(step for step in self.steps if step.round and not step.waits)
+
+    @property
+    def ordered_since_freeze(self) -> tuple[int, ...]:
+        """The targets audited outside the draw since the round that waits was frozen."""
+        at = next(place for place, step in enumerate(self.steps) if step.waits)
+        return tuple(number for step in self.steps[at + 1 :] for number in step.ordered)
+
+    def drawn(self, names: str = "", capsule: str = "") -> "Hidden":
+        """With the draw for which the frozen round waited."""
+        made = (step._replace(names=names, capsule=capsule, waits=False) if step.waits else step for step in self.steps)
+        return replace(self, steps=tuple(made))
+
+    def without_waiting(self) -> "Hidden":
+        """Where the round that waits is never drawn."""
+        steps = tuple(step for step in self.steps if not step.waits)
+        return replace(self, steps=steps) if self.draws else Hidden(is_ending=self.is_ending)
 
     def after(self, step: Step, history: History) -> "Hidden":
         """`history` is the public one before the step, which does not matter where no names are hidden."""
@@ -85,7 +106,7 @@ class Hidden:
             return public
         history = self.before.copied()
         for step in self.steps:
-            history = step.applied(history, drawn(step) if step.round else ())
+            history = step.applied(history, drawn(step) if step.round and not step.waits else ())
         return history
 
     def revealed(self, drawn: Sequence[int]) -> tuple["Hidden", History]:
@@ -101,22 +122,17 @@ class Hidden:
         """A line of JSON and, where names are hidden, an array for each fact of the history before them."""
         before, rounds = self.before, 0 if self.before is None else self.before.rounds
         small = json.dumps({"steps": self.steps, "is_ending": self.is_ending, "rounds": rounds}).encode() + b"\n"
-        if before is None:
-            return small
-        numbers = (fact[0].astype("<i4").tobytes() for fact in (before.last, before.audits))
-        return b"".join([small, *numbers, before.present[0].tobytes()])
+        return small if before is None else small + before.to_bytes()
 
     @classmethod
     def from_bytes(cls, stored: bytes) -> Self:
         """What `to_bytes` wrote."""
         line, _, facts = stored.partition(b"\n")
-        small, size = json.loads(line), len(facts) // 9
+        small = json.loads(line)
         steps = tuple(Step(*map(_hashable, step)) for step in small["steps"])
         if not steps:
             return cls(is_ending=small["is_ending"])
-        last, audits = (np.frombuffer(facts, "<i4", size, 4 * size * at).astype(np.int64) for at in range(2))
-        present = np.frombuffer(facts, np.bool_, size, 8 * size).copy()
-        return cls(History(small["rounds"], last[None], audits[None], present[None]), steps, small["is_ending"])
+        return cls(History.from_bytes(small["rounds"], facts), steps, small["is_ending"])
 
 
 def _hashable(value: Any) -> Any:

@@ -33,6 +33,11 @@ def sign(private: bytes, message: bytes) -> bytes:
     return _private(private).sign(message)
 
 
+def check_public_key(public: bytes) -> None:
+    """Refuse what is no public key, or one for which anybody can sign."""
+    _public(public)
+
+
 @lru_cache(maxsize=32)  # the same head is looked at with every page
 def is_signed(public: bytes, message: bytes, signature: bytes) -> bool:
     """Whether the signature is that of this message by the owner of this public key."""
@@ -58,7 +63,7 @@ def _public(key: bytes) -> Ed25519PublicKey:
     if _has_small_order(key):
         raise DeniableError(
             "the public key must be one that only its owner can sign for, got a point of small order, for which "
-            "anybody can; ask the office for its own key"
+            "anybody can; ask for another key"
         )
     return Ed25519PublicKey.from_public_bytes(key)
 

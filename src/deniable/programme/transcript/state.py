@@ -17,9 +17,11 @@ from deniable.programme.names import caseless
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.coverage import Coverage, Lapse
 from deniable.programme.transcript.hidden import Hidden, Step, names_commitment
+from deniable.programme.transcript.merkle import Tree
+from deniable.programme.transcript.waiting import Waiting
 from deniable.rules import History, no_history
 
-FORMAT = "deniable-public-state/6"
+FORMAT = "deniable-public-state/7"
 _DIGEST = 32
 _SMALL = ("entries", "head", "closed", "commitment", "is_paused", "ended", "figures_after", "misses_reports")
 
@@ -41,6 +43,8 @@ class PublicState:
     entries: int
     head: str
     """Hash of the last entry's line, or of programme.json before the first."""
+    tree: Tree = field(repr=False)
+    """Of the entries' lines."""
     closed: int
     """Rounds closed so far, with a draw or without."""
     commitment: str
@@ -65,8 +69,10 @@ class PublicState:
     """The round after which yearly figures were last published, or 0."""
     misses_reports: bool
     """Whether reports since then may be lost, or did not count for a while, after a recovery."""
+    waiting: Waiting | None = None
+    """The round that is frozen and not drawn yet; while there is one, no other is frozen or skipped."""
     hidden: Hidden = field(default=Hidden(), repr=False)
-    """The draws whose names are not public yet."""
+    """The draws whose names are not public yet, and the one that waits."""
 
     @classmethod
     def start(cls, parameters: Parameters) -> Self:
@@ -76,6 +82,7 @@ class PublicState:
             mechanism=parameters.built(),
             entries=0,
             head=parameters.digest,
+            tree=Tree(),
             closed=0,
             commitment=parameters.commitment,
             targets=parameters.targets,
@@ -147,6 +154,35 @@ class PublicState:
             raise DeniableError(f"{target} was removed before, and takes part no longer")
         return number
 
+    def check_nothing_waits(self, what: str) -> None:
+        """Refuse what could be chosen by who knows the public value before the draw."""
+        if (waiting := self.waiting) is not None:
+            raise DeniableError(f"round {waiting.round} waits for its public value, and must be drawn before {what}")
+
+    def after_freeze(self, waiting: Waiting) -> "PublicState":
+        """With the open round frozen: its audits follow."""
+        history = self.history
+        self.mechanism.check_round(history.rounds, int(history.present.sum()), self.parameters.audits)
+        hidden = self.hidden.after(Step(round=waiting.round, waits=True), history)
+        return replace(self, waiting=waiting, hidden=hidden)
+
+    def after_frozen_draw(self, audits: Sequence[str]) -> "PublicState":
+        """With the audits of the frozen round, in the order drawn; refuses what the rules did not allow when it was
+        frozen.
+        """
+        assert self.waiting is not None
+        assert self.hidden.before is not None
+        drawn = [self._number(target) for target in audits]
+        self._allowed(self.hidden.before, drawn)
+        hidden, history = self.hidden.drawn().revealed(drawn)
+        latest_audit = self._latest_audit_since(drawn, self.waiting.round)
+        return replace(self, history=history, latest_audit=latest_audit, hidden=hidden, waiting=None)
+
+    def after_frozen_selection(self, names: str, capsule: str) -> "PublicState":
+        """With a draw of the frozen round whose names follow."""
+        hidden = self.hidden.drawn(names, capsule)
+        return replace(self, history=hidden.history(self.history, lambda _: ()), hidden=hidden, waiting=None)
+
     def after_draw(self, audits: Sequence[str]) -> "PublicState":
         """With these audits, in the order drawn; refuses what the public rules did not allow."""
         chosen = self._allowed(self.history, [self.number_of(target) for target in audits])
@@ -173,9 +209,7 @@ class PublicState:
         self._allowed(self.hidden.before, drawn)
         hidden, history = self.hidden.revealed(drawn)
         is_ending = hidden.is_ending or not self.is_due(draw)
-        latest_audit = self.latest_audit.copy()
-        latest_audit[drawn] = np.maximum(latest_audit[drawn], round_)
-        hidden = replace(hidden, is_ending=is_ending)
+        hidden, latest_audit = replace(hidden, is_ending=is_ending), self._latest_audit_since(drawn, round_)
         return replace(self, history=history, latest_audit=latest_audit, hidden=hidden)
 
     def check_revealed(self, *, ending: bool = False) -> None:
@@ -281,6 +315,12 @@ class PublicState:
     def _latest_audit_with(self, chosen: BoolArray) -> IntArray:
         return np.where(chosen[0], self.open_round, self.latest_audit)
 
+    def _latest_audit_since(self, drawn: Sequence[int], round_: int) -> IntArray:
+        """With those of an earlier round, which may not be the latest ones by now."""
+        latest_audit = self.latest_audit.copy()
+        latest_audit[drawn] = np.maximum(latest_audit[drawn], round_)
+        return latest_audit
+
     @cached_property
     def digest(self) -> str:
         """By which a stored state is known."""
@@ -298,6 +338,7 @@ class PublicState:
             "parameters": self.parameters.digest,
             "entries": self.entries,
             "head": self.head,
+            "tree": self.tree.to_list(),
             "closed": self.closed,
             "commitment": self.commitment,
             "joined": len(joined),
@@ -308,11 +349,10 @@ class PublicState:
             "ended": self.ended,
             "figures_after": self.figures_after,
             "misses_reports": self.misses_reports,
+            "waiting": self.waiting,
         }
-        history = self.history
-        facts = (history.last[0], history.audits[0], self.latest_audit)
-        arrays = [*(fact.astype("<i4").tobytes() for fact in facts), history.present[0].tobytes()]
-        body = b"".join([json.dumps(small, sort_keys=True).encode(), b"\n", joined, *arrays, self.hidden.to_bytes()])
+        arrays = self.history.to_bytes() + self.latest_audit.astype("<i4").tobytes()
+        body = b"".join([json.dumps(small, sort_keys=True).encode(), b"\n", joined, arrays, self.hidden.to_bytes()])
         return hashlib.sha256(body).digest() + body
 
     @classmethod
@@ -334,19 +374,17 @@ class PublicState:
             for number, _, name in renamed:
                 names[number] = name
             targets = tuple(names)
-        last, audits, latest_audit = (
-            np.frombuffer(stored, "<i4", len(targets), facts + 4 * len(targets) * place).astype(np.int64)
-            for place in range(3)
-        )
-        present = np.frombuffer(stored, np.bool_, len(targets), facts + 12 * len(targets)).copy()
+        after = facts + 9 * len(targets)
         return replace(
             start,
             **{name: small[name] for name in _SMALL},
+            tree=Tree.from_list(small["entries"], small["tree"]),
             targets=targets,
             numbers=_numbered(targets) if joined or renamed else start.numbers,
-            history=History(small["drawn"], last[None], audits[None], present[None]),
-            latest_audit=latest_audit,
+            history=History.from_bytes(small["drawn"], stored[facts:after]),
+            latest_audit=np.frombuffer(stored, "<i4", len(targets), after).astype(np.int64),
             renamed=renamed,
+            waiting=None if small["waiting"] is None else Waiting(*small["waiting"]),
             coverage=Coverage(
                 parameters.calendar, tuple(Lapse(*lapse) for lapse in small["lapses"]), parameters.visit_classes
             ),

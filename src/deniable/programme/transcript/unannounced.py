@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deniable.arrays import IntArray
-from deniable.errors import DeniableError
 from deniable.programme.calendar import Calendar, due_in_words
-from deniable.programme.transcript.draws import Draw, without_reports
+from deniable.programme.transcript.draws import Draw, check_draws_at_once, check_hidden_names, without_reports
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import Hash, Hexadecimal, Number, SomeNames
-from deniable.programme.transcript.hidden import capsule_digits
 from deniable.programme.transcript.state import PublicState
 from deniable.run import AuditRun
 
@@ -27,16 +25,8 @@ class Selection(Draw):
     public_after: Number
 
     def _change(self, state: PublicState) -> PublicState:
-        parameters = state.parameters
-        if not parameters.reveal_after:
-            raise DeniableError("the programme publishes at once whom it draws, and cannot hide it")
-        if self.public_after != self.round + parameters.reveal_after:
-            raise DeniableError(
-                f"the names of round {self.round} are public when round {self.round + parameters.reveal_after} is "
-                f"closed, not round {self.public_after}"
-            )
-        if len(self.capsule) != capsule_digits(parameters.audits):
-            raise DeniableError(f"a capsule has {capsule_digits(parameters.audits)} digits, got {len(self.capsule)}")
+        check_draws_at_once(state.parameters)
+        check_hidden_names(state.parameters, self.round, self.public_after, self.capsule)
         return super()._change(state).after_selection(self.names, self.capsule)
 
     def adopt(self, run: AuditRun, tally: IntArray, state: PublicState, drawn: Sequence[int]) -> IntArray:

@@ -41,7 +41,9 @@ def upgrade() -> None:
         sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("round", sa.Integer, nullable=False, index=True),
         sa.Column("line", sa.Text, nullable=False),
-        sa.Column("digest", sa.Text, nullable=False, unique=True),
+        sa.Column(
+            "root", sa.Text, nullable=False, unique=True, comment="of the hash tree of the entries up to this one"
+        ),
         sqlite_strict=True,
     )
     op.create_table(

@@ -1,0 +1,335 @@
+"""The frozen round: its public value is fetched, brought as a file or entered by two people, and then it is drawn.
+
+Nothing here depends on reports. No person sees the numbers that another entered before the round is drawn.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
+
+from deniable.console.accounts import people
+from deniable.console.accounts.people import Person
+from deniable.console.console import Console
+from deniable.console.pages.common import CurrentProgramme, copied_record, done_message, number_in, redirect, refusal
+from deniable.console.pages.open_round import asked, round_in, shown
+from deniable.console.pending_draws import AskedWithout, EnteredNumbers
+from deniable.console.rendering import render
+from deniable.console.routing import Router
+from deniable.console.security import ALLOWED, Fields, console_of, require, text, uploaded
+from deniable.errors import DeniableError
+from deniable.programme.programme import Programme
+from deniable.programme.public.frozen_rounds import FrozenRound
+from deniable.programme.randomness.mirrors import MIRRORS, beacon_in, fetch
+from deniable.programme.randomness.source import Dice, Drand
+from deniable.programme.transcript.fields import one_line
+from deniable.programme.transcript.frozen import WITHOUT_VALUE, PublicValue, check_may_draw
+from deniable.programme.transcript.waiting import Waiting, read_instant, written_instant
+from deniable.programme.transcript_copies import NotKeptError
+
+router = Router()
+
+DONE = {
+    "asked": "You asked to draw the round without its public value. Another person must confirm it now.",
+    "withdrawn": "The request is withdrawn. Nothing was drawn.",
+}
+OWN = "You asked for this yourself, so another person must confirm it."
+GONE = "This request is no longer there: it was withdrawn, or the console was started again. Ask for it again."
+
+
+@dataclass(frozen=True)
+class FrozenPage:
+    """The same whatever was reported. An operator sees this page."""
+
+    waiting: FrozenRound
+    source: str
+    """`drand`, `dice` or `lottery`."""
+    is_published: bool
+    """Whether the public can see that the round is frozen."""
+    is_out: bool
+    """Whether drand's beacon is out by now."""
+    address: str
+    """Where a person finds the beacon by hand; empty with dice."""
+    throws: str
+    """What is thrown, in words; empty with drand."""
+    differ: bool
+    """Whether two people entered different numbers."""
+    has_entered: bool
+    """Whether the person who sees the page did."""
+    entered_by: tuple[str, ...]
+    """Who else did, by name."""
+    numbers: str
+    """What the person who sees the page typed."""
+    place: str
+    """Of the throw, as announced; empty with drand."""
+    time: str
+    zone: str
+    may_without: bool
+    """Whether it may be drawn without its value by now."""
+    asked_by: str | None
+    """Who asked for that; None where no person did."""
+    asked_by_self: bool
+    asked_reason: str
+    reason: str
+    others: tuple[str, ...]
+    """Who else may confirm, by name."""
+    done: str | None
+    error: str | None
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """A form, and who sent it."""
+
+    request: Request
+    person: Person
+    programme: Programme
+    fields: FormData
+
+    @property
+    def console(self) -> Console:
+        return console_of(self.request)
+
+    @property
+    def waiting(self) -> Waiting:
+        """The frozen round of which the form speaks."""
+        waiting = self.programme.status().waiting
+        if waiting is None or waiting.round != round_in(self.fields):
+            raise DeniableError("this round is not frozen; close it when it is due")
+        return waiting
+
+
+@router.get("/round/draw")
+def frozen_page(request: Request, person: Annotated[Person, require("close")], programme: CurrentProgramme) -> Response:
+    return _page(_Sent(request, person, programme, FormData()))
+
+
+@router.post("/round/draw/fetch")
+def fetch_value(
+    request: Request, person: Annotated[Person, require("close")], programme: CurrentProgramme, fields: Fields
+) -> Response:
+    """Sent twice, or after `programme run` has drawn the round, it shows what was drawn the first time."""
+    sent = _Sent(request, person, programme, fields)
+    try:
+        value = _fetched(sent.waiting, programme, sent.console)
+    except DeniableError as error:
+        return _refused(sent, error)
+    return _drawn(sent, value)
+
+
+@router.post("/round/draw/file")
+def bring_value(
+    request: Request, person: Annotated[Person, require("close")], programme: CurrentProgramme, fields: Fields
+) -> Response:
+    sent = _Sent(request, person, programme, fields)
+    try:
+        value = _in_file(sent.waiting, programme, uploaded(fields, "file"))
+    except DeniableError as error:
+        return _refused(sent, error)
+    return _drawn(sent, value)
+
+
+@router.post("/round/draw/numbers")
+def enter_numbers(
+    request: Request, person: Annotated[Person, require("close")], programme: CurrentProgramme, fields: Fields
+) -> Response:
+    """The round is drawn when a second person has entered the same numbers as the first."""
+    sent = _Sent(request, person, programme, fields)
+    console = sent.console
+    try:
+        waiting, own = sent.waiting, _entered(sent)
+        value = PublicValue(own.numbers, own.time)
+        check_may_draw(programme.parameters, waiting, value, console.clock())
+    except DeniableError as error:
+        return _refused(sent, error)
+    names = _names(console)
+    others = {names[one.person]: one for one in console.pending_draws.enter(waiting.entry, own) if one.person in names}
+    for name, other in others.items():
+        if other.numbers == own.numbers:
+            return _drawn(sent, value, f", which {name} had entered too")
+    if not others:
+        console.record(person, f"entered the numbers thrown for round {waiting.round}")
+    else:
+        console.record(person, f"entered other numbers for round {waiting.round} than {' and '.join(others)}")
+    return redirect("/round/draw")
+
+
+@router.post("/round/draw/without")
+def ask_without(
+    request: Request, person: Annotated[Person, require("close")], programme: CurrentProgramme, fields: Fields
+) -> Response:
+    sent = _Sent(request, person, programme, fields)
+    try:
+        waiting = sent.waiting
+        _ask_without(sent, waiting)
+    except DeniableError as error:
+        return _refused(sent, error)
+    sent.console.record(person, f"asked to draw round {waiting.round} without its public value")
+    return redirect("/round/draw", "asked")
+
+
+@router.post("/round/draw/confirm")
+def confirm_without(
+    request: Request, person: Annotated[Person, require("close")], programme: CurrentProgramme, fields: Fields
+) -> Response:
+    sent = _Sent(request, person, programme, fields)
+    try:
+        by, before = _asked(sent.console, sent.waiting)
+    except DeniableError as error:
+        return _refused(sent, error)
+    if before.person == person.id:
+        return _page(sent, OWN)
+    return _drawn(sent, WITHOUT_VALUE, f", as {by} had asked", before.reason)
+
+
+@router.post("/round/draw/withdraw")
+def withdraw_request(
+    request: Request, person: Annotated[Person, require("close")], programme: CurrentProgramme, fields: Fields
+) -> Response:
+    """By either of the two: the value may have come."""
+    sent = _Sent(request, person, programme, fields)
+    try:
+        waiting = sent.waiting
+        by, _ = _asked(sent.console, waiting)
+    except DeniableError as error:
+        return _refused(sent, error)
+    sent.console.pending_draws.withdraw(waiting.entry)
+    sent.console.record(person, f"withdrew the request of {by} to draw round {waiting.round} without its public value")
+    return redirect("/round/draw", "withdrawn")
+
+
+def _drawn(sent: _Sent, value: PublicValue, confirmed: str = "", reason: str | None = None) -> Response:
+    """Draw the round, and show whom it selected; one that was drawn in the meantime is not drawn again."""
+    wanted = round_in(sent.fields)
+    how = "without its public value" if value.text is None else "with its public value"
+    action = f"drew round {wanted} {how}{confirmed}"
+    try:
+        closed = sent.programme.draw_round(value, reason, wanted)
+    except NotKeptError as error:
+        sent.console.record(sent.person, action)
+        page = asked(sent.request, sent.programme.status(), error=refusal(error))
+        return render(sent.request, "close.html", replace(page, round=wanted, is_drawn=True), 422)
+    except DeniableError as error:
+        return _refused(sent, error)
+    if not closed.already:
+        sent.console.record(sent.person, action)
+    return shown(sent.request, sent.programme, closed)
+
+
+def _refused(sent: _Sent, error: DeniableError) -> Response:
+    """What was drawn, where the round is drawn by now; otherwise the page with what is wrong."""
+    status, wanted = sent.programme.status(), number_in(text(sent.fields, "round")) or 0
+    if 0 < wanted < status.open_round and (status.waiting is None or status.waiting.round != wanted):
+        return shown(sent.request, sent.programme, sent.programme.close_round(wanted))
+    return _page(sent, refusal(error))
+
+
+def _fetched(waiting: Waiting, programme: Programme, console: Console) -> PublicValue:
+    source, number = _beacon_of(waiting, programme)
+    if console.clock() < waiting.expected:
+        raise DeniableError(f"{waiting.awaited} is not out before {waiting.expected:%Y-%m-%d %H:%M} UTC")
+    return PublicValue(fetch(source.chain, number, console.mirrors).signature)
+
+
+def _in_file(waiting: Waiting, programme: Programme, content: bytes) -> PublicValue:
+    _, number = _beacon_of(waiting, programme)
+    beacon = beacon_in(content)
+    if beacon.round != number:
+        raise DeniableError(
+            f"the file has drand's beacon {beacon.round}, and round {waiting.round} waits for {waiting.awaited}"
+        )
+    return PublicValue(beacon.signature)
+
+
+def _beacon_of(waiting: Waiting, programme: Programme) -> tuple[Drand, int]:
+    """The source, and the number of the beacon for which the round waits."""
+    source = programme.parameters.randomness
+    if not isinstance(source, Drand) or waiting.beacon is None:
+        raise DeniableError("this programme draws with numbers that people throw, and not with drand's beacons")
+    return source, waiting.beacon
+
+
+def _entered(sent: _Sent) -> EnteredNumbers:
+    """The numbers of the form, in the form in which they are published."""
+    source, fields = sent.programme.parameters.randomness, sent.fields
+    if not isinstance(source, Dice):
+        raise DeniableError("this programme draws with drand's beacons, and not with numbers that people throw")
+    return EnteredNumbers(
+        person=sent.person.id,
+        numbers=source.throws.read(text(fields, "numbers")),
+        time=written_instant(sent.programme.parameters.calendar.instant(text(fields, "time"))),
+    )
+
+
+def _ask_without(sent: _Sent, waiting: Waiting) -> None:
+    """Note the request; a person who may not close rounds any more has asked for nothing."""
+    pending = sent.console.pending_draws
+    check_may_draw(sent.programme.parameters, waiting, WITHOUT_VALUE, sent.console.clock())
+    wanted = AskedWithout(sent.person.id, one_line("the reason", text(sent.fields, "reason")))
+    before = pending.asked_without(waiting.entry)
+    if before is not None and before.person not in _names(sent.console):
+        pending.withdraw(waiting.entry)
+    if not pending.ask_without(waiting.entry, wanted):
+        raise DeniableError("this was asked for before; another person must confirm it")
+
+
+def _asked(console: Console, waiting: Waiting) -> tuple[str, AskedWithout]:
+    """Who asked to draw without the value, if they may still do so, and what they asked."""
+    before, names = console.pending_draws.asked_without(waiting.entry), _names(console)
+    if before is None or before.person not in names:
+        raise DeniableError(GONE)
+    return names[before.person], before
+
+
+def _names(console: Console) -> dict[str, str]:
+    """Of all who may close rounds, by their ids."""
+    with console.store.reading() as connection:
+        return {one.id: one.name for one in people.having(connection, console.key, ALLOWED["close"])}
+
+
+def _lines(source: Drand | Dice, numbers: str) -> list[str]:
+    """In lines that can be compared with a record."""
+    return source.throws.grouped(numbers) if isinstance(source, Dice) else []
+
+
+def _page(sent: _Sent, error: str | None = None) -> Response:
+    """With what was typed, and otherwise with what is known."""
+    console, status, fields, person = sent.console, sent.programme.status(), sent.fields, sent.person
+    record = copied_record(sent.request, sent.programme, status.folder)
+    waiting, frozen, source = status.waiting, record.waiting, status.parameters.randomness
+    if status.ended or waiting is None or frozen is None or source is None:
+        return redirect("/round")
+    names = _names(console)
+    entered = [one for one in console.pending_draws.entered(waiting.entry) if one.person in names]
+    own = next((one.numbers for one in entered if one.person == person.id), "")
+    at = read_instant(entered[-1].time) if entered else waiting.expected
+    zone = status.parameters.calendar.zone
+    before = console.pending_draws.asked_without(waiting.entry)
+    differ = len({one.numbers for one in entered}) > 1
+    page = FrozenPage(
+        waiting=frozen,
+        source="lottery" if isinstance(source, Dice) and source.throws.numbers > 1 else source.name,
+        is_published=status.published >= waiting.entry,
+        is_out=console.clock() >= waiting.expected,
+        address=f"{MIRRORS[0]}/{source.chain.hash}/public/{waiting.beacon}" if isinstance(source, Drand) else "",
+        throws=source.throws.in_words if isinstance(source, Dice) else "",
+        differ=differ,
+        has_entered=bool(own),
+        entered_by=tuple(names[one.person] for one in entered if one.person != person.id),
+        numbers=text(fields, "numbers") or ("\n".join(_lines(source, own)) if differ else ""),
+        place=source.place if isinstance(source, Dice) else "",
+        time=text(fields, "time") or f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%dT%H:%M}",
+        zone=zone,
+        may_without=console.clock() >= waiting.without_from(source.days),
+        asked_by=None if before is None else names.get(before.person),
+        asked_by_self=before is not None and before.person == person.id,
+        asked_reason="" if before is None else before.reason,
+        reason=text(fields, "reason"),
+        others=tuple(name for id_, name in names.items() if id_ != person.id),
+        done=done_message(sent.request, DONE) if error is None else None,
+        error=error,
+    )
+    return render(sent.request, "frozen.html", page, 422 if error else 200)

@@ -1,0 +1,1 @@
+"""Public sources of randomness: values that the office can neither choose nor foresee."""

@@ -1,0 +1,64 @@
+"""A frozen round: what its audits follow from, fixed before the public value is out, and the draw itself."""
+
+import hashlib
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from deniable.noise import ReplayNoise
+from deniable.programme.parameters import Parameters
+from deniable.programme.secrets.sealed_inputs import Inputs, packed_reports
+from deniable.run import AuditRun
+from deniable.state import Secret
+
+_LENGTH = struct.Struct(">I")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Frozen(Secret):
+    """Everything that a round is drawn from, besides the public value. Its length tells public facts alone."""
+
+    inputs: Inputs
+    run: bytes
+    """Saved, before the round."""
+
+    def hash(self, programme: str) -> str:
+        """What may be published of it: the salt and the seed, which stay secret, hide the rest."""
+        inputs = self.inputs
+        bound = f"deniable-inputs/3\n{programme}\n{inputs.round}\n".encode("ascii")
+        run, reports = hashlib.sha256(self.run).digest(), packed_reports(inputs.reports)
+        return hashlib.sha256(bound + inputs.salt + inputs.seed + run + reports).hexdigest()
+
+    def drawn(
+        self, parameters: Parameters, public_value: str, ordered: Sequence[int] = ()
+    ) -> tuple[AuditRun, tuple[int, ...]]:
+        """The run after the round's draw with what this public value adds, and the targets drawn.
+
+        `ordered` were audited since outside the draw, which does not change it.
+        """
+        programme, round_, seed = parameters.programme, self.inputs.round, self.inputs.seed
+        noise = noise_of_draw(programme, round_, seed, public_value, self.hash(programme))
+        run = AuditRun.restore(parameters.built(), self.run, noise)
+        drawn = run.select(parameters.weighed(self.inputs.reports), audits=parameters.audits)
+        if ordered:
+            run.order(ordered)
+        return run, drawn
+
+    def to_bytes(self) -> bytes:
+        inputs = self.inputs.packed()
+        return _LENGTH.pack(len(inputs)) + inputs + self.run
+
+    @classmethod
+    def from_bytes(cls, stored: bytes) -> Self:
+        (length,) = _LENGTH.unpack_from(stored)
+        end = _LENGTH.size + length
+        return cls(Inputs.unpacked(stored[_LENGTH.size : end]), stored[end:])
+
+
+def noise_of_draw(programme: str, round_: int, seed: bytes, public_value: str, inputs: str) -> ReplayNoise:
+    """The generator of a round's draw: it follows from the secret seed, the public value, the programme, the round and
+    the hash of what the round is drawn from.
+    """
+    about = f"deniable-draw/2\n{programme}\n{round_}\n{public_value}\n{inputs}\n".encode("ascii")
+    return ReplayNoise(hashlib.shake_256(about + seed).digest(32))
