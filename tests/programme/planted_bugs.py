@@ -1,5 +1,6 @@
 """Ways in which one row decides about others, planted on purpose: each was in deniable once, or nearly."""
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -10,13 +11,16 @@ import pytest
 from tests.programme.twin_worlds import DUMMIES, ROOM, Hand
 
 from deniable.errors import DeniableError
-from deniable.programme import buffer, counting, imports
+from deniable.programme import buffer, counting, imports, rounds
 from deniable.programme.buffer import SLOT, Arrived, Buffer, Kind, Slots
 from deniable.programme.counting import Settled, _by_number
 from deniable.programme.imports import Batch
 from deniable.programme.imports.imported_reports import Hashes, KnownReports, _random
 from deniable.programme.intake import Intake
 from deniable.programme.receipt import check_receipt
+from deniable.programme.secrets.frozen import Frozen
+from deniable.programme.secrets.sealed_inputs import packed_reports
+from deniable.programme.status import Closed
 from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.state import PublicState
 
@@ -221,6 +225,54 @@ def a_page_as_long_as_what_is_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Buffer, "write", planted_write)
     monkeypatch.setattr(Buffer, "read", planted_read)
+
+
+def a_frozen_round_without_a_salt(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = Frozen.hash
+
+    def planted(self: Frozen, programme: str) -> str:
+        return honest(replace(self, inputs=replace(self.inputs, salt=b"")), programme)
+
+    monkeypatch.setattr(Frozen, "hash", planted)
+
+
+def a_hash_beside_the_digest_of_the_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which anyone can compare with that of reports which may have come in."""
+    honest = Frozen.hash
+
+    def planted(self: Frozen, programme: str) -> str:
+        return honest(self, programme)[:32] + hashlib.sha256(packed_reports(self.inputs.reports)).hexdigest()[:32]
+
+    monkeypatch.setattr(Frozen, "hash", planted)
+
+
+def a_frozen_round_as_long_as_its_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    written, read = Frozen.to_bytes, Frozen.from_bytes
+
+    def planted(self: Frozen) -> bytes:
+        filled = int(self.inputs.reports.sum())
+        return filled.to_bytes(4) + bytes(filled) + written(self)
+
+    def planted_read(stored: bytes) -> Frozen:
+        return read(stored[4 + int.from_bytes(stored[:4]) :])
+
+    monkeypatch.setattr(Frozen, "to_bytes", planted)
+    monkeypatch.setattr(Frozen, "from_bytes", planted_read)
+
+
+def a_draw_of_reports_that_came_after_the_freeze(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest, draw_frozen = Transaction.frozen, rounds.draw_frozen
+
+    def later(self: Transaction) -> Frozen:
+        kept, came = honest(self), counting.settle(self).tally[self.state.parameters.in_draw]
+        return replace(kept, inputs=replace(kept.inputs, reports=kept.inputs.reports + came))
+
+    def planted(*arguments: Any) -> Closed:
+        with pytest.MonkeyPatch.context() as shorter:
+            shorter.setattr(Transaction, "frozen", later)
+            return draw_frozen(*arguments)
+
+    monkeypatch.setattr(rounds, "draw_frozen", planted)
 
 
 def an_overflow_that_forgets(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,10 +26,12 @@ from tests.programme.twin_machine import OPERATIONS, TARGETS, TwinWorlds
 from tests.programme.twin_worlds import Stage, World, coupled
 
 from deniable.programme.calendar import Calendar
+from deniable.programme.randomness.source import Dice
 from deniable.report_classes import ReportClass
 from deniable.storage import layout
 from deniable.storage.store import Store
 
+DICE = Dice("the town hall")
 CLASSES = (ReportClass("minor", 1), ReportClass("serious", 3), ReportClass("danger", None))
 RULES: dict[str, dict[str, Any]] = {
     "race": {},
@@ -43,8 +45,17 @@ RULES: dict[str, dict[str, Any]] = {
         "yearly_figures_delta": 0.02,
         "calendar": Calendar(date(2025, 12, 30), "1D", "UTC"),
     },
+    "race with dice": {"randomness": DICE, "cooldown": 1, "classes": CLASSES},
+    "race with oversight and dice": {
+        "randomness": DICE,
+        "reveal_after": 1,
+        "yearly_figures_delta": 0.02,
+        "calendar": Calendar(date(2025, 12, 30), "1D", "UTC"),
+    },
     "tca": {"horizon": 60, "classes": CLASSES},
     "tca with oversight": {"max_gap": 20},
+    "tca with dice": {"randomness": DICE, "max_gap": 20},
+    "tca with oversight and dice": {"randomness": DICE, "horizon": 60, "reveal_after": 1},
 }
 """Two of the year's last rounds are due when the second begins."""
 EVERY_DAY = {"race": (1, 10), "tca": (31,)}
@@ -55,24 +66,31 @@ IN_THE_LONG_TESTS = {"sqlite": 22_500, "postgresql": 2_500}
 """Operations in both worlds, for each mechanism: 50,000 together."""
 
 PLANTED: dict[Plant, int] = {
-    planted_bugs.a_mark_below_which_nothing_counts: 2,
-    planted_bugs.a_pause_that_any_import_ends: 11,
-    planted_bugs.an_unknown_channel_that_refuses_the_file: 10,
-    planted_bugs.an_unreadable_row_that_refuses_the_file: 1,
+    planted_bugs.a_mark_below_which_nothing_counts: 1,
+    planted_bugs.a_pause_that_any_import_ends: 15,
+    planted_bugs.an_unknown_channel_that_refuses_the_file: 2,
+    planted_bugs.an_unreadable_row_that_refuses_the_file: 2,
     planted_bugs.a_longest_file: 1,
-    planted_bugs.a_target_that_left_refuses_the_import: 2,
+    planted_bugs.a_target_that_left_refuses_the_import: 7,
     planted_bugs.a_target_that_left_refuses_what_is_entered: 0,
-    planted_bugs.a_withdrawal_without_a_receipt: 0,
-    planted_bugs.a_withdrawal_of_all_or_nothing: 0,
-    planted_bugs.a_push_that_counts_as_often_as_it_comes: 3,
+    planted_bugs.a_withdrawal_without_a_receipt: 3,
+    planted_bugs.a_withdrawal_of_all_or_nothing: 1,
+    planted_bugs.a_push_that_counts_as_often_as_it_comes: 0,
     planted_bugs.an_overflow_that_forgets: 0,
-    planted_bugs.a_refusal_that_tells_a_count: 1,
+    planted_bugs.a_refusal_that_tells_a_count: 7,
     planted_bugs.a_page_on_which_the_same_counts_twice: 0,
-    planted_bugs.a_page_only_where_something_came_in: 0,
-    planted_bugs.a_count_as_soon_as_something_came_in: 0,
+    planted_bugs.a_page_only_where_something_came_in: 1,
+    planted_bugs.a_count_as_soon_as_something_came_in: 1,
     planted_bugs.a_page_as_long_as_what_is_on_it: 0,
+    planted_bugs.a_frozen_round_without_a_salt: 0,
+    planted_bugs.a_hash_beside_the_digest_of_the_reports: 0,
+    planted_bugs.a_frozen_round_as_long_as_its_reports: 0,
+    planted_bugs.a_draw_of_reports_that_came_after_the_freeze: 0,
 }
 """The seed that is tried first; most find no more than some of the bugs."""
+
+RARE = {planted_bugs.a_draw_of_reports_that_came_after_the_freeze}
+"""Found by few seeds, and so only in the long tests."""
 
 AT_LEAST = {
     "race": {
@@ -89,7 +107,7 @@ AT_LEAST = {
 }
 """How often what gives the comparison its meaning happens in the everyday run."""
 
-Born = Callable[[Path, bool], World]
+Born = Callable[[Path, str], World]
 
 
 @pytest.fixture
@@ -105,7 +123,7 @@ def templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     with pytest.MonkeyPatch.context() as monkeypatch:
         coupled(monkeypatch)
         for name, folder in folders.items():
-            oversight = recipient if name.endswith("oversight") else None
+            oversight = recipient if "oversight" in name else None
             chosen = {"targets": TARGETS, "mechanism": name.split()[0], "oversight": oversight, **RULES[name]}
             programme = new_office(str(folder / "programme.db"), folder, **chosen).programme
             programme.close()
@@ -113,8 +131,8 @@ def templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def born_in_sqlite(templates: dict[str, Path], mechanism: str) -> Born:
-    def born(folder: Path, has_oversight: bool) -> World:
-        template = templates[f"{mechanism} with oversight" if has_oversight else mechanism]
+    def born(folder: Path, kind: str) -> World:
+        template = templates[mechanism + kind]
         shutil.copy(template / "programme.db", folder)
         _copy_key(template, folder)
         world = World(folder, str(folder / "programme.db"), _without_files)
@@ -141,8 +159,8 @@ def _without_files(world: World) -> None:
 
 
 def born_in_postgres(templates: dict[str, Path], mechanism: str, urls: dict[str, str]) -> Born:
-    def born(folder: Path, has_oversight: bool) -> World:
-        template = templates[f"{mechanism} with oversight" if has_oversight else mechanism]
+    def born(folder: Path, kind: str) -> World:
+        template = templates[mechanism + kind]
         _copy_key(template, folder)
         world = World(folder, urls[folder.name], _without_tables)
         world.wipe(world)
@@ -225,7 +243,11 @@ def test_nor_in_many_thousand_operations(stage: Stage, born: Born, database_kind
 
 @pytest.mark.parametrize("mechanism", ["race"])
 @pytest.mark.parametrize("database_kind", ["sqlite"])
-@pytest.mark.parametrize(("plant", "number"), PLANTED.items(), ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(
+    ("plant", "number"),
+    [pytest.param(plant, number, marks=[pytest.mark.long] * (plant in RARE)) for plant, number in PLANTED.items()],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
 def test_a_planted_bug_is_found(
     plant: Plant, number: int, stage: Stage, born: Born, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,7 @@ from tests.programme.twin_worlds import (
     World,
     backup_sizes,
     differing_before,
+    differing_parts,
     differing_targets,
     fate_of_both,
     seen,
@@ -31,10 +32,13 @@ from deniable.programme import backup, counting, imports
 from deniable.programme.buffer import Slots
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.transaction import Transaction
+from deniable.programme.transcript.frozen import WITHOUT_VALUE, PublicValue
+from deniable.programme.transcript.waiting import Waiting
 
 TARGETS = ("Ash Mill", "Birch Works", "Cedar Bank", "Dogwood Clinic")
 LEAST_TARGETS, MOST_TARGETS = 3, 8
 WHY = "the office says why"
+THROWN = " ".join("123456" * 6 + "123")
 HEAVIEST = 3
 CLASS_OF_CHANNEL = dict(zip(CHANNELS, ("minor", "serious", "minor", "serious"), strict=True))
 
@@ -120,6 +124,7 @@ ANY = st.integers(0, 99)
 ROW_OR_ANY = st.integers(-99, 99)
 """The row's if negative, or else any."""
 SELDOM = st.sampled_from([*[False] * 7, True])
+KINDS = ("", " with oversight", " with dice", " with oversight and dice")
 
 OPERATIONS: list[tuple[Operation, dict[str, int], dict[str, st.SearchStrategy[Any]]]] = []
 
@@ -147,7 +152,7 @@ def steps_where_the_row_is(way: str) -> st.SearchStrategy[tuple[str, dict[str, A
 class TwinWorlds(RuleBasedStateMachine):
     """The first of the two `worlds` has the row, the second has not."""
 
-    def __init__(self, stage: Stage, born: Callable[[Path, bool], World], counts: Counter[str]) -> None:
+    def __init__(self, stage: Stage, born: Callable[[Path, str], World], counts: Counter[str]) -> None:
         super().__init__()
         self.stage, self.born, self.counts = stage, born, counts
         self.folder = TemporaryDirectory(prefix="twins-")
@@ -175,7 +180,7 @@ class TwinWorlds(RuleBasedStateMachine):
         self.differing: dict[int, int] = {}
 
     @initialize(
-        has_oversight=st.booleans(),
+        kind=st.sampled_from(KINDS),
         difference=DIFFERENCES,
         has_own_channel=st.sampled_from([True, True, False]),
         channels=st.lists(st.sampled_from(CHANNELS), min_size=2, max_size=12),
@@ -183,7 +188,7 @@ class TwinWorlds(RuleBasedStateMachine):
     )
     def begin(
         self,
-        has_oversight: bool,
+        kind: str,
         difference: Difference,
         has_own_channel: bool,
         channels: list[str],
@@ -194,7 +199,7 @@ class TwinWorlds(RuleBasedStateMachine):
         folders = [Path(self.folder.name) / name for name in ("one", "two")]
         for folder in folders:
             folder.mkdir()
-        self.worlds = tuple(self.born(folder, has_oversight) for folder in folders)
+        self.worlds = tuple(self.born(folder, kind) for folder in folders)
         self.receive(difference.source, channels, are_late=False)
         self.publish(by_command=False)
         self.back_up()
@@ -234,28 +239,44 @@ class TwinWorlds(RuleBasedStateMachine):
         assert {self.names[target] for target in differing_before(one, other)} <= self.targets_of_row
         self.sight = one
         assert len(differing) <= self.rows_with_its_id()
+        came_meanwhile = 0
         for target, by in differing.items():
             assert self.names[target] in {*one.status.targets} & self.targets_of_row
             assert abs(by) <= (HEAVIEST if self.has_classes() else 1)
-            self.runs_of_row.add((target, self.run(target)))
-        assert len(self.runs_of_row) <= self.rows_with_its_id(), "the row counts in one run"
+            came_meanwhile += self.note_runs_of_row(target, differing_parts(one, other, target))
+        assert len(self.runs_of_row) + came_meanwhile <= self.rows_with_its_id(), "the row counts in one run"
         if differing and not self.differing:
             self.counts["the row counts"] += 1
         if self.differing and not differing:
             self.counts[f"the row counts no more: {self.last}"] += 1
         if differing and not differing_before(one, other):
             self.counts["the row is not counted yet"] += 1
+        if one.status.waiting is not None:
+            for part in {part for target in differing for part in differing_parts(one, other, target)}:
+                self.counts[f"a round waits, and the row is in the {part} one"] += 1
         self.counts["most blocks"] = max(self.counts["most blocks"], len(one.blocks))
         self.differing, self.entries = differing, max(self.entries, one.status.entries)
+
+    def note_runs_of_row(self, target: int, parts: set[str]) -> bool:
+        """Returns whether the row came in while a round waits, which decides to which run of its target it belongs."""
+        if "frozen" in parts:
+            self.runs_of_row.add((target, self.run(target, is_frozen=True)))
+        if "drawn" in parts or ("open" in parts and self.sight.status.waiting is None):
+            self.runs_of_row.add((target, self.run(target)))
+        if "open" not in parts or self.sight.status.waiting is None:
+            return False
+        assert "frozen" not in parts or self.rows_with_its_id() == 2, "the row counts once"
+        return self.runs_of_row.isdisjoint({(target, self.run(target)), (target, self.run(target) + 1)})
 
     def rows_with_its_id(self) -> int:
         """A hotline that gives one id to two reports moves it from one to the other; no third one may be touched."""
         return 2 if isinstance(self.row, Row) and self.difference.number == "repeated elsewhere" else 1
 
-    def run(self, target: int) -> int:
-        """Which of the target's runs goes on."""
+    def run(self, target: int, is_frozen: bool = False) -> int:
+        """Which of the target's runs goes on, or went on when the round that waits was frozen."""
         assert self.sight.secrets is not None
-        return self.sight.secrets.audits[target] + sum(entry <= self.sight.status.entries for entry in self.resets)
+        audits = self.sight.secrets.frozen_audits if is_frozen else self.sight.secrets.audits
+        return audits[target] + sum(entry <= self.sight.status.entries for entry in self.resets)
 
     def is_of_the_row(self, id_: list[Any]) -> bool:
         match self.row:
@@ -449,15 +470,80 @@ class TwinWorlds(RuleBasedStateMachine):
 
     @operation(hotline=2, by_hand=2, which=ROW_OR_ANY, is_late=SELDOM, by_command=SELDOM)
     def close(self, which: int, is_late: bool, by_command: bool) -> None:
-        self.wait_until_due(days=3 if is_late else 0)
-        if not self.sight.status.ended:
-            self.stage.fate = fate_of_both(self.stage, self.worlds, self.names.index(self.target(which)), self.steps)
-        if by_command:
-            self.both("close", lambda world: world.command("close-round", "--key", world.key_path))
+        """Or freeze it; one that was frozen is drawn."""
+        if self.waiting() is not None:
+            self.draw(which, has_value=not is_late, by_command=by_command)
             return
-        closed = self.both("close", lambda world: world.programme.close_round()).answer
+        self.wait_until_due(days=3 if is_late else 0)
+        if self.has_dice():
+            what = "freeze"
+        else:
+            what = "close"
+            self.choose_fate(which)
+        if by_command:
+            self.both(what, lambda world: world.command("close-round", "--key", world.key_path))
+            return
+        closed = self.both(what, lambda world: world.programme.close_round()).answer
         if closed is not None:
             self.audits += [(closed.round, target) for target in closed.audits]
+
+    @operation(
+        hotline=1, by_hand=1, which=ROW_OR_ANY, has_value=st.sampled_from([True] * 5 + [False]), by_command=SELDOM
+    )
+    def draw(self, which: int, has_value: bool, by_command: bool) -> None:
+        waiting = self.waiting()
+        if waiting is None:
+            self.both("draw", lambda world: world.programme.draw_round(WITHOUT_VALUE, WHY))
+            return
+        for world in self.worlds:
+            world.clock.now = max(world.clock.now, waiting.expected + timedelta(days=0 if has_value else 8))
+        self.choose_fate(which)
+        if by_command:
+            words = ("--throws", THROWN, "--yes") if has_value else ("--without-value", "--reason", WHY)
+            self.both("draw", lambda world: world.command("draw-round", *words, "--key", world.key_path))
+            return
+        value, reason = (PublicValue(THROWN, waiting.value_at), None) if has_value else (WITHOUT_VALUE, WHY)
+        closed = self.both("draw", lambda world: world.programme.draw_round(value, reason)).answer
+        if closed is not None:
+            self.audits += [(closed.round, target) for target in closed.audits]
+
+    def choose_fate(self, which: int) -> None:
+        if not self.sight.status.ended:
+            self.stage.fate = fate_of_both(self.stage, self.worlds, self.names.index(self.target(which)), self.steps)
+
+    @operation(
+        hotline=5,
+        by_hand=4,
+        first=IMPORTS,
+        meanwhile=st.sampled_from(["nothing", "order", "order", "restore", "restore and draw"]),
+        which=ROW_OR_ANY,
+        then=IMPORTS,
+    )
+    def wait_for_the_value(self, first: Import, meanwhile: str, which: int, then: Import) -> None:
+        """A round is frozen; then reports come in, an order is given, or the database is lost; then it is drawn."""
+        if not self.has_dice():
+            self.bring_before_and_after(first, "close", which, then)
+            return
+        if self.waiting() is None:
+            self.close(which, is_late=False, by_command=False)
+        self.compare()
+        if meanwhile.startswith("restore"):
+            self.back_up()
+        last = len(self.backups) - 1
+        self.bring(first)
+        self.compare()
+        if meanwhile == "order":
+            self.end_a_run("order", which)
+            self.compare()
+        if meanwhile == "restore":
+            self.lose_the_database(last, do_recover=True, then=[])
+            self.compare()
+        self.draw(which, has_value=True, by_command=False)
+        self.compare()
+        if meanwhile == "restore and draw":
+            self.lose_the_database(last, do_recover=True, then=[])
+            self.compare()
+        self.bring(then)
 
     @operation(hotline=7, by_hand=1, first=IMPORTS, how=ENDS, which=ROW_OR_ANY, then=IMPORTS)
     def bring_before_and_after(self, first: Import, how: str, which: int, then: Import) -> None:
@@ -482,6 +568,9 @@ class TwinWorlds(RuleBasedStateMachine):
         match how:
             case "close":
                 self.close(which, is_late=False, by_command=False)
+                if self.waiting() is not None:
+                    self.compare()
+                    self.draw(which, has_value=True, by_command=False)
             case "order" if self.has_classes() and which % 2:
                 self.visit_at_once(which)
             case "order":
@@ -547,7 +636,9 @@ class TwinWorlds(RuleBasedStateMachine):
     @operation(hotline=1, by_hand=1)
     def back_up(self) -> None:
         number = next(self.numbers)
-        self.both("back up", lambda world: world.programme.backup(world.backup(number)))
+        outcome = self.both("back up", lambda world: world.programme.backup(world.backup(number)))
+        if outcome.refused is not None:  # one that was restored and not recovered
+            return
         one, other = self.worlds
         assert backup_sizes(one.backup(number)) == backup_sizes(other.backup(number))
         self.backups.append(Backup(number, one.programme.status().entries, frozenset(self.runs_of_row)))
@@ -581,7 +672,9 @@ class TwinWorlds(RuleBasedStateMachine):
         if outcome.refused is None and known < most:
             kinds = [json.loads(row[2])["kind"] for row in seen(self.stage, self.worlds[0]).stored["entries"]]
             self.row_can_be_entered_again = self.row is None
-            if self.sight.status.parameters.mechanism == "tca" and "round" in kinds[known:]:
+            draws = [kind for kind in kinds[known:] if kind in {"round", "selection", "drawn", "drawn hidden"}]
+            lost = draws[1:] if self.sight.status.waiting is not None else draws  # the first is drawn again
+            if self.sight.status.parameters.mechanism == "tca" and lost:
                 self.resets.append(outcome.answer.number)
 
     @operation(hotline=1, by_hand=1)
@@ -635,6 +728,13 @@ class TwinWorlds(RuleBasedStateMachine):
 
     def has_classes(self) -> bool:
         return len(self.worlds[0].programme.parameters.classes) > 1
+
+    def has_dice(self) -> bool:
+        return self.worlds[0].programme.parameters.randomness is not None
+
+    def waiting(self) -> Waiting | None:
+        """The round that is frozen now."""
+        return self.worlds[0].programme.status().waiting
 
     def class_of(self, name: str) -> str | None:
         """Of what is entered or pushed under this name."""

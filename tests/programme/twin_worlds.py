@@ -39,6 +39,7 @@ from deniable.programme.imports.imported_reports import Hashes
 from deniable.programme.programme import Programme
 from deniable.programme.secrets import frozen, nonces, vault
 from deniable.programme.secrets.capsules import Selected
+from deniable.programme.secrets.frozen import Frozen
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.secrets.lock import CHECK
 from deniable.programme.secrets.sealed_inputs import Inputs
@@ -113,6 +114,10 @@ class World:
     keys: int = 0
     drawn: int = 0
     """Random bytes were asked for so many times."""
+    salts: list[bytes] = field(default_factory=list)
+    """Of draws."""
+    answers: dict[bytes, bytes] = field(default_factory=dict)
+    """What a salted text hashes to."""
     programme: Programme = field(init=False)
     ticker: Hand = field(init=False)
 
@@ -225,7 +230,7 @@ def coupled(monkeypatch: pytest.MonkeyPatch) -> Stage:
     # To build it anew for every command takes long.
     monkeypatch.setattr(command_line, "get_command", functools.cache(typer.main.get_command))
     _share_entropy(monkeypatch, entropy)
-    monkeypatch.setattr(rounds, "secrets", SimpleNamespace(token_bytes=entropy))
+    _share_salts(monkeypatch, stage)
     _hide_seals(monkeypatch)
     _remember_hashes(monkeypatch, stage)
     _listen(monkeypatch, stage)
@@ -241,6 +246,30 @@ def _share_entropy(monkeypatch: pytest.MonkeyPatch, entropy: Callable[[int], byt
         return programme
 
     monkeypatch.setattr(Programme, "open", classmethod(open_))
+
+
+def _share_salts(monkeypatch: pytest.MonkeyPatch, stage: Stage) -> None:
+    """A hash is ideal where its text has a salt that was drawn for it and that the office keeps: the answer is a random
+    one, whatever else is in the text, and both worlds share it. Of any other text it is what it is.
+    """
+
+    def salt(size: int) -> bytes:
+        assert stage.acting is not None
+        stage.acting.salts.append(stage.acting.entropy(size))
+        return stage.acting.salts[-1]
+
+    def sha256(text: bytes) -> Any:
+        world = stage.acting
+        assert world is not None
+        own = next((salt for salt in world.salts if salt in text), None)
+        if own is None:
+            return hashlib.sha256(text)
+        asked = sum(own in other for other in world.answers)
+        answer = world.answers.setdefault(text, hashlib.sha256(b"answer %d %b" % (asked, own)).digest())
+        return SimpleNamespace(digest=lambda: answer, hexdigest=answer.hex)
+
+    monkeypatch.setattr(rounds, "secrets", SimpleNamespace(token_bytes=salt))
+    monkeypatch.setattr(frozen, "hashlib", SimpleNamespace(sha256=sha256, shake_256=hashlib.shake_256))
 
 
 def _hide_seals(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,7 +327,7 @@ class Secrets:
     seed: bytes | None
     """None in a database that was restored and not recovered."""
     audits: list[int]
-    """By target: how many of its runs have ended with an audit. Public."""
+    """By target: how many of its runs have ended with an audit."""
     nonces: list[bytes]
     tally: list[list[int]]
     """With what came in and is not counted yet."""
@@ -308,6 +337,10 @@ class Secrets:
     """By target: the reports of its run, the open round included."""
     runs: list[Any]
     """What the saved run holds of every target."""
+    frozen: list[Any]
+    """What the round that waits holds of every target; nothing where none waits."""
+    frozen_audits: list[int]
+    """As `audits`, when it was frozen."""
     known: dict[str, set[str]]
     """By source: the ids that are known, as JSON."""
     received: list[int]
@@ -375,29 +408,40 @@ def _nameless(world: World, row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _opened(transaction: Transaction, has_seed: bool, hashed: Mapping[str, bytes]) -> Secrets:
     run, counted = transaction.read_counts()
-    private = [*_arrays(run._state.private)]
     parameters = transaction.state.parameters
-
-    def in_draw(tally: Any) -> list[int]:
-        return [*map(int, parameters.weighed(tally[parameters.in_draw]))]
-
     settled = counting.settle(transaction)
+    active = np.array(run.active_counts()) + parameters.weighed(settled.tally[parameters.in_draw])
     tally, by_hash = settled.tally.T.tolist(), {hash_: id_ for id_, hash_ in hashed.items()}
+    frozen, frozen_audits = list[Any](), list[int]()
+    if transaction.has_frozen:
+        waits, ordered = transaction.frozen(), [*transaction.state.hidden.ordered_since_freeze]
+        then, in_draw = AuditRun.restore(run.mechanism, waits.run), parameters.weighed(waits.inputs.reports)
+        in_draw[ordered] = 0
+        active += in_draw
+        frozen = [*zip(waits.inputs.reports.T.tolist(), _by_target(then), strict=True)]
+        frozen_audits = then.history.audits[0].tolist()
     known = {}
     for source in transaction.sources():
         stored = {row.tobytes() for row in settled.known[source].hashes}
         known[source] = {_with_receipt(by_hash[hash_], by_hash) for hash_ in stored & by_hash.keys()}
     return Secrets(
         seed=transaction._read(SEED) if has_seed else None,
-        audits=transaction.state.history.audits[0].tolist(),
+        audits=run.history.audits[0].tolist(),
         nonces=[nonce.tobytes() for nonce in transaction.nonces()],
         tally=tally,
         counted=counted.T.tolist(),
-        active=[before + now for before, now in zip(run.active_counts(), in_draw(settled.tally), strict=True)],
-        runs=[[array[..., number].tolist() for array in private] for number in range(len(tally))],
+        active=active.tolist(),
+        runs=_by_target(run),
+        frozen=frozen,
+        frozen_audits=frozen_audits,
         known=known,
         received=settled.received.tolist(),
     )
+
+
+def _by_target(run: AuditRun) -> list[list[Any]]:
+    private = [*_arrays(run._state.private)]
+    return [[array[..., number].tolist() for array in private] for number in range(run.history.present.shape[1])]
 
 
 def _with_receipt(id_: str, by_hash: Mapping[bytes, str]) -> str:
@@ -429,6 +473,7 @@ def differing_targets(
         return {}
     first, second = one.secrets, other.secrets
     assert (first.seed, first.audits, first.nonces) == (second.seed, second.audits, second.nonces)
+    assert (len(first.frozen), first.frozen_audits) == (len(second.frozen), second.frozen_audits)
     assert first.known.keys() == second.known.keys()
     apart = sum(abs(here - there) for here, there in zip(first.received, second.received, strict=True))
     assert apart <= 1 + has_repeated_id, "the row counts in one year, and once"
@@ -441,8 +486,23 @@ def differing_targets(
     return {
         target: first.active[target] - second.active[target]
         for target in range(len(first.tally))
-        if (first.tally[target], first.runs[target]) != (second.tally[target], second.runs[target])
+        if differing_parts(one, other, target)
     }
+
+
+def differing_parts(one: Sight, other: Sight, target: int) -> set[str]:
+    """Where reports about it are counted that one of the worlds has not: in the open round, in a round that was drawn,
+    or in that which waits.
+    """
+    first, second = one.secrets, other.secrets
+    assert first is not None
+    assert second is not None
+    pairs = {
+        "open": (first.tally[target], second.tally[target]),
+        "drawn": (first.runs[target], second.runs[target]),
+        "frozen": (first.frozen[target], second.frozen[target]) if first.frozen else (0, 0),
+    }
+    return {part for part, (here, there) in pairs.items() if here != there}
 
 
 def differing_before(one: Sight, other: Sight) -> set[int]:
@@ -475,8 +535,10 @@ def fate_of_both(stage: Stage, worlds: Sequence[World], wanted: int, rounds: int
 
 
 def _drawn(stage: Stage, world: World, fate: bytes) -> tuple[int, ...]:
+    parameters, stage.fate = world.programme.parameters, fate
     with stage.looking(world) as connection:
         transaction = world.programme._access.transaction(connection)
-        tally, parameters = counting.settle(transaction).tally, world.programme.parameters
-        run = AuditRun.restore(parameters.built(), transaction.read_counts()[0].save(), ReplayNoise(fate))
-    return run.select(parameters.weighed(tally[parameters.in_draw]), audits=parameters.audits)
+        if transaction.has_frozen:
+            return transaction.frozen().drawn(parameters, "")[1]
+        reports = counting.settle(transaction).tally[parameters.in_draw]
+        return Frozen(Inputs(0, reports, bytes(32)), transaction.read_counts()[0].save()).drawn(parameters, "")[1]
