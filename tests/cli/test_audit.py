@@ -597,7 +597,7 @@ def test_a_visit_ends_the_run_and_a_flood_counts_up_to_the_limit(run: Run, tmp_p
     """Greedy shows it: acme leads by its flood, or without the visit it would be audited in round 2."""
     path = tmp_path / "flood.csv"
     path.write_text(
-        "round,target,class,reports\n1,acme,minor,9\n1,bravo,serious,3\n2,acme,danger,1\n2,charlie,minor,1\n"
+        "round,target,class,reports\n1,acme,minor,9\n1,bravo,serious,2\n2,acme,danger,1\n2,charlie,minor,1\n"
         "3,acme,minor,2\n3,bravo,minor,700\n",
         encoding="utf-8",
     )
