@@ -2,7 +2,7 @@
 
 A page is a function that its file's `router` gives an address:
 
-    @router.post("/round/find")
+    @router.post("/round/find", writes=False)
     def find(
         request: Request, person: Annotated[Person, require("counts")], programme: CurrentProgramme, fields: Fields
     ) -> Response
@@ -44,6 +44,7 @@ class Route:
     fields: str | None
     """The parameter that is given the fields of a form."""
     writes: bool
+    """Whether what its form does is done in a thread."""
 
     @classmethod
     def to(cls, method: str, path: str, page: Callable[..., Any], *, writes: bool) -> "Route":
