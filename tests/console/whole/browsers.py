@@ -107,7 +107,7 @@ class Walk:
     def look(self, page: Page, name: str) -> str:
         """Take a picture of the whole page, and return its text."""
         self._number += 1
-        page.screenshot(path=self.pictures / f"{self._number:02}-{name}.png", full_page=True)
+        page.screenshot(path=self.pictures / f"{self._number:02}-{name}.png", full_page=True, timeout=60_000)
         assert fits(page), name
         self.inspect(page)
         return page.inner_text("main")

@@ -363,7 +363,8 @@ def many_targets(walk: Walk, anna: Page) -> None:
     anna.get_by_role("link", name="Next page").click()
     walk.look(anna, "round-next-page")
     anna.get_by_role("searchbox", name="Find a target").fill("depot 71")
-    anna.keyboard.press("Enter")
+    with anna.expect_navigation():  # a key does not wait for the page that it leads to
+        anna.keyboard.press("Enter")
     walk.look(anna, "round-found")
     assert [row.inner_text().split() for row in anna.locator(".bars tbody tr").all()] == [["Depot", "71", "1"]]
     walk.visit(anna, "/round/decisions/override", "override-of-many")
