@@ -9,6 +9,8 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 CORE := $(VENV)/.core
 READY := $(VENV)/.ready
 COVERAGE := $(VENV)/coverage
+# Tests wait for disks, databases and browsers almost as long as they compute: three at once keep two cores busy.
+PYTEST := $(BIN)/pytest -n 3 --dist worksteal
 
 .PHONY: demo console test test-all coverage lint dist docs screenshots clean
 
@@ -20,15 +22,15 @@ console: $(VENV)/.console
 	$(BIN)/deniable serve --demo
 
 test: lint
-	$(BIN)/pytest -n 2
+	$(PYTEST)
 
 test-all: lint $(VENV)/.oracle $(VENV)/.nginx
-	HYPOTHESIS_PROFILE=random $(BIN)/pytest -n 2 -m "long or not long"
+	HYPOTHESIS_PROFILE=random $(PYTEST) -m "long or not long"
 
 # Line coverage of src; CONTRIBUTING.md says what counts.
 coverage: $(READY)
 	rm -rf $(COVERAGE)
-	$(BIN)/coverage run -m pytest -n 2
+	$(BIN)/coverage run -m pytest -n 3 --dist worksteal
 	$(BIN)/coverage combine --quiet
 	rm -f $(COVERAGE)/data.*  # of processes that tests killed: unreadable, and `report` would try them again
 	$(BIN)/coverage report
