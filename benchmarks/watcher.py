@@ -3,7 +3,7 @@
 The watcher looks at the sizes and times of the database's files, compares two copies of the database, reads
 PostgreSQL's statistics, and polls pages that need no account, 200 times a second and 10 times a second. Each quarter of
 a second a report is entered, or a page is looked at, or nothing happens: then the same report is entered in another
-console on the same computer, so that what the computer does is the same. In half of the seconds there is no report. The
+console on the same computer, so that what the computer does is the same. What happens in a second is of one kind. The
 watcher's power is the AUC: 0.5 for one who learns nothing, 1 for one who always knows. As a control, the same is played
 against a console that writes every report at once and counts it at once, as 0.1.0 did; there the watcher must win.
 """
@@ -40,7 +40,8 @@ POLLED = ("/login", "/static/style.css")
 class Second:
     """What the watcher of the disk has after a tick."""
 
-    reports: int
+    kind: str
+    """Of what happened in it."""
     seen: dict[str, float]
 
 
@@ -128,6 +129,7 @@ async def poll(address: str, until: Callable[[], bool], taken: list[tuple[float,
 def stranger(address: str, pipe: Connection) -> None:
     """A process of its own, until the pipe says so."""
     taken: list[tuple[float, float]] = []
+    pipe.send("ready")
     asyncio.run(poll(address, pipe.poll, taken))
     pipe.send(taken)
 
@@ -142,6 +144,7 @@ def play(
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=stranger, args=(here[0], theirs))
     process.start()
+    ours.recv()
     with ExitStack() as stack, ThreadPoolExecutor(20) as outbox:
         clients = [
             stack.enter_context(httpx.Client(base_url=address, cookies={"session": who.cookie}, timeout=60))
@@ -153,9 +156,11 @@ def play(
         begun = _after_tick()
         _wait_until(begun)
         before = look()
-        for _ in range(seconds):
-            kinds = dice.choices(EVENTS if dice.random() < 0.5 else EVENTS[1:], k=4)
-            for quarter, kind in enumerate(kinds):
+        for number in range(seconds):
+            if number % 3 == 0:
+                kinds = dice.sample(EVENTS, 3)
+            kind = kinds[number % 3]
+            for quarter in range(4):
                 watched.events.append((kind, time.time()))
                 if kind == "page":
                     sent.append(outbox.submit(clients[0].get, "/report"))
@@ -165,7 +170,7 @@ def play(
                     sent.append(outbox.submit(clients[at].post, "/report", data=data))
                 _wait_until(begun + WINDOW * (quarter + 1))
             after = look()
-            watched.seconds.append(Second(kinds.count("report"), changed(before, after)))
+            watched.seconds.append(Second(kind, changed(before, after)))
             before = after
             begun = max(begun + 1, _after_tick() - 1)  # of the next second, even if it took a moment to look
             _wait_until(begun)
@@ -201,12 +206,13 @@ def auc(with_report: Sequence[float], without: Sequence[float]) -> float:
 def power(watched: Watched) -> dict[str, float]:
     """The AUC of every watcher."""
     found = {}
-    busy = [second.seen for second in watched.seconds if second.reports]
-    quiet = [second.seen for second in watched.seconds if not second.reports]
+    seconds = {kind: [second.seen for second in watched.seconds if second.kind == kind] for kind in EVENTS}
     for name in watched.seconds[0].seen:
-        found[f"database: {name}"] = auc([one[name] for one in busy], [one[name] for one in quiet])
+        told = {kind: [one[name] for one in seconds[kind]] for kind in EVENTS}
+        found[f"database: {name}: report or nothing"] = auc(told["report"], told["idle"])
+        found[f"database: {name}: report or page"] = auc(told["report"], told["page"])
     for rate, kept in ((RATE, 1), (10, RATE // 10)):
-        times = np.array(watched.polled[::kept])
+        times = np.array(watched.polled[::kept]).reshape(-1, 2)
         seen = {kind: [_slowest(times, at) for what, at in watched.events if what == kind] for kind in EVENTS}
         found[f"{rate} requests a second: report or nothing"] = auc(seen["report"], seen["idle"])
         found[f"{rate} requests a second: report or page"] = auc(seen["report"], seen["page"])
@@ -251,13 +257,13 @@ def consoles(made: Sequence[Office], *, as_before: bool) -> Iterator[list[tuple[
         yield [(stack.enter_context(served(one, program)), one.visitors[0]) for one in made]
 
 
-def watch(folder: Path, url: str | None, targets: int, seconds: int, *, as_before: bool) -> dict[str, float]:
-    database = url or str(folder / "watched.db")
+def watch(databases: Sequence[str], folder: Path, targets: int, seconds: int, *, as_before: bool) -> dict[str, float]:
+    """The first of the two databases is watched."""
     made = [
-        office(database, folder / "watched", (targets, 2), 0, ["importer"]),
-        office(str(folder / "other.db"), folder / "other", (targets, 2), 0, ["importer"]),
+        office(database, folder / f"office-{at}", (targets, 2), 0, ["importer"])
+        for at, database in enumerate(databases)
     ]
-    look = of_files(Path(database)) if url is None else of_server(url)
+    look = of_server(databases[0]) if "://" in databases[0] else of_files(Path(databases[0]))
     with consoles(made, as_before=as_before) as (here, elsewhere):
         return power(play(here, elsewhere, look, seconds))
 
@@ -272,8 +278,7 @@ def main(args: list[str] | None = None) -> None:
     parser.add_argument("--seconds", type=int, default=300)
     parser.add_argument("--database", choices=["sqlite", "postgresql"], nargs="+", default=["sqlite", "postgresql"])
     given = parser.parse_args(given_)
-    busy, reports = 0.4 * given.seconds, 4 * given.seconds / 6  # of the seconds, and of all that happens
-    errors = [(share / 12) ** 0.5 for share in (1 / busy + 1 / (given.seconds - busy), 1 / reports + 1 / reports / 2.5)]
+    errors = [(2 / (12 * number)) ** 0.5 for number in (given.seconds / 3, 4 * given.seconds / 3)]
     print(
         f"{given.seconds} seconds, and {given.seconds // 4} of the control. The AUC of a watcher who learns nothing "
         f"has a standard error of {errors[0]:.3f} for the database and {errors[1]:.3f} for requests.\n"
@@ -291,11 +296,14 @@ def main(args: list[str] | None = None) -> None:
 
 
 def _found(kind: str, targets: int, seconds: int, *, as_before: bool) -> dict[str, float]:
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
-        if kind == "sqlite":
-            return watch(Path(made), None, targets, seconds, as_before=as_before)
-        with postgres(Path(made) / "server") as url:
-            return {} if url is None else watch(Path(made), url, targets, seconds, as_before=as_before)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made, ExitStack() as stack:
+        folder, names = Path(made), ("watched", "other")
+        databases = [
+            str(folder / f"{name}.db") if kind == "sqlite" else stack.enter_context(postgres(folder / name))
+            for name in names
+        ]
+        there = [one for one in databases if one is not None]
+        return watch(there, folder, targets, seconds, as_before=as_before) if len(there) == len(names) else {}
 
 
 if __name__ == "__main__":
