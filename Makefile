@@ -52,7 +52,7 @@ dist: $(READY)
 docs: $(READY)
 	$(BIN)/mkdocs serve
 
-# The pictures of docs/howto/console.md, taken anew.
+# The pictures of the console and of a public page, taken anew.
 screenshots: $(READY)
 	DENIABLE_SCREENSHOTS=docs/images $(BIN)/pytest -m long tests/console/whole/test_browser.py -k pictures
 

@@ -1,8 +1,9 @@
-"""Writes docs/reference/cli.md and docs/reference/api.md from the code: `python scripts/reference.py`."""
+"""Writes the pages of docs/reference about commands, Python and errors from the code: `python scripts/reference.py`."""
 
 import ast
 import inspect
 import re
+import sys
 import textwrap
 from collections.abc import Iterator
 from importlib import import_module
@@ -15,6 +16,9 @@ from typer.testing import CliRunner
 
 import deniable
 from deniable.cli.main import app
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from scripts import error_messages, message_texts
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 WIDTH = {"COLUMNS": "100", "TERMINAL_WIDTH": "100", "NO_COLOR": "1"}
@@ -88,8 +92,8 @@ def python() -> str:
         "# Python",
         "Names and their docstrings; this page is written by `python scripts/reference.py`. The first part, "
         "with `import deniable as dn`, is a contract: what is there stays, and works as it is described. The second, "
-        "[for research](#for-research), is what mechanisms, counters, attacks and studies of one's own need; it may "
-        "change between minor versions.",
+        "[for research](#for-research), is what you need for your own mechanisms, counters, attacks and studies; it "
+        "may change between minor versions.",
     ]
     for title, names in GROUPS.items():
         parts.append(f"## {title}")
@@ -186,7 +190,25 @@ def _prose(text: str) -> str:
     return "\n\n".join(paragraphs)
 
 
-PAGES = {"cli.md": command_line, "api.md": python}
+LISTED = "## All messages\n"
+
+
+def errors() -> str:
+    """The page about errors: its first part as it is written by hand, and the list of all messages below it."""
+    by_hand = (FOLDER / "errors.md").read_text(encoding="utf-8").partition(LISTED)[0]
+    parts = [
+        f"{by_hand}{LISTED.rstrip()}",
+        "Every sentence by which deniable refuses something, by where you meet it: `python scripts/reference.py` reads "
+        "them off the code. ⟨name⟩ is filled in; what is in \\[brackets\\] is only sometimes there. What is listed "
+        "about a programme, its imports, its files and its keys appears in the console as well as at the command line; "
+        "there a sentence never names a file or folder of the server.",
+    ]
+    for title, texts in error_messages.grouped(message_texts.read()).items():
+        parts += [f"### {title}", "\n".join(f"- {_prose(text)}" for text in texts)]
+    return "\n\n".join(parts) + "\n"
+
+
+PAGES = {"cli.md": command_line, "api.md": python, "errors.md": errors}
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)

@@ -3,7 +3,8 @@
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -22,7 +23,7 @@ from deniable.attack import total_variation
 from deniable.calibration import gaussian_sigma, race_delta, race_rho, rr_likelihood_cap, sensitivity
 from deniable.curves import Curve, Exponential, Gaussian, TotalVariation
 from deniable.errors import DeniableError
-from deniable.guarantee import Guarantee
+from deniable.guarantee import Guarantee, points_above_half
 from deniable.mechanisms import Mechanism
 from deniable.rounding import as_written
 from deniable.streams import add_report
@@ -143,6 +144,7 @@ def largest_leak(mechanism: Mechanism[Any], pairs: Iterator[tuple[IntArray, IntA
 
 
 ONE_ROUND = np.zeros((1, 2), dtype=np.int64)
+ONE_OF_50 = np.zeros((1, 50), dtype=np.int64)
 
 
 class TestBetweenTwo:
@@ -206,6 +208,83 @@ class TestBetweenTwo:
                 right = sum(max(p * law[a] for p, law in zip(prior, laws, strict=True)) for a in laws[0])
                 gain = (right - max(prior)) / sum(prior)
                 assert gain <= mechanism.guarantee().between_two().advantage
+
+
+PRIORS = [Fraction(20, 100), Fraction(50, 100), Fraction(80, 100), Fraction(99, 100)]
+
+
+def posteriors(
+    mechanism: Mechanism[Any], worlds: Iterable[tuple[Fraction, IntArray]], k: int, prior: Fraction
+) -> list[Fraction]:
+    """How probable it is after each transcript, and after each beginning of one, that k reports were filed.
+
+    `worlds` are the streams of all other reports, each with its probability, whether or not these were filed.
+    """
+    filed: dict[tuple[Any, ...], Fraction] = defaultdict(Fraction)
+    not_filed: dict[tuple[Any, ...], Fraction] = defaultdict(Fraction)
+    for chance, stream in worlds:
+        more = stream.copy()
+        more[0, 0] += k
+        for law, seen in ((filed, more), (not_filed, stream)):
+            for transcript, probability in dn.transcript_distribution(mechanism, seen).items():
+                for length in range(1, len(transcript) + 1):
+                    law[transcript[:length]] += chance * probability
+    return [
+        prior * filed[seen] / (prior * filed[seen] + (1 - prior) * not_filed[seen]) for seen in {*filed, *not_filed}
+    ]
+
+
+class TestPosterior:
+    QUIET = (Fraction(1), np.zeros((3, 2), dtype=np.int64))
+    BUSY = (Fraction(1), np.array([[0, 2], [1, 0], [0, 1]]))
+    UNSURE = ((Fraction(1, 3), QUIET[1]), (Fraction(2, 3), BUSY[1]))
+    """An adversary who does not know the other reports."""
+
+    @pytest.mark.parametrize("prior", PRIORS)
+    @pytest.mark.parametrize("k", [1, 2])
+    @pytest.mark.parametrize("worlds", [(QUIET,), (BUSY,), UNSURE], ids=["quiet", "busy", "unsure"])
+    @pytest.mark.parametrize("mechanism", [dn.Race(2, 3.0), dn.Race.calibrate(2, 0.1)], ids=["rho-3", "delta-0.1"])
+    def test_it_holds_for_every_transcript(
+        self, mechanism: Mechanism[Any], worlds: Any, k: int, prior: Fraction
+    ) -> None:
+        limit = mechanism.guarantee().for_reports(k).posterior(prior)
+        assert max(posteriors(mechanism, worlds, k, prior)) <= limit < 1
+
+    def test_it_is_nearly_reached_so_that_a_lower_one_is_refuted(self) -> None:
+        """Negative control: the limit of half the cap, or one that is rounded down, does not hold."""
+        race, half = dn.Race(50, 3.0), Fraction(1, 2)
+        law = [dn.transcript_distribution(race, stream) for stream in (np.eye(1, 50, dtype=np.int64), ONE_OF_50)]
+        seen = law[0][(0,)] / (law[0][(0,)] + law[1][(0,)])
+        limit = race.guarantee().posterior(half)
+        assert seen <= limit == Fraction(3, 4)
+        assert seen > Guarantee(Exponential(2.5)).posterior(half)
+        assert seen > Fraction(74, 100)
+
+    def test_people_who_file_together_have_the_limit_of_all_their_reports(self) -> None:
+        """That of one report is refuted: it is for a belief about others that does not depend on this person."""
+        race, half = dn.Race.calibrate(50, 0.1), Fraction(1, 2)
+        seen = max(posteriors(race, [(Fraction(1), np.zeros((1, 50), dtype=np.int64))], 3, half))
+        promise = race.guarantee()
+        assert promise.posterior(half) < seen <= promise.for_reports(3).posterior(half)
+
+    def test_greedy_has_none(self) -> None:
+        greedy = dn.Greedy(2)
+        rival = (Fraction(1), np.array([[0, 1], [0, 0]]))
+        assert max(posteriors(greedy, [rival], 2, Fraction(1, 2))) == 1
+        assert greedy.guarantee().posterior(Fraction(1, 2)) == 1
+
+    @given(CURVES, st.fractions(0, 1))
+    def test_the_odds_grow_by_the_cap(self, curve: Curve, prior: Fraction) -> None:
+        promise, after = Guarantee(curve), Guarantee(curve).posterior(prior)
+        assert prior <= after <= 1
+        if 0 < prior < 1 and promise.has_cap:
+            assert after / (1 - after) == Fraction(promise.likelihood_cap) * prior / (1 - prior)
+
+    @given(CURVES, st.fractions(Fraction(1, 2), 1))
+    def test_guesses_are_right_as_often_as_the_advantage_says(self, curve: Curve, sure: Fraction) -> None:
+        promise = Guarantee(curve)
+        assert promise.right_guesses(sure) == sure + (1 - sure) * Fraction(promise.delta)
+        assert promise.right_guesses(Fraction(1, 2)) * 100 <= Fraction(points_above_half(promise.delta))
 
 
 class TestInWords:

@@ -451,5 +451,5 @@ def test_a_column_of_classes_needs_their_weights(reports: Path, header: str) -> 
 
 
 def test_two_classes_of_one_name_are_refused(reports: Path) -> None:
-    with refused("names of their own"):
+    with refused("its own name"):
         read_classed_csv(reports, [ReportClass("minor", 1), ReportClass("Minor", 2)])

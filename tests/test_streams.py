@@ -304,7 +304,7 @@ def test_a_transcript_must_have_as_many_audits_as_are_said() -> None:
         ([[1, 0], [0, 1]], [[0, 1], [0]], "same number of rounds"),
         ([1, 0], [0, 1], "at least two axes"),
         ([[1, -1], [0, 1]], [0, 1], "negative"),
-        (np.zeros((2, 1, 2)), np.zeros((3, 1), dtype=int), r"as many runs, got \(2,\) and \(3,\)"),
+        (np.zeros((2, 1, 2)), np.zeros((3, 1), dtype=int), r"same number of runs, got \(2,\) and \(3,\)"),
     ],
 )
 def test_bad_histories_are_refused(counts: Any, transcript: Any, message: str) -> None:

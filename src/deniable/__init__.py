@@ -1,5 +1,5 @@
-"""deniable chooses whom to audit next from confidential report counts, so that nobody who watches the audits
-can tell whether any one report was filed, by more than a stated, proven margin.
+"""deniable chooses whom to audit next from confidential report counts, with a stated, proven
+limit on what the audits reveal about any one report.
 
 >>> import deniable as dn
 >>> mechanism = dn.Race.calibrate(n_targets=4, delta=0.1)

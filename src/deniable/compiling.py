@@ -1,4 +1,4 @@
-"""Numba's compiler for the loops of studies, also where it has no folder in which to keep what it compiled."""
+"""Numba's compiler for the loops of studies, also if there is no folder for what it compiled."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar

@@ -1,9 +1,11 @@
-"""CSV files that the office or a researcher wrote: rows of trimmed cells, and errors that quote none of them.
+"""CSV files that the office or a researcher wrote: rows of trimmed cells, errors that quote none of them, and texts
+that no spreadsheet takes for formulas.
 
 Exports of hotlines are read elsewhere (`programme/imports/reading.py`): there one bad row must not decide about others.
 """
 
 import csv
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -14,6 +16,8 @@ from typing import TextIO
 from deniable.errors import DeniableError
 
 FilePath = str | PathLike[str]
+_FORMULA = re.compile("'*[=+@＝＋－＠\\-\\t\\r\\n]")
+"""How a formula begins; apostrophes before it mark it as a text."""
 
 
 def bad_line(path: FilePath, line: int, what: str) -> DeniableError:
@@ -68,3 +72,21 @@ def read_columns(
         if len(cells) != len(header):
             raise bad_line(path, line, f"expected {len(header)} cells as in the first line, got {len(cells)}")
     return [(line, [cells[i] for i in at]) for line, cells in rest]
+
+
+def not_a_formula(text: str) -> str:
+    """As a spreadsheet shows it and does not compute it: with an apostrophe before it, if it begins like a formula.
+
+    >>> not_a_formula("=1+1"), not_a_formula("'=1+1"), not_a_formula("Ash Mill"), not_a_formula("'t Veld")
+    ("'=1+1", "''=1+1", 'Ash Mill', "'t Veld")
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def as_it_was(cell: str) -> str:
+    """The text before `not_a_formula`.
+
+    >>> as_it_was("'=1+1"), as_it_was("''=1+1"), as_it_was("=1+1"), as_it_was("'t Veld")
+    ('=1+1', "'=1+1", '=1+1', "'t Veld")
+    """
+    return cell.removeprefix("'") if _FORMULA.match(cell) else cell

@@ -33,7 +33,7 @@ class TotalVariation:
     """TPR <= min(1, FPR + delta, likelihood_cap * FPR): (0, delta)-DP (`def:DP`, `app:prop:tv-char`), and a
     cap if there is one.
 
-    Where the cap binds, the largest TPR - FPR on the curve can be below delta.
+    If the cap binds, the largest TPR - FPR on the curve can be below delta.
     """
 
     delta: float

@@ -1,7 +1,6 @@
 """What a mechanism promises, and what that means for the person who files a report."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any, overload
@@ -12,7 +11,7 @@ from deniable.arrays import FloatArray
 from deniable.calibration import prior_advantage, product_above
 from deniable.curves import Curve, Exponential, Gaussian, TotalVariation
 from deniable.errors import DeniableError, check_whole
-from deniable.rounding import rounded_up
+from deniable.rounding import rounded_up, written_above
 from deniable.wording import count
 
 
@@ -143,20 +142,49 @@ class Guarantee:
         """
         return prior_advantage(self.delta, prior)
 
-    def in_words(self, seen: str = "every audit", shown: str = "the audits", besides: Sequence[str] = ()) -> str:
-        """One paragraph for a reporter who knows no statistics.
+    def posterior(self, prior: float | Fraction) -> Fraction:
+        """How probable it can become, at most, to an adversary who starts from this prior, that the reports were filed.
 
-        An adversary watches `seen`, which is what `shown` show; sentences `besides` stand before what is left out.
+        It holds at every moment and whatever the audits are: they multiply the odds by the likelihood cap at most
+        (docs/explanation/how-sure.md). Without a cap nothing is excluded, and it is 1.
+
+        >>> Guarantee(Exponential(rho=1.5)).posterior(Fraction(1, 2)), Guarantee(TotalVariation(0.1)).posterior(0.5)
+        (Fraction(3, 5), Fraction(1, 1))
         """
+        before = written_above(prior)
+        if not 0 < before < 1:
+            return before
+        if not self.has_cap:
+            return Fraction(1)
+        raised = Fraction(self.likelihood_cap) * before
+        return raised / (raised + 1 - before)
+
+    def right_guesses(self, before: float | Fraction) -> Fraction:
+        """How often a guess is right at most, after watching, that was right with this probability, at least a half.
+
+        `thm:advantage`: the better of the two guesses is right with max(prior, 1 - prior) before.
+
+        >>> Guarantee(TotalVariation(0.125)).right_guesses(Fraction(1, 2))
+        Fraction(9, 16)
+        """
+        sure = written_above(before)
+        return sure + (1 - sure) * Fraction(self.delta)
+
+    def in_words(self) -> str:
+        """One paragraph for a reporter who knows no statistics."""
+        stated = self.statements()
+        return " ".join(stated if self.promises_nothing else [*stated, *_EXCLUSIONS])
+
+    def statements(self, seen: str = "every audit") -> list[str]:
+        """What is promised about someone who watches `seen`, in sentences; what it leaves out is not among them."""
         if self.promises_nothing:
             whose = "" if self.reports == 1 else " by one person"
-            return (
-                f"This programme promises nothing about what its audits reveal of {self.filed}{whose}: somebody who "
-                "watches them may become certain of what was filed, so do not rely on the audits to hide "
-                "it."
-            )
-        sentences = [_INDEPENDENT] if self.delta == 0 else self._limits(seen)
-        return " ".join([*sentences, *besides, f"The promise is about what {shown} show {_EXCLUSIONS}"])
+            return [
+                f"This programme promises nothing about what its audits reveal of {self.filed}{whose}: someone who "
+                "watches them may become certain of what was filed.",
+                "Do not rely on the audits to hide it.",
+            ]
+        return list(_INDEPENDENT) if self.delta == 0 else self._limits(seen)
 
     def to_dict(self) -> dict[str, Any]:
         """The public figures, ready for JSON: what has no limit is None.
@@ -178,17 +206,16 @@ class Guarantee:
     def _limits(self, seen: str) -> list[str]:
         one = self.reports == 1
         filed = f"you filed {self.filed}" if one else f"you filed your {self.filed}"
-        guess = (
-            f"Suppose someone watches {seen}, knows how targets are chosen, knows every other report, "
-            f"and tries to guess whether {filed}: watching improves their chance of guessing right by at "
-            f"most {points(self.delta)}, whatever they believed before."
-        )
         odds = (
-            f"Besides, no sequence of audits is more than {rounded_up(self.likelihood_cap)} times as likely "
-            f"if {filed} as it would be if you had not, everything else equal, so watching multiplies the "
-            "odds of that suspicion by at most this factor."
+            (
+                f"If they were 50 % sure that {filed}, they can become at most "
+                f"{rounded_up(self.posterior(Fraction(1, 2)), 100)} % sure.",
+                f"No sequence of audits is more than {rounded_up(self.likelihood_cap)} times as likely if {filed} as "
+                "it would be if you had not, everything else equal, so watching multiplies the odds of that suspicion "
+                "by at most this factor.",
+            )
             if self.has_cap
-            else ""
+            else ()
         )
         duration = (
             "This holds however long the programme runs."
@@ -201,7 +228,16 @@ class Guarantee:
             if one
             else f"It is a promise about {self.filed} by one person, whatever targets they concern."
         )
-        return [sentence for sentence in (guess, odds, self._two_people(bool(odds)), duration, scope) if sentence]
+        return [
+            f"Suppose someone watches {seen}, knows how targets are chosen, and knows every other report.",
+            *odds[:1],
+            f"Watching improves their chance of guessing right whether {filed} by at most {points(self.delta)}, "
+            "whatever they believed before.",
+            *odds[1:],
+            self._two_people(bool(odds)),
+            duration,
+            scope,
+        ]
 
     def _two_people(self, capped: bool) -> str:
         neither = "Neither limit holds" if capped else "This limit does not hold"
@@ -217,21 +253,22 @@ class Guarantee:
             "and the odds between the two may shift without a fixed limit."
         )
         return (
-            f"{neither} between two people: if someone is sure that exactly one of two people filed{each}, {gain} If "
+            f"{neither} between two people. If someone is sure that exactly one of two people filed{each}, {gain} If "
             f"both would have reported the same {alike}{of_class}, the audits show nothing about which of them it was."
         )
 
 
 _INDEPENDENT = (
-    "The audits do not depend on the reports at all, so nobody can learn anything from them about whether "
-    "you filed one; nor can your report make an audit more likely."
+    "The audits do not depend on the reports at all, so they tell nothing about whether you filed one.",
+    "Nor can your report make an audit more likely.",
 )
 
 _EXCLUSIONS = (
-    "and about nothing else: it does not protect you if access "
-    "logs leak, if the channel you report through is not anonymous, if an audit is so narrow that it points "
-    "to the few people who could have known, or if somebody retaliates because of what they know from "
-    "elsewhere; and it trusts the audit office itself, which sees the reports, to keep them confidential."
+    "The promise is about what the audits show, and about nothing else.",
+    "It does not protect you if access logs leak, if the channel you report through is not anonymous, if an audit is "
+    "so narrow that it points to the few people who could have known, or if someone retaliates because of what they "
+    "know from elsewhere.",
+    "It trusts the audit office itself, which sees the reports, to keep them confidential.",
 )
 
 _WORTH_SAYING = 1_000_000
@@ -254,7 +291,7 @@ def points(delta: float) -> str:
 
 
 def points_above_half(delta: float) -> str:
-    """How often, in 100, somebody is right at most who would be right 50 times without watching.
+    """How often, in 100, a guess is right at most that would be right 50 times without watching.
 
     >>> points_above_half(0.125), points_above_half(0.0667)
     ('56.25', '53.34')

@@ -84,7 +84,7 @@ def race_weights(growth: Growth, counts: IntArray, weights: IntArray) -> list[li
 class ExactNoise:
     """Exact draws from 32 secret bytes expanded with SHAKE-256; use `SystemNoise` or `ReplayNoise`.
 
-    Whoever has the seed has every draw, so a generator never shows it and cannot be copied or pickled.
+    The seed gives every draw, so a generator never shows it and cannot be copied or pickled.
     One generator belongs to one thread: two threads drawing at once could get the same bytes.
     """
 

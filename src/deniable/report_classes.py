@@ -83,7 +83,7 @@ def check_classes(classes: Iterable[ReportClass]) -> tuple[ReportClass, ...]:
     seen = set[str]()
     for one in every:
         if one.name.lower() in seen:
-            raise DeniableError(f"classes of reports must have names of their own, got {one.name} twice")
+            raise DeniableError(f"each class of reports must have its own name, got {one.name} twice")
         seen.add(one.name.lower())
     if len(every) > MOST_CLASSES:
         raise DeniableError(f"there can be at most {MOST_CLASSES} classes of reports, got {len(every)}")
@@ -99,7 +99,7 @@ def named(classes: Iterable[ReportClass], name: str | None) -> ReportClass:
         return every[0]
     names = ", ".join(one.name for one in every)
     if name is None:
-        raise DeniableError(f"the report's class must be said, one of {names}")
+        raise DeniableError(f"say the report's class: it must be one of {names}")
     for one in every:
         if one.name == name:
             return one

@@ -139,14 +139,16 @@ class Rules:
         remaining = max_gap - since
         runs = len(since)
         if (remaining[open_] < 1).any():
-            raise DeniableError(f"a target has gone without an audit for max_gap = {max_gap} rounds already")
+            raise DeniableError(
+                f"a target has gone {count(max_gap, 'round')} without an audit already, the longest gap allowed"
+            )
         cells = (np.arange(runs)[:, None] * (max_gap + 1) + remaining)[open_]
         within = np.bincount(cells, minlength=runs * (max_gap + 1)).reshape(runs, -1).cumsum(axis=1)[:, 1:]
         left = audits * np.arange(1, max_gap + 1) - drawn
         if (within > left).any():
             raise DeniableError(
-                f"max_gap = {max_gap} cannot be met with {audits} audits a round: too many targets are due; "
-                "audit more targets a round, take some out, or start with a larger max_gap"
+                f"a longest gap of {count(max_gap, 'round')} cannot be kept with {count(audits, 'audit')} a round: too "
+                "many targets are due; audit more targets a round, take some out, or begin with a longer gap"
             )
         tight = within == left
         latest = np.where(tight.any(axis=1), tight.argmax(axis=1) + 1, max_gap)

@@ -88,7 +88,7 @@ class AuditRun:
 
         Reports are one count for every target there ever was, or a mapping {target: count}. Those about removed
         targets are not counted, without a word: whether a round can be closed must not depend on what was reported.
-        Where anything is refused, the run is as it was before.
+        If anything is refused, the run is as it was before.
         """
         if isinstance(self._kept, SparseRace):
             every = sparse_round(reports, len(self._present))

@@ -276,7 +276,7 @@ def active_counts(
         runs = np.broadcast_shapes(counts.shape[:-2], drawn.shape[:-2])
     except ValueError:
         raise DeniableError(
-            f"streams and transcripts must be of as many runs, got {counts.shape[:-2]} and {drawn.shape[:-2]}"
+            f"streams and transcripts must have the same number of runs, got {counts.shape[:-2]} and {drawn.shape[:-2]}"
         ) from None
     drawn = np.broadcast_to(drawn, (*runs, n_rounds, audits))
     active = np.empty((*runs, n_rounds, n_targets), dtype=np.int64)
@@ -331,7 +331,7 @@ def add_report(counts: ArrayLike, at_round: int, target: int) -> IntArray:
     return check_counts(more)
 
 
-# Error and deficit of an audit. Where a round has k audits, (..., k), they are compared with the k largest counts.
+# Error and deficit of an audit. If a round has k audits, (..., k), they are compared with the k largest counts.
 
 
 def _check_active(active: ArrayLike) -> IntArray:

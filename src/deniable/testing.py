@@ -1,4 +1,4 @@
-"""The checks our own mechanisms and counters pass, for a user's own.
+"""The checks that our own mechanisms and counters pass, for you to run on yours.
 
 Each takes the object under test and raises AssertionError with a sentence when it fails.
 """

@@ -461,7 +461,9 @@ def test_bad_options_get_one_sentence(options: dict[str, Any], words: str) -> No
 
 
 def test_streams_that_do_not_fit_the_mechanism_are_refused() -> None:
-    with pytest.raises(dn.DeniableError, match="mechanism and streams must have as many targets, got 3 and 2"):
+    with pytest.raises(
+        dn.DeniableError, match="mechanism and streams must have the same number of targets, got 3 and 2"
+    ):
         play(dn.Greedy(3), PAIRS["quiet, early"])
     with pytest.raises(dn.DeniableError, match="the guarantee covers 7 rounds, the stream has 8"):
         play(dn.CounterAuditing.calibrate(2, 0.1, horizon=7), PAIRS["quiet, early"])

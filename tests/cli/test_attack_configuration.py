@@ -166,7 +166,7 @@ def test_a_folder_that_does_not_verify_is_refused(desk: Desk) -> None:
     publish(desk)
     path = Path("public/programme.json")
     path.write_text(path.read_text(encoding="utf-8").replace(NAMES[0], "Ash Hill"), encoding="utf-8")
-    assert_refused(desk.run(*SMALL, "--public", "public"), "signature of the transcript")
+    assert_refused(desk.run(*SMALL, "--public", "public"), "was not signed with")
 
 
 def test_a_folder_that_is_no_programme_is_refused(run: Run, tmp_path: Path) -> None:

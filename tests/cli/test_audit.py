@@ -332,10 +332,10 @@ def test_the_summary_of_several_audits_counts_them_all(run: Run, tmp_path: Path)
     }
 
 
-def test_greedy_warns_that_it_protects_nobody(run: Run, reports: Path) -> None:
-    assert "protects nobody" in run("audit", reports, "--mechanism", "greedy").out
-    assert "protects nobody" in run("audit", reports, "--mechanism", "greedy", "--json").err
-    assert "protects nobody" not in run("audit", reports, "--mechanism", "uniform").out
+def test_greedy_warns_that_it_protects_no_one(run: Run, reports: Path) -> None:
+    assert "protects no one" in run("audit", reports, "--mechanism", "greedy").out
+    assert "protects no one" in run("audit", reports, "--mechanism", "greedy", "--json").err
+    assert "protects no one" not in run("audit", reports, "--mechanism", "uniform").out
 
 
 DATED = "date,target,reports\n2025-01-06,acme,1\n2025-01-20,bravo,2\n"
@@ -571,7 +571,7 @@ def test_the_guarantee_is_told_for_each_class_and_visits_are_ordered(run: Run, c
     code, out, _ = run("audit", classed, *RACE, *CLASSES)
     assert code == 0
     plain = " ".join(out.split())
-    assert "a report of class serious: watching improves their chance" in plain
+    assert "guessing right whether you filed a report of class serious by at most" in plain
     assert "A report of class minor: watching improves a guess whether you filed it by at most 5 points" in plain
     assert "A report of class danger is not protected" in plain
     assert re.search(r"^2  acme  \(visit, not drawn\)$", out, re.MULTILINE)
@@ -620,7 +620,7 @@ def test_a_visit_ends_the_run_and_a_flood_counts_up_to_the_limit(run: Run, tmp_p
         (["--class", "minor=1"], "the class 'serious' is not among those given, minor"),
         (["--class", "minor=0"], "the weight of class minor must be a whole number from 1 to 100, or visit, got 0"),
         (["--class", "minor=1.5"], "the weight of class minor must be a whole number"),
-        (["--class", "minor=1", "--class", "minor=2"], "names of their own, got minor twice"),
+        (["--class", "minor=1", "--class", "minor=2"], "its own name, got minor twice"),
         (["--class", "danger=visit"], "at least one class of reports must have a weight"),
         (["--class", "minor"], "must be written NAME=WEIGHT"),
         ([*CLASSES, "--most-counted", "0"], "--most-counted must be a whole number of at least 1, got 0"),

@@ -166,7 +166,7 @@ def test_without_matplotlib_the_figure_is_refused_at_once(
     [
         (["--delta", "0.1,1"], "delta must be in (0, 1), got 1.0"),
         (["--delta", "0.1,"], "--delta must be a number such as 0.1, got '0.1,'"),
-        (["--delta", "0.1,0.1"], "each --delta must be another number, got 0.1, 0.1"),
+        (["--delta", "0.1,0.1"], "give each --delta once, got 0.1, 0.1"),
         (["--period", "month"], "period must be a number of days or weeks"),
         (["--start", "2024-02-01", "--end", "2024-01-01"], "the first day must not be after the last"),
         (["--start", "New Year"], "a day must be written YYYY-MM-DD, got New Year"),

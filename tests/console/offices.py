@@ -146,6 +146,27 @@ class Browser:
         data = {"target": target, "number": str(number), "form_id": form_id}
         return self.post("/report", data | ({"class": report_class} if report_class else {}))
 
+    def decide(self, kind: str, data: dict[str, Any]) -> Any:
+        """Send a decision, and send it again from the page that shows what it does."""
+        path = f"/round/decisions/{kind}"
+        answer = self.post(path, data)
+        seen = re.search(r'name="confirmed" value="(\d+)"', answer.text)
+        return answer if seen is None else self.post(path, {**data, "confirmed": seen[1]})
+
+    def confirm_order(self) -> Any:
+        """The one that another person asked for."""
+        page = self.get("/round/orders").text
+        names = ("pending", "confirmed")
+        data = {name: next(iter(re.findall(rf'name="{name}" value="([^"]+)"', page)), "") for name in names}
+        return self.post("/round/orders/confirm", data)
+
+    def counts(self, **fields: str) -> str:
+        """The page that shows them."""
+        answer = self.post("/round/counts", fields)
+        assert answer.status_code == 200
+        page: str = answer.text
+        return page
+
     def cookie(self, name: str) -> str | None:
         value: str | None = self.client.cookies.get(self.office.console.cookie_name(name))
         return value
@@ -223,10 +244,13 @@ def form_on(page: str) -> str:
 
 
 def preview(browser: Browser, file: bytes = FILE, mapping: bytes | None = None, **data: str) -> Any:
-    """Bring an export, and look at what would count."""
-    files = {"file": ("export.csv", file)} | ({} if mapping is None else {"mapping": ("m.csv", mapping)})
-    mapped = "names" if mapping is None else "file"
-    return browser.post("/import", {"kind": "csv", "source": "hotline", "mapped": mapped, **data}, files=files)
+    """Bring an export, and look at what would count; with a mapping, fill the hotline's channels with it first."""
+    form = {"kind": "csv", "source": "hotline", **data}
+    if mapping is not None:
+        filled = browser.post("/import/channels/file", {"hotline": form["source"]}, files={"file": ("m.csv", mapping)})
+        if filled.status_code != 303:
+            return filled
+    return browser.post("/import", form, files={"file": ("export.csv", file)})
 
 
 def pending_on(page: str) -> str:

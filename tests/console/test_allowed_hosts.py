@@ -90,7 +90,7 @@ def test_a_request_under_another_name_is_refused_whatever_it_asks_for(office: Of
     ada = office.browser("Ada")
     answer = ada.get(path, headers={"Host": "rebound.example"})
     assert answer.status_code == 421
-    assert "not to be used under this name" in answer.text
+    assert "does not answer under this name" in answer.text
     assert "testserver" not in answer.text
     assert ada.client.post("/logout", headers={"Host": "rebound.example"}).status_code == 421
     assert ada.get("/people").status_code == 200

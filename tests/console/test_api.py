@@ -172,7 +172,7 @@ def test_a_token_opens_no_page(office: Office) -> None:
     office.begin()
     headers = token(office, "reports", "status")
     for path in ("/people", "/round", "/health"):
-        assert office.browser().get(path, headers=headers).headers["location"] == "/login"
+        assert office.browser().get(path, headers=headers).headers["location"].startswith("/login")
 
 
 def test_without_a_programme_or_after_its_end(office: Office) -> None:

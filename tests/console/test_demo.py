@@ -24,7 +24,7 @@ def test_a_demonstration_has_a_past_and_a_round_that_is_due(tmp_path: Path) -> N
     assert len(programme.waiting_visits()) == 1
     assert programme.close_round().audits
     checked = verify(tmp_path / "public", now=clock())
-    assert {entry.kind for entry in checked.remarkable} == {"skip", "override", "emergency"}
+    assert {entry.kind for entry in checked.remarkable} == {"details", "skip", "override", "emergency"}
     assert sum(programme.active_counts().values()) > 0
     console.close()
 

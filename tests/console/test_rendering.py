@@ -5,6 +5,7 @@ who will see it.
 """
 
 import dataclasses
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,109 +16,154 @@ from jinja2 import meta, nodes
 from tests.console.offices import Browser, Office
 
 from deniable.console import rendering
-from deniable.console.app import ErrorPage
 from deniable.console.charts import Chart
 from deniable.console.pages import (
     account,
     activity,
     api_guide,
+    channels,
     decisions,
     emergencies,
     frozen_round,
     guarantee,
+    handbook,
     health,
     hotlines,
+    import_preview,
     imports,
     invitations,
     login,
+    office_details,
     open_round,
+    orders,
     people,
     plan,
+    plan_check,
     report,
     tokens,
     transcript,
     work_list,
 )
 from deniable.console.pages.common import Bar
+from deniable.console.refusals import ErrorPage
+from deniable.programme.terms import DEFAULT_TERMS, Terms
 
-FRAME = {"who", "role", "navigation", "programme", "csrf", "demo"}
+FRAME = {"who", "role", "navigation", "programme", "csrf", "demo", "help", "again"}
 
-ROUND = {"round", "due", "overdue", "ended", "targets", "may_close", "may_decide", "may_report", "waiting",
-         "value_is_out", "not_public"}  # fmt: skip
-EMERGENCIES = {"classes", "asked", "others", "hours", "ended", "done", "error"}
-PREVIEW = {"pending", "kind", "source", "round", "minutes", "megabytes", "paused", "is_large", "set_aside", "visits"}
+PREVIEW = {
+    "pending", "kind", "source", "round", "minutes", "megabytes", "paused", "is_large", "choices", "new_channels",
+    "hidden_channels", "new_values", "hidden_values", "chosen_again", "malformed", "more_malformed", "visits",
+    "is_complete", "error",
+}  # fmt: skip
+ROUND = {"round", "due", "overdue", "ended", "notices", "targets", "may_report", "waiting", "value_is_out",
+         "not_public", "to_visit", "n_to_visit", "visits", "has_own_visit", "orders", "has_own_order", "unpublished",
+         "is_published"}  # fmt: skip
+EMERGENCIES = {"classes", "asked", "others", "away", "hours", "round", "due", "is_overdue", "ended", "done", "error"}
 
 SHOWN: dict[str, tuple[type, set[str]]] = {
     "account.html": (account.AccountPage, {"name", "role", "done", "error"}),
-    "activity.html": (activity.ActivityPage, {"auditors", "rows", "only_people", "older", "newer"}),
+    "activity.html": (activity.ActivityPage, {"auditors", "may_count", "days", "only_people", "names", "found"}),
     "api.html": (api_guide.ApiPage, {"operations", "document"}),
-    "close.html": (open_round.ClosePage, {"round", "is_drawn", "audits", "public_value", "late", "reason", "error"}),
+    "channels.html": (
+        channels.ChannelsPage,
+        {"source", "choices", "rows", "values", "class_column", "earlier", "later", "done", "error"},
+    ),
+    "close.html": (
+        open_round.ClosePage,
+        {"round", "is_drawn", "audits", "public_value", "has_visits", "visits", "orders", "late", "reason", "error"},
+    ),
     "closed.html": (
         open_round.ClosedPage,
-        {"round", "audits", "already", "next_round", "next_due", "overdue", "secret", "waiting", "has_values"},
+        {"round", "audits", "visits", "already", "next_round", "next_due", "overdue", "secret", "waiting",
+         "has_values"},
     ),
     "decision.html": (
         decisions.DecisionPage,
-        {"kind", "title", "lead", "button", "round", "targets", "audits", "is_long", "found", "chosen", "added",
-         "new_name", "reason", "independent", "consequence", "error"},
+        {"kind", "title", "lead", "round", "until", "looked", "targets", "audits", "had_any", "is_long", "found",
+         "chosen", "added", "new_name", "reason", "independent", "error"},
     ),
+    "decision_confirm.html": (decisions.ConfirmPage, {"kind", "would", "typed", "others", "is_changed"}),
+    "disable.html": (people.DisablePage, {"id", "name", "role", "is_self", "is_last"}),
     "emergencies.html": (emergencies.EmergenciesPage, EMERGENCIES),
     "emergencies_waiting.html": (emergencies.WaitingEmergenciesPage, EMERGENCIES | {"waiting"}),
-    "error.html": (ErrorPage, {"status", "heading", "sentence"}),
+    "error.html": (ErrorPage, {"status", "heading", "sentence", "help", "home"}),
     "frozen.html": (
         frozen_round.FrozenPage,
         {"waiting", "source", "is_published", "is_out", "address", "throws", "differ", "has_entered", "entered_by",
          "numbers", "place", "time", "zone", "may_without", "asked_by", "asked_by_self", "asked_reason", "reason",
          "others", "done", "error"},
     ),
-    "guarantee.html": (guarantee.GuaranteePage, {"name", "promise", "coverage", "lapsed", "waits"}),
-    "health.html": (health.HealthPage, {"checks", "wrong", "may_back_up", "error"}),
+    "guarantee.html": (guarantee.GuaranteePage, {"name", "promise"}),
+    "health.html": (health.HealthPage, {"attention", "good", "notices", "may_back_up", "administrators", "error"}),
+    "help.html": (handbook.HelpPage, {"title", "html", "others"}),
     "hotlines.html": (hotlines.HotlinesPage, {"hotlines", "people", "typed_name", "done", "error"}),
     "import.html": (
         imports.ImportPage,
-        {"kinds", "kind", "sources", "source", "mapped", "megabytes", "paused", "may_resume", "reason", "done",
-         "error", "classes", "class_column"},
+        {"ended", "kinds", "kind", "sources", "source", "has_classes", "megabytes", "recent", "paused", "may_resume",
+         "reason", "done", "error"},
     ),
-    "import_preview.html": (imports.PreviewPage, PREVIEW),
+    "import_preview.html": (import_preview.PreviewPage, PREVIEW),
     "import_preview_counts.html": (
-        imports.CountedPreviewPage,
-        PREVIEW | {"new", "others", "n_set_aside", "left_out", "by_class", "counts"},
+        import_preview.CountedPreviewPage,
+        PREVIEW
+        | {"new", "by_target", "more_targets", "others", "unassigned", "unreadable", "left_out", "by_class", "lines",
+           "more_lines"},
     ),
     "invitation.html": (
         invitations.InvitationPage,
         {"name", "role", "is_first", "joins", "qr", "uri", "secret", "typed_name", "error"},
     ),
-    "login.html": (login.LoginPage, {"done", "error", "demo"}),
+    "office_details.html": (
+        office_details.OfficeDetailsPage,
+        {"today", "contact", "hotline", "is_independent", "error"},
+    ),
+    "login.html": (login.LoginPage, {"done", "error", "demo", "kept", "over", "is_lost", "to"}),
+    "office_details_confirm.html": (
+        office_details.ConfirmDetailsPage,
+        {"contact", "hotline", "round", "deed", "effect"},
+    ),
+    "orders.html": (orders.OrdersPage, {"orders", "others", "away", "hours", "done", "error"}),
     "people.html": (
         people.PeoplePage,
-        {"people", "self_id", "lacks_auditor", "roles", "link", "typed_name", "typed_role", "error"},
+        {"people", "self_id", "lacks_auditor", "lacks_hotline", "roles", "link", "done", "typed_name", "typed_role",
+         "error"},
     ),
-    "plan.html": (plan.PlanPage, {"form", "zones", "preview", "shown", "error"}),
+    "plan.html": (plan.PlanPage, {"form", "zones", "preview", "error", "wrong", "more", "audit_terms", "target_terms"}),
+    "plan_check.html": (
+        plan_check.CheckPage,
+        {"name", "targets", "promise", "warnings", "facts", "expert_facts", "first", "overdue", "not_chosen", "command",
+         "typed", "shown", "error"},
+    ),
     "planned.html": (
         plan.PlannedPage,
-        {"name", "begun", "promise", "first", "first_is_past", "facts", "charts", "notes"},
+        {"name", "begun", "notices", "promise", "first", "first_is_past", "facts", "expert_facts", "explained",
+         "administrators", "has_key_file"},
     ),
     "report.html": (
         report.ReportPage,
-        {"round", "due", "ended", "targets", "found", "is_long", "most", "classes", "visits", "may_withdraw",
-         "form_id", "receipt", "done", "error", "error_at"},
+        {"round", "due", "is_overdue", "ended", "notices", "targets", "found", "is_long", "most", "classes", "visits",
+         "may_withdraw", "auditors", "form_id", "entered", "done", "error", "error_at"},
     ),
     "round.html": (open_round.RoundPage, ROUND),
+    "round_auditor.html": (open_round.AuditorRoundPage, ROUND | {"visit_waits"}),
     "round_counts.html": (
-        open_round.CountedRoundPage,
-        ROUND | {"counts", "found", "has_classes", "most_counted", "visit_waits"},
+        open_round.CountsPage,
+        {"round", "targets", "counts", "found", "has_classes", "most_counted", "is_frozen"},
     ),
     "tokens.html": (tokens.TokensPage, {"tokens", "new", "typed_name", "error"}),
     "transcript.html": (
         transcript.TranscriptPage,
         {"entries", "published", "folder", "proposed", "holds_from", "has_emergencies", "verified", "hidden", "events",
-         "found", "head", "may_publish", "done", "error"},
+         "found", "head", "may_publish", "is_new", "done", "error"},
     ),
-    "work_list.html": (work_list.WorkListPage, {"audits", "total", "found", "today", "done", "error"}),
+    "waiting.html": (login.WaitingPage, {"may_report"}),
+    "work_list.html": (work_list.WorkListPage, {"audits", "total", "had_any", "found", "today", "done", "error"}),
+    "work_list_confirm.html": (work_list.VisitPage, {"key", "target", "round", "day"}),
 }  # fmt: skip
 
 CONFIDENTIAL = {"round_counts.html", "import_preview_counts.html"}
-SHARED = ("base.html", "parts.html")
+SHARED = ("base.html", "channel_parts.html", "consequences.html", "parts.html", "plan_parts.html")
+COUNTS = {Bar, import_preview.ChannelLine}
 TEMPLATES = Path(rendering.__file__).parent / "templates"
 
 
@@ -141,18 +187,83 @@ def test_the_frame_has_exactly_these_fields() -> None:
 
 
 @pytest.mark.parametrize("name", [*SHOWN, *SHARED])
-def test_a_template_uses_its_page_and_the_frame_alone(name: str) -> None:
+def test_a_template_uses_its_page_the_frame_and_the_terms_alone(name: str) -> None:
     tree = rendering._templates().parse((TEMPLATES / name).read_text())
     assert meta.find_undeclared_variables(tree) <= {
         "page",
         "frame",
+        "terms",
+        "channels",
+        "class_of",
+        "consequences",
         "parts",
+        "plan_parts",
+        "printed",
         "target",
         "targets",
-    }  # of which three are macros
+        "value",
+    }  # of which all but the first three are macros
     assert _used(tree, "frame") <= FRAME
+    assert all(hasattr(DEFAULT_TERMS, form) for form in _used(tree, "terms"))
     if name in SHOWN:
         assert _used(tree, "page") <= SHOWN[name][1]
+
+
+def test_the_macros_of_the_promise_use_what_they_are_given_alone() -> None:
+    source, _, _ = rendering._templates().loader.get_source(rendering._templates(), "public/promise.html.j2")  # type: ignore[union-attr]
+    assert meta.find_undeclared_variables(rendering._templates().parse(source)) == set()
+    assert "safe" not in source
+
+
+TERMS_NEEDED = re.compile(r"\b(audit(?!or)|target)\w*", re.IGNORECASE)
+SAID_ANYWAY = {
+    "channels.html": ("columns channel, target and class", "columns channel and target", "If target is empty"),
+    "import.html": ("The audit log of reports",),
+    "plan.html": ("What you call an audit", "What you call a target", "counter auditing"),
+    "plan_check.html": ("targets.txt",),
+    "transcript.html": ("targets.csv",),
+}
+"""Names of columns and files, of a log of GlobaLeaks and of a mechanism; and the questions about the words."""
+READ_OUT = re.compile(r'(?:alt|aria-label|placeholder|title)="([^"]*)"')
+
+
+def said_by(name: str, source: str) -> str:
+    """What the template says itself: its text without tags, what else is read out, and the sentences and names that it
+    hands on.
+    """
+    plain = re.sub("{[{%#].*?[}%#]}", "", source, flags=re.DOTALL)
+    strings = (one.value for one in rendering._templates().parse(source).find_all(nodes.Const))
+    handed_on = [one for one in strings if isinstance(one, str) and (" " in one or one[:1].isupper())]
+    said = " ".join([re.sub("<[^>]*>", " ", plain), *READ_OUT.findall(plain), *handed_on])
+    for known in SAID_ANYWAY.get(name, ()):
+        said = said.replace(known, "")
+    return re.sub(r"{[\w.]+}", "", said)
+
+
+@pytest.mark.parametrize("name", [*SHOWN, *SHARED])
+def test_a_template_uses_the_offices_words(name: str) -> None:
+    assert not TERMS_NEEDED.search(said_by(name, (TEMPLATES / name).read_text()))
+
+
+@pytest.mark.parametrize("name", SAID_ANYWAY)
+def test_a_template_still_says_what_it_may_say(name: str) -> None:
+    source = (TEMPLATES / name).read_text()
+    assert all(known in source for known in SAID_ANYWAY[name])
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "<h1>Audits</h1>",
+        '<input placeholder="Name of the target">',
+        '{{ parts.field("name", "Target") }}',
+        '{{ "The {terms.target} is audited".format(terms=terms) }}',
+    ],
+)
+def test_a_template_with_words_of_its_own_is_found(planted: str) -> None:
+    source = (TEMPLATES / "round.html").read_text()
+    assert TERMS_NEEDED.search(said_by("round.html", source + planted))
+    assert not TERMS_NEEDED.search("another operator or auditor")
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -174,12 +285,12 @@ def _used(tree: nodes.Template, name: str) -> set[str]:
 
 @pytest.mark.parametrize("name", sorted(SHOWN.keys() - CONFIDENTIAL))
 def test_only_confidential_pages_can_hold_a_count(name: str) -> None:
-    assert Bar not in set(_types(SHOWN[name][0]))
+    assert not COUNTS & set(_types(SHOWN[name][0]))
 
 
 @pytest.mark.parametrize("name", sorted(CONFIDENTIAL))
 def test_the_check_finds_a_count_where_there_is_one(name: str) -> None:
-    assert Bar in set(_types(SHOWN[name][0]))
+    assert COUNTS & set(_types(SHOWN[name][0]))
 
 
 def _types(kind: Any) -> Iterator[Any]:
@@ -215,7 +326,9 @@ def rendered(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]
     return seen
 
 
-def test_a_template_is_given_its_page_and_the_frame(office: Office, rendered: list[tuple[str, dict[str, Any]]]) -> None:
+def test_a_template_is_given_its_page_the_frame_and_the_terms(
+    office: Office, rendered: list[tuple[str, dict[str, Any]]]
+) -> None:
     programme = office.begin()
     programme.report({"Ash Mill": 31_337})
     office.clock.tomorrow()
@@ -225,21 +338,36 @@ def test_a_template_is_given_its_page_and_the_frame(office: Office, rendered: li
             assert browser.get(path).status_code == 200, path
     preview(office.browser("Ida"))
     preview(office.browser("Anna"))
+    assert "31,337" in office.browser("Anna").counts()
     for name, context in rendered:
-        assert context.keys() == {"page", "frame"}
+        assert context.keys() == {"page", "frame", "terms"}
         assert type(context["page"]) is SHOWN[name][0]
         role = context["frame"].role
         if role != "auditor":
             assert name not in CONFIDENTIAL
-            assert not any(isinstance(value, Bar) for value in _values(context["page"]))
+            assert not any(isinstance(value, (*COUNTS,)) for value in _values(context["page"]))
             assert 31_337 not in set(_values(context["page"]))
     assert {name for name, _ in rendered} >= CONFIDENTIAL
     counted = next(context["page"] for name, context in rendered if name == "round_counts.html")
     assert 31_337 in set(_values(counted))  # the check above can fail
 
 
+@pytest.mark.parametrize(("audit", "target"), [("audit", "target"), ("inspection", "employer"), ("visit", "company")])
+def test_pages_say_what_the_programme_calls_them(office: Office, audit: str, target: str) -> None:
+    terms = Terms(audit, target)
+    office.begin(terms=terms)
+    office.clock.tomorrow()
+    otto = office.browser("Otto")
+    asked = otto.get("/round/close").text
+    assert f"This draws one {audit}, once" in asked
+    assert f"about the {target} that is drawn" in asked
+    closed = otto.post("/round/close", {"round": "1"}).text
+    assert f"To be {terms.audited}:" in closed
+    assert f"{terms.a_target.capitalize()} that is drawn" in closed
+
+
 def preview(browser: Browser) -> None:
-    data = {"kind": "csv", "source": "hotline", "mapped": "names"}
+    data = {"kind": "csv", "source": "hotline"}
     assert browser.post("/import", data, files={"file": ("a.csv", b"id,channel\n1,Ash Mill\n")}).status_code == 200
 
 

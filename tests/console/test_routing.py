@@ -37,7 +37,7 @@ def test_addresses(office: Office) -> None:
         ("DELETE", "/round", "GET"),
         ("HEAD", "/round", "GET"),
         ("PUT", "/report", "GET, POST"),
-        ("GET", "/people/id-Otto/disable", "POST"),
+        ("GET", "/people/id-Otto/enable", "POST"),
     ):
         refused = anna.client.request(method, path)
         assert (refused.status_code, refused.headers["allow"]) == (405, allowed), path

@@ -85,7 +85,7 @@ def test_a_demonstration_is_for_this_computer_alone(
     options: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("deniable.cli.serve._serve", lambda *_: pytest.fail("it is served"))
-    assert "--demo shows its passwords to everybody and is for this computer alone: leave out" in said(
+    assert "--demo shows its passwords to every visitor and is for this computer alone: leave out" in said(
         capsys, "--demo", "--port", "0", *options
     )
 

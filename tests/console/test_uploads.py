@@ -28,7 +28,7 @@ def test_a_declared_length_that_is_absurd(office: Office, length: int) -> None:
     kind = {"Content-Type": "multipart/form-data; boundary=x", "Content-Length": str(length)}
     answer = ida.client.post("/import", content=b"", headers=kind)
     assert answer.status_code == 413
-    assert "larger than it may be" in answer.text
+    assert "larger than the console takes" in answer.text
 
 
 def test_a_body_that_does_not_end(office: Office) -> None:

@@ -128,7 +128,7 @@ def test_two_processes_serve_as_one(postgres: str, tmp_path: Path) -> None:
         keeper, first, second = wait_for(process, 3)
         with stopped(second), client(printed, session=cookie) as ida:
             csrf = form_token(ida.get("/import").text)
-            fields = {"csrf": csrf, "kind": "csv", "source": "hotline", "mapped": "names"}
+            fields = {"csrf": csrf, "kind": "csv", "source": "hotline"}
             answer = ida.post("/import", data=fields, files={"file": ("export.csv", FILE)})
             assert answer.status_code == 200
         confirmed = {"csrf": csrf, "pending": pending_on(answer.text), "step": "count"}

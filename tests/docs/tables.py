@@ -11,6 +11,7 @@ from scipy.special import ndtr
 import deniable as dn
 from deniable.calibration import race_delta
 from deniable.programme.public.checks import CHECKS
+from deniable.programme.public.suspicion import SURE_BEFORE, in_hundred
 from deniable.promptness import lead_needed, least_lead
 from deniable.rounding import rounded_up
 from deniable.simulation.experiments.dynamic import Dynamic, score
@@ -72,6 +73,15 @@ def delta_in_words() -> Rows:
         points = (rounded_up(guarantee.for_reports(k).advantage, 100, places=1) for k in (1, 2, 3, 5))
         rows.append((delta, *points, rounded_up(guarantee.likelihood_cap, places=2)))
     return rows
+
+
+def how_sure() -> Rows:
+    """With race and delta 0.1: the rows of a page that has one class of reports."""
+    guarantee = dn.Race.calibrate(50, 0.1).guarantee()
+    return [
+        (None, *(f"{in_hundred(guarantee.for_reports(reports).posterior(before))} %" for before in SURE_BEFORE))
+        for reports in (1, 2, 3)
+    ]
 
 
 def who_can_check_what() -> Rows:

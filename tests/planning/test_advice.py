@@ -19,7 +19,7 @@ def test_the_soonest_is_chosen_and_its_price_named() -> None:
         "average, against about 1 without any protection (greedy) and about 50 by lot (uniform); counter auditing "
         "(tca) takes about 12 and randomized response (rr) is no better than drawing lots. "
         "With only 3 reports more it takes about 20 rounds, against about 5 without protection. "
-        "Somebody who watches is right at most 10 times in 100 more often about one report, and 27.4 about all 3 "
+        "An observer is right at most 10 times in 100 more often about one report, and 27.4 about all 3 "
         "reports of one person. "
         "This is about what the audits show, not about leaked logs or an audit so narrow that it points to a person. "
         "Next: deniable programme init TARGET_LIST --name NAME --mechanism race --delta 0.2, where TARGET_LIST lists "

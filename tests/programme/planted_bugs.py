@@ -36,7 +36,7 @@ def a_mark_below_which_nothing_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     marks: dict[tuple[str, str], int] = defaultdict(int)
     running: dict[tuple[str, str], dict[tuple[int, int], int]] = defaultdict(dict)
 
-    def planted(transaction: Transaction, source: str, reports: Reports, *, count: bool) -> tuple[Slots, int]:
+    def planted(transaction: Transaction, source: str, reports: Reports, **options: Any) -> tuple[Slots, int]:
         state, at = transaction.state, (_world(transaction), source)
         audits = state.history.audits[0]
         ended = [run for run in running[at] if audits[run[0]] > run[1] or not state.history.present[0, run[0]]]
@@ -46,7 +46,7 @@ def a_mark_below_which_nothing_counts(monkeypatch: pytest.MonkeyPatch) -> None:
             if target is not None and state.takes_part(target):
                 run = (state.numbers[target], int(audits[state.numbers[target]]))
                 running[at][run] = max(running[at].get(run, 0), _number(id_))
-        return original(transaction, source, above, count=count)
+        return original(transaction, source, above, **options)
 
     monkeypatch.setattr(counting, "imported", planted)
 
@@ -113,11 +113,11 @@ def _plant_in_reading(monkeypatch: pytest.MonkeyPatch, is_refused: Callable[[Bat
 def a_target_that_left_refuses_the_import(monkeypatch: pytest.MonkeyPatch) -> None:
     original = counting.imported
 
-    def planted(transaction: Transaction, source: str, reports: Reports, *, count: bool) -> tuple[Slots, int]:
+    def planted(transaction: Transaction, source: str, reports: Reports, **options: Any) -> tuple[Slots, int]:
         rows = [*reports]
         if any(target is not None and not transaction.state.takes_part(target) for _, target, *_ in rows):
             raise DeniableError("a target does not take part")
-        return original(transaction, source, rows, count=count)
+        return original(transaction, source, rows, **options)
 
     monkeypatch.setattr(counting, "imported", planted)
 

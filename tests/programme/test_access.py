@@ -1,11 +1,14 @@
 """Transactions: which of them wait, which count first, which are refused; and the public state is read once."""
 
+import json
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from tests.programme.insight import everything
 from tests.programme.offices import TARGETS, Office, new_office
 
@@ -13,7 +16,8 @@ from deniable.errors import DeniableError
 from deniable.programme.programme import Programme
 from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.entries import Override
-from deniable.programme.transcript.state import PublicState
+from deniable.programme.transcript.state import PublicState, Renaming
+from deniable.storage import tables
 from deniable.storage.store import Store
 
 ASH, BIRCH, *_ = TARGETS
@@ -106,7 +110,7 @@ def test_who_looks_changes_nothing(office: Office) -> None:
     before = everything(office.database)
     office.programme.active_counts()
     office.programme.import_reports("hotline", [("1", ASH)], dry_run=True)
-    office.programme.sources()
+    office.programme.hotlines.names()
     assert everything(office.database) == before
 
 
@@ -141,13 +145,66 @@ def test_a_folder_that_is_away_holds_up_entries_and_no_reports(office: Office, t
         pytest.fail("it was not refused")
 
 
+def opens_manifest(office: Office, glancing: Programme) -> bool:
+    """Whether a glance is a whole transaction; either makes the same of a report."""
+    with office.programme._access.looking() as transaction:
+        expected = transaction.state.digest, transaction.hashes([["some"]]).tolist()
+    with glancing._access.glancing() as seen:
+        assert (seen.state.digest, seen.hashes([["some"]]).tolist()) == expected
+        assert "hashing_key=" not in repr(seen)
+    return isinstance(seen, Transaction)
+
+
+def test_who_glances_knows_what_the_last_tick_found_until_there_is_an_entry(office: Office) -> None:
+    with closing(office.again()) as other:
+        assert opens_manifest(office, other)
+        with other._access.counting():
+            pass
+        assert not opens_manifest(office, other)
+        office.programme.override([ASH], "why", independent=True)
+        assert opens_manifest(office, other)
+        assert not opens_manifest(office, office.programme)  # which made the entry itself
+        with other._access.counting():
+            pass
+        assert not opens_manifest(office, other)
+
+
+@pytest.mark.parametrize("planted", [False, True])
+def test_who_glances_believes_no_state_that_the_manifest_does_not_vouch_for(office: Office, planted: bool) -> None:
+    """Otherwise who can write to the database would let reports count for other targets, and put the state back before
+    a page is written. Planted: what was read last is believed.
+    """
+    access = office.programme._access
+    with access.counting() as transaction:
+        swapped = replace(transaction.state, renamed=(Renaming(0, ASH, BIRCH), Renaming(1, BIRCH, ASH)))
+    with access.store.writing() as connection:
+        head = connection.execute(sa.select(tables.standing.c.head)).scalar_one()
+        another = head.replace(json.loads(head)["signature"], "0" * 128)
+        connection.execute(sa.update(tables.standing), {"head": another})
+        connection.execute(sa.update(tables.public_state), {"blob": swapped.to_bytes()})
+    if planted:
+        with access.store.reading() as connection:
+            access._vouched = replace(access._vouched, state=access.state(connection))  # type: ignore[type-var]
+    with nullcontext() if planted else pytest.raises(DeniableError, match="were changed"), access.glancing() as seen:
+        assert seen.state.numbers[ASH] == 1
+        assert planted
+
+
 def test_without_the_key_and_after_the_end(office: Office) -> None:
     with closing(Programme.open(office.database)) as public:
-        for transactions in (public._access.looking, public._access.writing, public._access.counting):
+        for transactions in (
+            public._access.looking,
+            public._access.glancing,
+            public._access.writing,
+            public._access.counting,
+        ):
             with pytest.raises(DeniableError, match="needs the programme's key"), transactions():
                 pytest.fail("it was not refused")
+    access = office.programme._access
+    with access.counting():
+        pass
     office.programme.end("over")
-    for transactions in (office.programme._access.looking, office.programme._access.counting):
+    for transactions in (access.looking, access.glancing, access.counting):
         with pytest.raises(DeniableError, match="has ended"), transactions():
             pytest.fail("it was not refused")
     assert office.programme.status().ended

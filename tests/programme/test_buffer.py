@@ -44,7 +44,7 @@ def is_noticed(office: Office, says: str = MISSING) -> None:
         office.programme.active_counts,
         office.programme.renew,
         office.count,
-        lambda: office.programme.import_reports("hotline", []) if office.programme.sources() else office.count(),
+        lambda: office.programme.import_reports("hotline", []) if office.programme.hotlines.names() else office.count(),
         lambda: office.programme.override([ASH], "why", independent=True),
     ]
     for deed in deeds:

@@ -339,7 +339,7 @@ def test_an_import_that_takes_long_to_read_is_handed_over(office: Office, monkey
         yield "2", BIRCH
 
     with closing(office.again()) as second:
-        second.add_source("hotline")
+        second.hotlines.add("hotline")
         assert second.import_reports("hotline", rows_of_a_long_file()) == 2
     assert sum(office.programme.active_counts().values()) == 2
 

@@ -16,6 +16,8 @@ from deniable.programme import buffer, counting, intake
 from deniable.programme.buffer import NOTHING, ROOM
 from deniable.programme.programme import Programme
 from deniable.programme.receipt import new_receipt
+from deniable.programme.secrets.keys import KeyFile
+from deniable.programme.secrets.lock import KeyChangedError
 from deniable.programme.ticker import Ticker
 from deniable.programme.transaction import Transaction
 from deniable.storage import tables
@@ -99,20 +101,20 @@ def test_without_a_ticker_it_is_written_at_once_on_as_many_pages_as_it_takes(
 ) -> None:
     """And at least on one."""
     monkeypatch.setattr(buffer, "PAGES", 5)
-    office.programme.add_source("hotline")
+    office.programme.hotlines.add("hotline")
     export = [(str(number), ASH) for number in range(3 * ROOM + 1)]
     assert office.programme.import_reports("hotline", export) == len(export)
     assert pages(office) == 4
-    assert office.programme.import_reports("hotline", export) == 0
+    assert office.programme.import_reports("hotline", []) == 0
     assert pages(office) == 5
     assert office.programme.import_reports("hotline", export) == 0  # the buffer was full
-    assert (pages(office), counted(office)) == (1, [len(export), 0, 0, 0])
+    assert (pages(office), counted(office)) == (4, [len(export), 0, 0, 0])
 
 
 def test_an_import_of_several_pages_at_once_is_written_as_a_whole(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    office.programme.add_source("hotline")
+    office.programme.hotlines.add("hotline")
     before, written = everything(office.database), []
     take_in = Transaction.take_in
 
@@ -191,7 +193,7 @@ def test_what_is_taken_back_twice_before_a_tick_is_taken_off_once(ticking: Offic
 
 
 def test_an_export_that_comes_twice_before_a_tick_counts_once(ticking: Office) -> None:
-    ticking.programme.add_source("hotline")
+    ticking.programme.hotlines.add("hotline")
     export = [("1", ASH), ("2", BIRCH), ("1", CEDAR)]
     for _ in range(2):
         brought(ticking, counting.imported, source="hotline", reports=export, count=True)
@@ -241,7 +243,7 @@ def ticking_report(office: Office, reports: dict[str, int]) -> str:
 
 def test_what_machines_bring_before_a_pause_does_not_count_in_it(ticking: Office) -> None:
     """What people enter does."""
-    ticking.programme.add_source("hotline")
+    ticking.programme.hotlines.add("hotline")
     ticking.programme.bring_reports({ASH: 1}, new_receipt())
     ticking.programme.bring_push("token", "one", {BIRCH: 1})
     brought(ticking, counting.imported, source="hotline", reports=[("1", CEDAR)], count=True)
@@ -255,6 +257,28 @@ def test_what_machines_bring_before_a_pause_does_not_count_in_it(ticking: Office
     ticking.programme.bring_push("token", "one", {BIRCH: 1})
     tick(ticking)
     assert ticking.programme.active_counts() == NONE | {ASH: 1}
+
+
+def test_a_key_that_was_changed_refuses_at_the_tick(ticking: Office, tmp_path: Path) -> None:
+    tick(ticking)
+    with closing(ticking.again()) as at_a_terminal:
+        at_a_terminal.rekey(KeyFile(tmp_path / "new.key"))
+    written = ticking.programme.bring_reports({ASH: 1}, new_receipt())
+    tick(ticking)
+    with pytest.raises(KeyChangedError):
+        written.result()
+
+
+def test_after_the_end_it_is_refused_at_once(ticking: Office) -> None:
+    tick(ticking)
+    with closing(ticking.again()) as at_a_terminal:
+        written = ticking.programme.bring_reports({ASH: 1}, new_receipt())
+        at_a_terminal.end("over")
+    with pytest.raises(DeniableError, match="has ended"):
+        ticking.programme.bring_reports({ASH: 1}, new_receipt())
+    tick(ticking)
+    with pytest.raises(DeniableError, match="has ended"):
+        written.result()
 
 
 def test_a_database_that_was_put_back_refuses_at_the_tick(ticking: Office) -> None:

@@ -21,6 +21,7 @@ from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import Calendar
 from deniable.programme.names import check_name
 from deniable.programme.parameters import Parameters
+from deniable.programme.terms import Terms
 from deniable.report_classes import parsed
 from deniable.rules import Rules
 
@@ -47,6 +48,7 @@ RICH = RACE | {
 }
 VARIANTS = [
     *(RACE, TCA, RICH, RACE | {"mechanism": "tca", "max_gap": 10}),
+    RACE | {"terms": Terms("inspection", "employer")},
     *(RACE | {"weights": "forecast"}, RACE | {"weights": "steady-forecast"}),
 ]
 
@@ -136,7 +138,7 @@ def test_bytes_are_these() -> None:
         f'  "commitment": "{"cd" * 32}",\n'
         '  "cooldown": 0,\n'
         '  "delta": 0.1,\n'
-        '  "format": "deniable-programme/3",\n'
+        '  "format": "deniable-programme/4",\n'
         '  "guarantee": {\n'
         '    "advantage": 0.05,\n'
         '    "between_two": {\n'
@@ -169,6 +171,10 @@ def test_bytes_are_these() -> None:
         '    "Bravo",\n'
         '    "C\\u00e1f\\u00e9"\n'
         "  ],\n"
+        '  "terms": {\n'
+        '    "audit": "audit",\n'
+        '    "target": "target"\n'
+        "  },\n"
         '  "weights": null,\n'
         '  "yearly_figures_delta": null\n'
         "}\n"
@@ -210,7 +216,7 @@ def _nudged(value: Any) -> Any:
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"format": "deniable-programme/2"}, "must have format deniable-programme/3"),
+        ({"format": "deniable-programme/3"}, "must have format deniable-programme/4"),
         ({"extra": 1}, "has an unknown field 'extra'"),
         ({"delta": 1}, "has a value of the wrong type for delta"),
         ({"delta": "0.1"}, "has a value of the wrong type for delta"),
@@ -236,10 +242,14 @@ def _nudged(value: Any) -> Any:
         ({"calibrated": 10**400}, "cannot be used: calibrated must be what delta comes to"),
         ({"calibrated": float("nan")}, "cannot be used: calibrated must be what delta comes to"),
         ({"calibrated": float("inf")}, "cannot be used: calibrated must be what delta comes to"),
-        ({"targets": ["Acme", "Bravo", "ACME"]}, "cannot be used: targets must have names of their own"),
+        ({"targets": ["Acme", "Bravo", "ACME"]}, "cannot be used: each target must have its own name"),
         ({"targets": ["Acme", "Bravo", "Cafe\u0301"]}, "cannot be used: a target's name must be in Unicode NFC"),
         ({"max_gap": 10**400}, "cannot be used: max_gap must be at most"),
         ({"reports_per_person": 2}, "states another guarantee than its parameters give"),
+        ({"terms": {"audit": "raid", "target": "target"}}, "cannot be used: the word for an audit must be audit, insp"),
+        ({"terms": {"audit": "audit", "target": ["site"]}}, "cannot be used: the word for a target must be target, "),
+        ({"terms": {"audit": "audit"}}, "cannot be used: terms must have the fields audit and target"),
+        ({"terms": "inspection"}, "has a value of the wrong type for terms"),
         ({"horizon": 10**30, "mechanism": "tca"}, "cannot be used: horizon must be at most"),
     ],
 )
@@ -327,10 +337,10 @@ def test_no_changed_byte_goes_unnoticed(position: int, byte: int) -> None:
         (RACE | {"name": ""}, "programme's name must have 1 to 200 printable characters"),
         (RACE | {"targets": ("Acme",)}, "targets must be a list of at least two names"),
         (RACE | {"targets": "Acme"}, "targets must be a list of at least two names"),
-        (RACE | {"targets": ("Acme", "Bravo", "Acme")}, "targets must have names of their own, got Acme twice"),
+        (RACE | {"targets": ("Acme", "Bravo", "Acme")}, "each target must have its own name, but Acme comes twice"),
         (
             RACE | {"targets": ("Straße", "Bravo", "STRASSE")},
-            "targets must have names of their own, got Straße and STRASSE, which differ in case alone",
+            "but Straße and STRASSE differ only in upper and lower case",
         ),
         (RACE | {"name": "Cafe\u0301"}, "name must be in Unicode NFC, with accents composed: 'Caf\\xe9', got"),
         (RACE | {"name": "a\u3164"}, "programme's name must have 1 to 200 printable characters"),
@@ -357,7 +367,8 @@ def test_no_changed_byte_goes_unnoticed(position: int, byte: int) -> None:
         (RACE | {"weights": (1.0, 2.0, True)}, "weights must be numbers"),
         (RACE | {"weights": "guess"}, "weights must be numbers, forecast or steady-forecast, got guess"),
         (TCA | {"weights": "forecast"}, "weights are for race"),
-        (RACE | {"calendar": CALENDAR.to_dict()}, "calendar must be a Calendar, got dict"),
+        (RACE | {"calendar": CALENDAR.to_dict()}, "calendar must be Calendar, got dict"),
+        (RACE | {"terms": {"audit": "audit", "target": "target"}}, "terms must be Terms, got dict"),
         (RACE | {"public_key": "ab" * 31}, "public_key must be 64 lower-case hex characters"),
         (RACE | {"commitment": None}, "commitment must be 64 lower-case hex characters"),
         (RACE | {"oversight": "age1"}, "oversight must be an age recipient"),

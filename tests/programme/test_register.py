@@ -37,7 +37,7 @@ def test_the_numbers_are_among_the_rules() -> None:
 
 @pytest.mark.parametrize(
     ("numbers", "why"),
-    [(("1", "2", "3"), "a number for each"), (("1", "2", "3", "1"), "one twice"), ("1234", "a number for each"),
+    [(("1", "2", "3"), "a number for each"), (("1", "2", "3", "1"), "one comes twice"), ("1234", "a number for each"),
      (("1", "2", "3", ""), "a register number"), (("1", "2", "3", "4" * 41), "at most 40"),
      (("1", "2", "3", 4), "a register number")],
 )  # fmt: skip

@@ -221,7 +221,7 @@ def test_a_run_that_does_not_fit_the_transcript(office: Office) -> None:
     other.adopt([0])
     other.order([1])
     by_the_key(office, {"run": vault.seal("run/round 3", other.save())})
-    refused(office, "the stored run does not fit the transcript; restore the last backup")
+    refused(office, "the stored run and the transcript do not fit together; restore the last backup")
     by_the_key(office, {"run": vault.seal("run/round 3", kept.save())})
     goes_on(office, {})
 
@@ -230,7 +230,9 @@ def test_a_tally_for_other_targets(office: Office) -> None:
     vault = vault_of(office)
     blobs = blobs_of(office.database)
     by_the_key(office, {"tally": vault.seal("tally/round 3", bytes(8 * 5))})
-    with pytest.raises(DeniableError, match="the stored tally does not fit the transcript; restore the last backup"):
+    with pytest.raises(
+        DeniableError, match="the stored tally and the transcript do not fit together; restore the last backup"
+    ):
         office.again().close_round()
     goes_on(office, blobs)
 
@@ -243,9 +245,12 @@ CHANGES: list[tuple[Callable[[PublicState], PublicState], str]] = [
     (lambda state: replace(state, commitment="0" * 64), "the stored seed is not the one that was committed to"),
     (lambda state: replace(state, closed=1), f"round 2/0 {ELSEWHERE}"),
     (lambda state: with_history(state, rounds=1), "the saved run has closed 2 rounds, but 1 are published"),
-    (lambda state: with_history(state, audits=state.history.audits + 1), "the stored run does not fit"),
-    (lambda state: with_history(state, last=state.history.last * 0), "the stored run does not fit"),
-    (lambda state: with_history(state, present=~state.history.present), "the stored run does not fit"),
+    (
+        lambda state: with_history(state, audits=state.history.audits + 1),
+        "the stored run and the transcript do not fit",
+    ),
+    (lambda state: with_history(state, last=state.history.last * 0), "the stored run and the transcript do not fit"),
+    (lambda state: with_history(state, present=~state.history.present), "the stored run and the transcript do not fit"),
 ]
 
 
@@ -311,9 +316,9 @@ def test_closing_a_round_opens_each_secret_once_to_count_and_once_to_draw(
 def test_a_programme_can_have_50_hotlines(office: Office) -> None:
     """The source of what is entered is none of them; the office of this test has one hotline already."""
     for number in range(2, 51):
-        office.programme.add_source(f"hotline {number}")
-    assert len(office.programme.sources()) == 50
+        office.programme.hotlines.add(f"hotline {number}")
+    assert len(office.programme.hotlines.names()) == 50
     before = everything(office.database)
     with pytest.raises(DeniableError, match="at most 50 hotlines"):
-        office.programme.add_source("hotline 51")
+        office.programme.hotlines.add("hotline 51")
     assert everything(office.database) == before

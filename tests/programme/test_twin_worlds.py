@@ -102,6 +102,7 @@ AT_LEAST = {
         "import, held": 5,
         "recover": 3,
         "resume": 1,
+        "details": 1,
     },
     "tca": {"operations": 100, "the row counts": 2, "recover": 1},
 }

@@ -10,6 +10,7 @@ from tests.programme.public.published import made, programmes
 
 from deniable.errors import DeniableError
 from deniable.programme.parameters import Parameters
+from deniable.programme.transcript.entries import Override
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.outcomes import outcomes, present_names
 from deniable.programme.transcript.replay import replay
@@ -106,3 +107,13 @@ def test_the_consequence_of_an_order_is_told_beforehand(office: Office, is_first
     assert told.during == 1
     assert all(word in told.words for word in words)
     assert "Tuesday 6 January 2026, 00:00" in told.words
+
+
+@pytest.mark.parametrize("independent", [True, False])
+def test_a_decision_is_foreseen_as_it_is_recorded_then(office: Office, independent: bool) -> None:
+    programme = office.programme
+    foreseen = programme.foreseen_decision(Override, "A fire.", independent=independent, audits=["Ash Mill"])
+    assert programme.status().entries == 0
+    assert programme.override(["Ash Mill"], "A fire.", independent=independent) == foreseen
+    with pytest.raises(DeniableError, match="Nowhere"):
+        programme.foreseen_decision(Override, "A fire.", independent=independent, audits=["Nowhere"])

@@ -623,6 +623,8 @@ class TwinWorlds(RuleBasedStateMachine):
             self.both(
                 "not carried out", lambda world: world.programme.not_carried_out(round_, target, WHY, independent=True)
             )
+        else:
+            self.both("details", lambda world: world.programme.tell_details(f"room {which}", None))
 
     # What is kept, lost and shown
 

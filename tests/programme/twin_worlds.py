@@ -33,6 +33,7 @@ from deniable.errors import DeniableError
 from deniable.noise import ReplayNoise
 from deniable.programme import buffer, counting, receipt, rounds
 from deniable.programme import transaction as transactions
+from deniable.programme.access import Vouched
 from deniable.programme.buffer import Slots
 from deniable.programme.imports import imported_reports
 from deniable.programme.imports.imported_reports import Hashes
@@ -291,13 +292,14 @@ def _hide_seals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _remember_hashes(monkeypatch: pytest.MonkeyPatch, stage: Stage) -> None:
-    hashes = Transaction.hashes
+    def remembered(hashes: Callable[[Any, list[Sequence[object]]], Hashes]) -> Callable[..., Hashes]:
+        def found(self: Any, ids: Iterable[Sequence[object]]) -> Hashes:
+            all_ids = list(ids)
+            rows = hashes(self, all_ids)
+            assert stage.acting is not None
+            stage.acting.hashed |= {json.dumps(id_): row.tobytes() for id_, row in zip(all_ids, rows, strict=True)}
+            return rows
 
-    def remembered(self: Transaction, ids: Iterable[Sequence[object]]) -> Hashes:
-        all_ids = list(ids)
-        found = hashes(self, all_ids)
-        assert stage.acting is not None
-        stage.acting.hashed |= {json.dumps(id_): row.tobytes() for id_, row in zip(all_ids, found, strict=True)}
         return found
 
     def with_numbers(plain: Hashes, numbers: Iterable[int]) -> Hashes:
@@ -308,7 +310,8 @@ def _remember_hashes(monkeypatch: pytest.MonkeyPatch, stage: Stage) -> None:
             stage.acting.hashed[json.dumps([*json.loads(ids[row.tobytes()]), "with its number"])] = stored.tobytes()
         return hidden
 
-    monkeypatch.setattr(Transaction, "hashes", remembered)
+    for seen_by in (Transaction, Vouched):
+        monkeypatch.setattr(seen_by, "hashes", remembered(seen_by.hashes))
     monkeypatch.setattr(counting, "with_numbers", with_numbers)
 
 

@@ -201,7 +201,7 @@ def test_a_counter_of_ones_own_has_no_lead() -> None:
         def step(self) -> None: ...
         def restart(self) -> None: ...
 
-    with pytest.raises(dn.DeniableError, match="no lead is known"):
+    with pytest.raises(dn.DeniableError, match="lead is not known"):
         passed_over(dn.CounterAuditing(3, Own()), 1)  # type: ignore[arg-type]
 
 

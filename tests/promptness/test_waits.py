@@ -8,7 +8,7 @@ import pytest
 
 import deniable as dn
 from deniable.mechanisms import Mechanism, calibrate
-from deniable.promptness import REPORTS, QuietWait, passed_over, quiet_waits
+from deniable.promptness import REPORTS, QuietWait, is_too_large, passed_over, quick_waits, quiet_waits
 from deniable.simulation.noise import SimulationNoise
 
 CASES = [
@@ -104,6 +104,39 @@ def test_many_targets_get_an_estimate_at_once() -> None:
     (wait,) = quiet_waits(dn.Race.calibrate(2000, 0.1, rules=dn.Rules(150)), 20, (5,))  # type: ignore[misc]
     assert wait.kind == "about"
     assert 1 < wait.rounds < 150
+
+
+@pytest.mark.parametrize(("audits", "gap"), [(1, 1_000_000), (400_000, 3)])
+def test_what_cannot_be_estimated_at_once_is_a_limit(audits: int, gap: int) -> None:
+    """A million targets: the estimate would add some million million numbers."""
+    assert is_too_large(10**6, audits, gap)
+    assert not is_too_large(2000, 20, 150)
+    (wait,) = quiet_waits(dn.Race.calibrate(10**6, 0.1, rules=dn.Rules(gap)), audits, (5,))  # type: ignore[misc]
+    assert wait == QuietWait(5, gap - (10**6 / audits - 1) / 2, "at most")
+
+
+def test_very_many_audits_without_a_gap_take_no_time() -> None:
+    """One product of so many factors for each number of reports, and not as many products."""
+    (wait,) = quiet_waits(dn.Race.calibrate(10**6, 0.1), 400_000, (0,))  # type: ignore[misc]
+    assert wait.kind == "exact"
+    assert wait.rounds == pytest.approx(2.5)
+
+
+@pytest.mark.parametrize("max_gap", [None, 120, 10**6])
+def test_what_is_quick_is_the_same_where_that_is_cheap(max_gap: int | None) -> None:
+    race = dn.Race.calibrate(100, 0.1, rules=dn.Rules(max_gap=max_gap))
+    assert quick_waits(race, 1) == quiet_waits(race, 1)
+
+
+def test_what_is_quick_is_a_limit_where_an_estimate_would_take_long() -> None:
+    """Of the same programme, a tenth as large, the estimate is at hand."""
+    large = quick_waits(dn.Race.calibrate(10_000, 0.1, rules=dn.Rules(max_gap=1500)), 10)
+    small = quiet_waits(dn.Race.calibrate(1000, 0.1, rules=dn.Rules(max_gap=150)), 10)
+    assert large is not None
+    assert small is not None
+    for limit, estimate in zip(large, small, strict=True):
+        assert (limit.kind, estimate.kind) == ("at most", "about")
+        assert limit.rounds >= 10 * (estimate.rounds - 1)
 
 
 def test_the_kind_does_not_depend_on_how_many_are_asked_for() -> None:

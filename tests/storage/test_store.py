@@ -150,6 +150,26 @@ def test_a_thread_reads_one_moment_in_one_transaction(database: str, fails: bool
         pass
 
 
+def test_one_moment_asks_once_for_the_same_row(database: str) -> None:
+    store, asked = Store.create(database, a_row), list[str]()
+    sa.event.listen(store._engine, "before_cursor_execute", lambda _, __, statement, *___: asked.append(statement))
+
+    def folder() -> Any:
+        with store.reading() as connection:
+            return store.row(connection, tables.HEAD_AND_FOLDER)[1]
+
+    with store.one_moment():
+        assert (folder(), folder()) == (None, None)
+    assert len([statement for statement in asked if "standing" in statement]) == 1
+    with store.writing() as connection:
+        connection.execute(sa.update(tables.standing), {"folder": "seven"})
+        assert store.row(connection, tables.HEAD_AND_FOLDER)[1] == "seven"
+        connection.execute(sa.update(tables.standing), {"folder": "eight"})
+        assert store.row(connection, tables.HEAD_AND_FOLDER)[1] == "eight"
+    with store.one_moment():
+        assert folder() == "eight"
+
+
 def test_a_moment_in_which_nothing_is_read_asks_nothing(tmp_path: Path) -> None:
     with Store(str(tmp_path / "nowhere.db")).one_moment():
         assert list(tmp_path.iterdir()) == []

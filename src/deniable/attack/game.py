@@ -43,7 +43,7 @@ def play(
 ) -> Result:
     """Play the game so many times, half of them with the report, against the strongest adversary or the given one.
 
-    games: in all, at least 40, rounded up to a multiple of 4. audits: a round. Where the strongest adversary turns out
+    games: in all, at least 40, rounded up to a multiple of 4. audits: a round. If the strongest adversary turns out
     not to serve the mechanism, the black box plays.
 
     >>> import deniable as dn
@@ -74,7 +74,8 @@ def _play(
     each = -(-games // 4)
     if mechanism.n_targets != pair.n_targets:
         raise DeniableError(
-            f"mechanism and streams must have as many targets, got {mechanism.n_targets} and {pair.n_targets}"
+            f"mechanism and streams must have the same number of targets, got {mechanism.n_targets} and "
+            f"{pair.n_targets}"
         )
     mechanism.check_round(0, mechanism.n_targets, audits)
     sees: View = getattr(adversary, "view", view)

@@ -4,7 +4,7 @@ As in `deniable.attack.exact`, there are no formulas for single mechanisms: the 
 noise object that makes every draw come out as the transcript says and notes how likely that was. It serves every
 mechanism whose state is a function of the stream and the transcript, and whose audits are one choice or one race each,
 perhaps after one coin in a round: greedy, uniform, randomized response and race, with several audits a round, rules and
-weights, and many a mechanism of one's own. Counter auditing keeps noise between the rounds and is refused
+weights, and many mechanisms that users write. Counter auditing keeps noise between the rounds and is refused
 (`deniable.attack.particles`).
 """
 

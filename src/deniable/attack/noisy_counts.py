@@ -2,7 +2,7 @@
 
 A Gaussian counter may publish its outputs (`prop:base-counter-privacy`), and its noise is calibrated for that: on a run
 that is never audited, the best test of the outputs has a TPR - FPR of exactly delta. The audits are a function of the
-outputs, so whoever sees the audits alone knows less.
+outputs, so an observer who sees only the audits knows less.
 
 The law of the noise comes from the counter's own `step`, run on impulses in place of noise. So what is attacked is
 the code that runs for real, with the noise that it really asks for. That the outputs are the active counts plus that
@@ -117,7 +117,7 @@ def _noise_response(counter: Counter[Any], rounds: int, draws: tuple[int, ...] |
         outputs, state = counter.step(state, silence, noise)
         response[t] = outputs[:, 0]
     if noise.used != rounds * once.used:
-        raise UnsuitableError("the counter must draw as often in every round to be attacked through its outputs")
+        raise UnsuitableError("the counter must draw equally often in every round to be attacked through its outputs")
     response = np.where(np.abs(response) < 1, 0.0, response) / IMPULSE
     response.flags.writeable = False
     return response

@@ -100,7 +100,7 @@ def moments(rounds: int) -> dict[str, int]:
 
 
 STREAMS = {
-    "quiet": "nobody else reports anything",
+    "quiet": "there are no other reports",
     "sparse": "a lone reporter; about other targets a report comes now and then, one in 20 rounds each",
     "tie": "the target and its rivals have one report each when the report comes",
     "runner-up": "when the report comes, the rivals are one report ahead of the target",

@@ -11,7 +11,7 @@ so one cloud of particles serves both worlds with the same random numbers, and e
 the sign of the logarithm. In every round a particle is weighted with the probability that the audited target has the
 largest noisy count, an integral over that count, and then draws the round's noise given who was audited.
 
-Where there are few targets and rounds, a particle holds the noise of all targets, and the result tends to the true
+If there are few targets and rounds, a particle holds the noise of all targets, and the result tends to the true
 ratio as particles are added. Elsewhere every target has a cloud of its own, and clouds are taken for independent given
 the transcript: not quite true, but such a cloud does not run out of different particles when another target is audited,
 and as a score the result is far better. docs/explanation/adversary.md says more.

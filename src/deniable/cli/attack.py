@@ -84,8 +84,8 @@ def attack(
         Path | None,
         shared(
             "--public",
-            "It is verified first, and attacked with its mechanism, targets, audits a round, rules and weights. "
-            "Instead of all options above, and of --targets.",
+            "The command verifies it first, and attacks its mechanism with its targets, audits a round, rules and "
+            "weights. It replaces all options above, and --targets.",
             show_default=False,
         ),
     ] = None,
@@ -94,8 +94,8 @@ def attack(
         int | None,
         shared(
             "--rounds",
-            f"So many the adversary watches; default {ROUNDS}. Mechanisms that need a horizon are calibrated for as "
-            "many; not in a programme, and with --max-gap counter auditing is calibrated for the gap.",
+            f"The adversary watches this many; default {ROUNDS}. Mechanisms that need a horizon are calibrated for as "
+            "many, except in a programme; with --max-gap counter auditing is calibrated for the gap.",
             show_default=False,
         ),
     ] = None,
@@ -119,8 +119,8 @@ def attack(
     """Let a strong adversary guess whether a report was filed, and measure how often it is right.
 
     The adversary knows the mechanism, its public rules and weights, and every other report, and watches the audits. The
-    streams on which it does best are looked for; then the game is played on them anew. The verdict names what was
-    attacked.
+    command looks for the streams on which it does best, and then plays the game anew on these. The verdict names what
+    was attacked.
 
     In --weights, targets have the names of the CSV file of --stream; in streams by name they are called 1, 2, ….
 

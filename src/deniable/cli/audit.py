@@ -55,7 +55,7 @@ commands = typer.Typer(rich_markup_mode=None)
 FILES = ("transcript.csv", "guarantee.json", "guarantee.txt")
 SIMULATED_FILES = ("simulated-transcript.csv", *FILES[1:])
 
-GREEDY = "WARNING: greedy auditing protects nobody: whoever watches its audits can find out who was reported, and when."
+GREEDY = "WARNING: greedy auditing protects no one: an observer of its audits can find out who was reported, and when."
 SIMULATION = (
     "SIMULATION: drawn with simulated noise from the seed {seed}. "
     "No audit programme may use this transcript, and no guarantee holds for it."
@@ -78,14 +78,16 @@ def audit(
     delta: Annotated[list[str] | None, shared("--delta", "Required, except for greedy and uniform.")] = None,
     target_list: Annotated[Path | None, shared("--target-list", "By default the targets in STREAM.")] = None,
     rounds: Annotated[int | None, shared("--rounds", "By default up to the last one in STREAM.")] = None,
-    start: Annotated[str | None, shared("--start", "Where STREAM has dates; by default the first date there.")] = None,
-    period: Annotated[str, shared("--period", "Where STREAM has dates.")] = "1D",
+    start: Annotated[
+        str | None, shared("--start", "Only if STREAM has dates; by default the first date there.")
+    ] = None,
+    period: Annotated[str, shared("--period", "Only if STREAM has dates.")] = "1D",
     horizon: Annotated[
         int | None,
         shared(
             "--horizon",
-            "For counter auditing by default the number of rounds, or any number if --max-gap is given, and race "
-            "covers any number.",
+            "For counter auditing by default the number of rounds, or any number if you give --max-gap. Race covers "
+            "any number.",
         ),
     ] = None,
     audits: Audits = 1,

@@ -56,7 +56,7 @@ def evaluate(
     target_list: Annotated[
         Path | None, shared("--target-list", "By default the targets with a report in the days evaluated.")
     ] = None,
-    period: Annotated[str, shared("--period", "Where STREAM has dates.")] = "1D",
+    period: Annotated[str, shared("--period", "Only if STREAM has dates.")] = "1D",
     start: Annotated[str | None, shared("--start", "By default the first day in STREAM.")] = None,
     end: Annotated[str | None, shared("--end", "By default the last day in STREAM.")] = None,
     delta: Annotated[list[str], shared("--delta", SEVERAL)] = ["0.05,0.1,0.2"],  # noqa: B006  (Typer copies it)

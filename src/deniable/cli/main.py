@@ -62,8 +62,8 @@ def deniable(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Choose whom to audit next from confidential report counts, so that nobody who watches the audits can tell
-    whether any one report was filed, by more than a stated, proven margin.
+    """Choose whom to audit next from confidential report counts, with a stated, proven limit on what
+    the audits reveal about any one report.
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())

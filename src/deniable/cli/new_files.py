@@ -19,8 +19,8 @@ def check_folder(folder: Path, names: Sequence[str]) -> None:
     for name in names:
         if os.path.lexists(folder / name):
             raise DeniableError(
-                f"{folder / name} exists: publish that transcript, since a second one of the same reports would add to "
-                "what it reveals; another folder is for other reports"
+                f"{folder / name} exists: publish that transcript, since a second one of the same reports would reveal "
+                "more; use another folder for other reports only"
             )
 
 

@@ -28,19 +28,24 @@ class Words(NamedTuple):
 OPTIONS = {
     "--advantage": Words(
         "A",
-        "Instead of --delta, the promise about all reports of one person, up to --reports-per-person: an observer of "
+        "Instead of --delta: the promise about all reports of one person, up to --reports-per-person. An observer of "
         "the audits who guesses whether they were filed is right at most 100 A times in 100 more often.",
     ),
     "--audits": Words("N", "Audits a round."),
     "--because-of-reports": Words(
         None,
-        "The decision may have had to do with reports. The guarantee lapses for all reports filed in this round of the "
-        "calendar or before, and the public page says so; it holds for reports filed from the next round on.",
+        "The decision may have been connected with reports. The guarantee lapses for all reports filed in this round "
+        "of the calendar or before, and the public page says so; it holds for reports filed from the next round on.",
     ),
     "--chart": Words("FILE", "Draw a chart as well, into a .png or .svg file."),
     "--class": Words("CLASS", "A class of reports:"),
     "--cluster": Words("ADDRESS", "Simulate on a Dask cluster, such as tcp://10.0.0.1:8786."),
-    "--cooldown": Words("N", "No target is audited again within N rounds, where that is possible."),
+    "--contact": Words(
+        "TEXT",
+        "How the public reaches the office: an address, a phone number, an e-mail address. It is published word for "
+        "word.",
+    ),
+    "--cooldown": Words("N", "No target is audited again within N rounds, if that is possible."),
     "--database": Words("DB", "The programme's database: a SQLite file, or a URL such as postgresql://user@host/name."),
     "--delta": Words(
         "DELTA",
@@ -53,15 +58,20 @@ OPTIONS = {
         "CSV file with the columns target,reports instead, or - for standard input. What is typed as an argument stays "
         "in the shell's history; this does not.",
     ),
-    "--forecast": Words(None, "Weights that are learnt from past audits, which are public; for race."),
+    "--forecast": Words(None, "Learn the targets' weights from past audits, which are public; for race only."),
     "--horizon": Words("N", "Rounds that the guarantee must cover."),
+    "--hotline": Words(
+        "ADDRESS",
+        "Where people report: a link that begins with https://, an onion link that begins with http://, or a phone "
+        "number. It is published word for word.",
+    ),
     "--independent-of-reports": Words(
         None,
         "Declare in public that the decision had nothing to do with any confidential report. The guarantee then covers "
         "it.",
     ),
     "--json": Words(None, "Print one JSON document instead of text."),
-    "--key": Words("FILE", "A key file:"),
+    "--key": Words("FILE", "The key file"),
     "--max-gap": Words("N", "Every target is audited at least once in N rounds."),
     "--most-counted": Words(
         "N",
@@ -72,7 +82,7 @@ OPTIONS = {
         "URL", "A mirror of drand to ask for the beacon, instead of the usual ones. Repeat the option for several."
     ),
     "--mechanism": Words("ID", "How targets are chosen:"),
-    "--name": Words("TEXT", "The public name:"),
+    "--name": Words("TEXT", "The public name"),
     "--out": Words("PATH", "Where to write:"),
     "--passphrase": Words(None, f"The programme's key is a passphrase: ask for it, or take it from {PASSPHRASE}."),
     "--period": Words("PERIOD", "Length of a round, such as 1D, 7D or 2W."),
@@ -81,7 +91,7 @@ OPTIONS = {
     "--reports-per-person": Words("N", "The most reports that one person files: the promise is about all of them."),
     "--round": Words("N", "The number of a round:"),
     "--rounds": Words("N", "Number of rounds."),
-    "--runs": Words("N", "Simulated runs: more take longer and are more exact."),
+    "--runs": Words("N", "Number of simulated runs. More take longer and give more exact figures."),
     "--seed": Words("N", "The same seed gives the same figures."),
     "--show-counts": Words(None, "Show numbers of reports, which are confidential:"),
     "--start": Words("YYYY-MM-DD", "First day of the first round."),
@@ -96,18 +106,18 @@ OPTIONS = {
         "CSV file with the columns target,weight: a target with weight 2 is chosen as if it were two. Public, and for "
         "race only.",
     ),
-    "--time": Words("TIME", "A time, by the clocks of the programme's zone:"),
+    "--time": Words("TIME", "Time in the programme's time zone:"),
     "--yearly-figures-delta": Words(
         "DELTA",
-        "Publish once a year how many reports came in, in all and by class, with random noise: what that tells about "
-        "one report at most. 0.02 means ± 20 in each number, 0.01 ± 40.",
+        "Publish once a year, with random noise, how many reports came in, in all and by class. DELTA limits what "
+        "these figures tell about one report: 0.02 means ± 20 in each number, 0.01 means ± 40.",
     ),
     "--witness": Words(
         "KEY",
         "The public key of a witness whom you trust, or a file with it: read its countersignatures. Repeat the option "
         "for every witness.",
     ),
-    "--workers": Words("N", "Processes; as many as the machine has cores by default."),
+    "--workers": Words("N", "Number of processes. By default as many as the machine has cores."),
     "--yes": Words(None, "Do not ask."),
 }
 
@@ -142,8 +152,8 @@ KeyPath = Annotated[
     Path | None,
     shared(
         "--key",
-        f"the programme's, by default what {KEY} names, or else the file beside the database that is named like it and "
-        "ends in .key; with PostgreSQL it must be named.",
+        f"of the programme. By default the file that {KEY} names, or else the one beside the database with the same "
+        "name and the ending .key. With PostgreSQL you must name it.",
         show_default=False,
     ),
 ]
@@ -173,7 +183,7 @@ def deltas(texts: Sequence[str] | None) -> list[float]:
     """The values of --delta, no two the same."""
     found = [check_delta(_number(part, text)) for text in texts or () for part in text.split(",")]
     if len(set(found)) < len(found):
-        raise DeniableError(f"each --delta must be another number, got {', '.join(f'{delta:g}' for delta in found)}")
+        raise DeniableError(f"give each --delta once, got {', '.join(f'{delta:g}' for delta in found)}")
     return found
 
 

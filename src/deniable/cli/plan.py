@@ -89,7 +89,7 @@ def plan(
     """Compare what each mechanism promises, and how well its audits follow the reports.
 
     Nothing here is confidential, and nothing is drawn for a programme: waits are calculated, or simulated where other
-    targets have reports too. Beside the leads that the mechanisms need stands a proven limit: the least lead of any
+    targets have reports too. Beside the lead that each mechanism needs it shows a proven limit: the least lead of any
     mechanism that goes by the reports since the last audits alone.
 
     \b

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deniable.cli.options import in_words
+from deniable.cli.plan_summary import show_summary
 from deniable.counters import GaussianCounter
 from deniable.mechanisms import CounterAuditing, Mechanism, Race, RandomizedResponse, UniformRandom
 from deniable.planning import OTHER_COUNTERS, NotCovered, Office, Option, advice, figure
@@ -76,6 +77,7 @@ def show(office: Office, options: Sequence[Option | NotCovered], runs: int) -> N
     covered = [option for option in options if isinstance(option, Option)]
     console.print(_programme(office))
     console.print(_promise(office))
+    show_summary(console, office, options)
     console.print("\nWhat the audits give away, at most (proven)", style="bold")
     console.print(_promises(office, covered))
     console.print("\nHow soon a target with reports is audited while no other has any (calculated)", style="bold")
@@ -117,7 +119,7 @@ def _promise(office: Office) -> str:
         asked = f"{often} in 100 about a person"
         what = "a person's only report was filed" if k == 1 else f"a person's reports, up to {k:,}, were filed"
     return (
-        f"Promise asked for: {asked}. Somebody who watches all the audits and guesses whether {what} is right at most "
+        f"Promise asked for: {asked}. An observer who guesses from all the audits whether {what} is right at most "
         f"{often} {'time' if often == '1' else 'times'} in 100 more often than without watching. "
         "(0 would mean that watching tells nothing, 50 that it may tell everything.)"
     )
@@ -126,7 +128,7 @@ def _promise(office: Office) -> str:
 def _promises(office: Office, options: Sequence[Option]) -> Table:
     k = office.reports_per_person
     several = [] if k == 1 else [f"{k:,}\nreports"]
-    table = _table(options, "delta", "1\nreport", *several, "odds ×", "worst:\n50 →", "holds for\n(rounds)")
+    table = _table(options, "delta", "1\nreport", *several, "odds ×", "50 % sure\n→ % sure", "holds for\n(rounds)")
     for option in options:
         promise = option.guarantee
         cap = promise.likelihood_cap
@@ -223,11 +225,11 @@ def _notes(office: Office, options: Sequence[Option], runs: int) -> dict[str, st
         f"without, at most, about one report{several}: an average over all the ways the audits may go",
         "odds ×": "the most telling case, however rare: no course of the audits is more than this many times as likely "
         "with a report as without it",
-        "worst: 50 →": "the same in other words: a hunch of 50 in 100 that a report was filed can become at most so "
-        "many in 100; 100 is certainty",
-        "which of two": "all these limits compare filed with not filed. Somebody who is sure that exactly one of two "
-        "people filed can gain up to twice as many right guesses about which of them it was, and no limit holds for "
-        "the odds",
+        "50 % sure →": "the same in other words: a boss who was 50 % sure of a report can become at most so many per "
+        "cent sure of it; 100 is certainty",
+        "which of two": "all these limits compare filed with not filed. An observer who is sure that exactly one of "
+        "two people filed can gain up to twice as many right guesses about which of them it was, and no limit holds "
+        "for the odds",
         **({"ever (max gap)": "for ever, as long as the maximum gap is kept"} if _relies_on_max_gap(options) else {}),
         **{name: text for name, text in of_chance.items() if any(_sign(name) in chance for chance in chances)},
         "lead": "how many reports a target must be ahead of all others to be audited at once, in 19 rounds of 20"

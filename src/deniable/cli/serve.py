@@ -93,8 +93,8 @@ def serve(
         typer.Option(
             metavar="URL",
             show_default=False,
-            help="Where browsers reach the console, such as https://console.example.org; it answers to no other name. "
-            "Without it, to those of this computer.",
+            help="Where browsers reach the console, such as https://console.example.org. The console answers to no "
+            "other name; without this option, only to the names of this computer.",
         ),
     ] = None,
     new_administrator: Annotated[
@@ -102,7 +102,7 @@ def serve(
         typer.Option(
             metavar="NAME",
             show_default=False,
-            help="Print a link by which somebody becomes another administrator, where all others have lost theirs.",
+            help="Print a link that makes this person an administrator, if all others have lost their access.",
         ),
     ] = None,
     processes: Annotated[
@@ -130,8 +130,8 @@ def serve(
     """
     if demo and (behind_proxy or origin or not allowed_hosts.is_loopback(host)):
         raise DeniableError(
-            "--demo shows its passwords to everybody and is for this computer alone: leave out --host, --origin and "
-            "--behind-proxy"
+            "--demo shows its passwords to every visitor and is for this computer alone: leave out --host, --origin "
+            "and --behind-proxy"
         )
     where = Address(host, port, behind_proxy, origin)
     _check_installed()

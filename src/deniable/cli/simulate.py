@@ -89,7 +89,7 @@ def simulate(
         Path | None, shared("--stream", "They are replayed in every run, instead of generated ones.")
     ] = None,
     target_list: Annotated[Path | None, shared("--target-list", "By default the targets in --stream.")] = None,
-    period: Annotated[str, shared("--period", "Where --stream has dates.")] = "1D",
+    period: Annotated[str, shared("--period", "Only if --stream has dates.")] = "1D",
     runs: Annotated[int, shared("--runs")] = 100,
     audits: Audits = 1,
     max_gap: MaxGap = None,

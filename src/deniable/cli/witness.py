@@ -22,12 +22,12 @@ def witness(
         Path, typer.Argument(metavar="FOLDER", show_default=False, help="The public folder, or a copy of it.")
     ],
     *,
-    key: Annotated[Path, shared("--key", "the witness's own, outside the public folder.", show_default=False)],
+    key: Annotated[Path, shared("--key", "of the witness, outside the public folder.", show_default=False)],
     name: Annotated[
         str | None,
         shared(
             "--name",
-            "that of the witness, such as union.example. Give it the first time, when the key file is made.",
+            "of the witness, such as union.example. Give it the first time, when the key file is made.",
             show_default=False,
         ),
     ] = None,
@@ -35,7 +35,7 @@ def witness(
         Path | None,
         shared(
             "--out",
-            "a file for the countersignature, to be sent to the office, where the folder cannot be written to. By "
+            "a file for the countersignature, which you send to the office if you cannot write into its folder. By "
             "default it goes into the folder, below cosignatures.",
             show_default=False,
         ),

@@ -1,4 +1,4 @@
-"""The JSON API: machines push counts and read the status, with a token that the administrator made.
+"""The JSON API: machines send reports and read the status, with a token that the administrator made.
 
 What it answers says nothing about the counts: neither its status nor its size depends on them.
 """
@@ -102,27 +102,27 @@ class Pushed(_Document):
     counted: Annotated[
         bool,
         Field(
-            description="True. False while pushes are paused since the office recovered its database: these reports "
-            "may have been counted before, and do not count, later either."
+            description="Whether these reports count. False only while pushes are paused, after the office recovered "
+            "its database: these reports may have been counted before, and never count."
         ),
     ]
     left_out: Annotated[
         list[str],
         Field(
-            description="The names of this push that do not count: no target of this name takes part, or the number is "
-            "not valid. What cannot be printed in a name is escaped."
+            description="The names that do not count: no target of this name takes part, or the number is not valid. "
+            "Characters that cannot be printed are escaped."
         ),
     ]
 
 
 class ProgrammeStatus(_Document):
-    programme: Annotated[str, Field(description="Its name.")]
+    programme: Annotated[str, Field(description="The name of the programme.")]
     round: Annotated[int, Field(description="The open round.")]
     due: Annotated[str, Field(description="When it is due.", json_schema_extra={"format": "date-time"})]
     overdue: Annotated[int, Field(description="Rounds that are due and not closed.")]
     entries: Annotated[int, Field(description="Entries of the transcript.")]
     published: Annotated[int, Field(description="Entries that are published.")]
-    targets: Annotated[list[str], Field(description="Those that take part.")]
+    targets: Annotated[list[str], Field(description="The names of the targets that take part.")]
     classes: Annotated[
         dict[str, int | Literal["visit"]],
         Field(
@@ -131,7 +131,7 @@ class ProgrammeStatus(_Document):
         ),
     ]
     paused: Annotated[
-        bool, Field(description="Whether pushes do not count at present, since the office recovered its database.")
+        bool, Field(description="Whether pushes are paused and do not count, after the office recovered its database.")
     ]
     ended: Annotated[bool, Field(description="Whether the programme is over.")]
 
@@ -142,8 +142,8 @@ class Refusal(_Document):
 
 _REFUSALS = {
     400: "The request cannot be read.",
-    401: "No token, or one that was revoked.",
-    403: "The token is for something else.",
+    401: "There is no token, or it was revoked.",
+    403: "The token does not allow this.",
     409: "There is no programme, or it has ended.",
     413: "The request is too large.",
     422: "The id is not valid, the body is not of this form, or there is no such class. Nothing was counted.",
@@ -157,8 +157,8 @@ def _refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 @router.post(
     "/reports",
-    summary="Push counts",
-    response_description="The push is known and on the disk.",
+    summary="Send reports",
+    response_description="The push was received and is on the disk.",
     responses=_refusals(400, 401, 403, 409, 413, 422, 503),
     # Not as a parameter: the framework would read the body before it looks at the token.
     openapi_extra={
@@ -166,9 +166,9 @@ def _refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     },
 )
 async def push(request: Request, _: Annotated[Token, needs("reports")]) -> Pushed:
-    """Counts new reports in the open round. Those about targets that do not take part, and numbers that are not whole
-    numbers from 1, are left out and hold back no others. If no answer comes, send the push again with the same id and
-    the same token: it counts once, however often it comes. The answer is the same however many reports there are.
+    """Counts new reports in the open round. It leaves out reports about targets that do not take part, and numbers that
+    are not whole numbers from 1; all others count. If no answer comes, send the push again with the same id and the
+    same token: it counts once, however often it comes. The answer is the same however many reports there are.
     """
     body, given, console = await request.body(), await _bearer(request), console_of(request)
     sent = _pushed(body)

@@ -3,13 +3,9 @@
 import gc
 import secrets
 import sys
-import traceback
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
-from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 
 from anyio import current_time, fail_after, sleep, to_thread
@@ -18,27 +14,34 @@ from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from deniable.console import api
 from deniable.console.allowed_hosts import is_ours
 from deniable.console.console import Console
+from deniable.console.help_pages import PLACE as HELP
+from deniable.console.help_pages import SIGNING_IN, help_texts
 from deniable.console.limits import QUICK
 from deniable.console.pages import (
     account,
     activity,
     api_guide,
+    channels,
     decisions,
     emergencies,
+    exports,
     frozen_round,
     guarantee,
+    handbook,
     health,
     hotlines,
     imports,
     invitations,
     login,
+    office_details,
     open_round,
+    orders,
     people,
     plan,
     report,
@@ -48,13 +51,12 @@ from deniable.console.pages import (
 )
 from deniable.console.pages.common import counting
 from deniable.console.pages.published import verified
-from deniable.console.rendering import compile_templates, origin_of, render
+from deniable.console.refusals import API, FIRST_RUN, NOT_SET_UP, problem, refused, tell
+from deniable.console.rendering import compile_templates, origin_of
 from deniable.console.routing import Pages
 from deniable.console.security import UPLOAD, SignInFirst, Visitor, most_bytes, quickly
 from deniable.console.static_files import CACHED, PLACE, static_files
-from deniable.errors import DeniableError, elsewhere
-from deniable.programme.secrets.lock import KeyChangedError
-from deniable.storage.store import StoreError
+from deniable.errors import DeniableError
 
 PAGES = Pages(
     page.router
@@ -65,7 +67,10 @@ PAGES = Pages(
         frozen_round,
         report,
         imports,
+        channels,
         decisions,
+        office_details,
+        orders,
         emergencies,
         work_list,
         plan,
@@ -78,11 +83,13 @@ PAGES = Pages(
         api_guide,
         activity,
         account,
+        handbook,
+        exports,
     )
 )
 
 LONGEST_PAUSE = 30
-"""Seconds between two parts of a request: whoever sends nothing must not keep others waiting."""
+"""Seconds between two parts of a request: a client that sends nothing must not keep others waiting."""
 
 STRANGERS_WAIT = 100
 """Milliseconds at most, at random, before a person who is not signed in is answered: how long an answer takes must not
@@ -104,19 +111,11 @@ HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
     "Cache-Control": "no-store",
 }
-API = "/api/v1/"
-_BEFORE_FIRST_RUN = ("/first-run/", PLACE)
+_BEFORE_FIRST_RUN = ("/first-run/", PLACE, f"{HELP}{SIGNING_IN}")
 
 
 # By default the framework would tell whoever listens about errors, in their own words, and about addresses.
 _NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
-
-
-@dataclass(frozen=True)
-class ErrorPage:
-    status: int
-    heading: str
-    sentence: str
 
 
 def create_app(console: Console, origin: str | None = None) -> FastAPI:
@@ -126,7 +125,7 @@ def create_app(console: Console, origin: str | None = None) -> FastAPI:
     app = FastAPI(
         title="deniable",
         version="1",
-        description="Push counts of reports and read the status of an audit programme.",
+        description="Send reports to an audit programme and read its status.",
         openapi_url="/api/v1/openapi.json",
         docs_url=None,
         redoc_url=None,
@@ -135,12 +134,14 @@ def create_app(console: Console, origin: str | None = None) -> FastAPI:
         telemetry=_NO_TELEMETRY,
     )
     app.state.console = console
+    app.state.pages = PAGES
     app.state.origin = origin
     app.include_router(api.router)
     app.mount(PLACE.rstrip("/"), static_files)
     compile_templates()
+    help_texts()
     for error in (HTTPException, RequestValidationError, DeniableError):
-        app.add_exception_handler(error, _told)
+        app.add_exception_handler(error, refused)
     app.add_middleware(Guard, console=console, origin=origin)
     return app
 
@@ -150,7 +151,7 @@ def prepare(console: Console) -> None:
     programme = console.programme()
     if programme is not None:
         plan.explained(programme.parameters)
-        guarantee.waits_of(programme.parameters)
+        guarantee.promise_now(programme)
         with suppress(DeniableError):  # the pages say what is wrong
             console.target_search.of(programme.targets())
             counting(programme.active_counts)
@@ -208,21 +209,23 @@ class Guard:
         except ClientDisconnect:
             pass  # nobody is left to be answered, and a line in a journal would tell when somebody came
         except Exception as error:
-            _tell(error)
+            tell(error)
             if not has_begun:  # otherwise the server breaks the connection off
                 await PlainTextResponse(_BUG, 500)(scope, receive, guarded)
 
     async def _answer(self, request: Request) -> ASGIApp:
         """What answers the request: the framework, for machines and files, or the response of a page."""
-        refused = self._refused(request)
-        if refused is not None:
-            return refused
+        answer = self._refused(request)
+        if answer is not None:
+            return answer
         if request.scope["path"].startswith((API, PLACE)):
             return self._app
         try:
             return await PAGES.answer(request)
-        except (HTTPException, SignInFirst, DeniableError) as error:
-            return await quickly(request, partial(_told, request, error))
+        except SignInFirst:
+            return await login.sign_in_first(request)
+        except (HTTPException, DeniableError) as error:
+            return await quickly(request, partial(refused, request, error))
 
     def _renew_session(self, scope: Scope, message: Message) -> None:
         """Tell the browser that its session was used now, unless the page gave it another cookie, or took it away."""
@@ -238,15 +241,13 @@ class Guard:
     def _refused(self, request: Request) -> Response | None:
         """What is answered without looking further, if anything is."""
         if not is_ours(request.headers.get("host", ""), self._origin):
-            return _problem(request, 421)
+            return problem(request, 421)
         if _declared(request.headers) > most_bytes(request.scope):
-            return _problem(request, 413)
+            return problem(request, 413)
         if request.method not in {"GET", "HEAD", "OPTIONS"} and not _same_site(request):
-            return _problem(request, 403, "The request came from another site.")
+            return problem(request, 403, "The request came from another site.")
         if not self._console.has_people() and not request.scope["path"].startswith(_BEFORE_FIRST_RUN):
-            return _problem(
-                request, 503, "Nobody can sign in yet. Open the link that was printed in the terminal to begin."
-            )
+            return problem(request, 503, FIRST_RUN, heading=NOT_SET_UP, home=False)
         return None
 
 
@@ -303,67 +304,3 @@ def _same_site(request: Request) -> bool:
 
 # In plain text: whatever renders pages may be what failed.
 _BUG = "This is a bug in deniable. The terminal in which it runs says where; please report it.\n"
-_KEY_CHANGED = "The key was changed. Nothing was written; whoever runs the console must start it again."
-_HEADINGS = {
-    400: "That cannot be read",
-    401: "Sign in first",
-    403: "Not allowed",
-    404: "Nothing here",
-    405: "Not in this way",
-    408: "Too slow",
-    409: "One at a time",
-    413: "Too large",
-    415: "That cannot be read",
-    421: "Another name",
-    422: "That did not work",
-    429: "Too many tries",
-    503: "Not now",
-}
-_SENTENCES = {
-    400: "The request cannot be read.",
-    401: "Sign in first.",
-    404: "There is no such page.",
-    405: "The page cannot be used in this way.",
-    413: "What was sent is larger than it may be.",
-    421: "The console is not to be used under this name. Open it at the address that it was started with.",
-    503: "The database cannot be used at the moment. Nothing was changed; try again.",
-}
-
-
-def _problem(
-    request: Request, status: int, sentence: str | None = None, headers: dict[str, str] | None = None
-) -> Response:
-    heading = _HEADINGS.get(status, HTTPStatus(status).phrase)
-    told = sentence or _SENTENCES.get(status, heading)
-    told = told.encode("utf-8", "replace").decode()  # it may quote what was sent, which need not be text
-    if request.scope["path"].startswith(API):
-        return JSONResponse({"error": told}, status, headers)
-    response = render(request, "error.html", ErrorPage(status, heading, told), status)
-    response.headers.update(headers or {})
-    return response
-
-
-def _told(request: Request, error: Exception) -> Response:
-    """What is answered where a request is refused."""
-    match error:
-        case SignInFirst():
-            request.state.visitor = None  # also where the session ended in the course of the request
-            return RedirectResponse("/login", 303)
-        case HTTPException():
-            told = None if error.detail == HTTPStatus(error.status_code).phrase else error.detail
-            return _problem(request, error.status_code, told, dict(error.headers or {}))
-        case StoreError() | KeyChangedError():
-            _tell(error)
-            return _problem(request, 503, _KEY_CHANGED if isinstance(error, KeyChangedError) else None)
-        case DeniableError():  # without the names of our files, and for people who are signed in alone
-            who = getattr(request.state, "visitor", None)
-            return _problem(request, 422, elsewhere(error) if who is not None and who.person is not None else None)
-        case _:  # the framework's own answer would quote what was sent
-            return _problem(request, 400)
-
-
-def _tell(error: Exception) -> None:
-    """Where it happened, in the terminal; neither text nor traceback, since either may quote a count."""
-    at = traceback.extract_tb(error.__traceback__)[-1]
-    told = f": {error}" if isinstance(error, StoreError | KeyChangedError) else ""
-    print(f"error: {type(error).__name__} in {Path(at.filename).name}, line {at.lineno}{told}", file=sys.stderr)

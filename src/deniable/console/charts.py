@@ -13,6 +13,7 @@ from typing import Any
 from deniable.calibration import product_above
 from deniable.guarantee import Guarantee
 from deniable.mechanisms import Mechanism, Race, UniformRandom
+from deniable.programme.terms import DEFAULT_TERMS, Terms
 from deniable.promptness import (
     OFF,
     OFF_AT_WORST,
@@ -87,14 +88,24 @@ class _Curve:
 
 
 def plan_charts(
-    mechanism: Mechanism[Any], guarantee: Guarantee, audits: int, other: Mechanism[Any] | None = None
+    mechanism: Mechanism[Any],
+    guarantee: Guarantee,
+    audits: int,
+    other: Mechanism[Any] | None = None,
+    terms: Terms = DEFAULT_TERMS,
 ) -> tuple[Chart, ...]:
     """For the chosen mechanism, beside another at the same promise. `guarantee` is that about a person."""
-    waiting = waits(mechanism, audits, other)
-    return (errors(mechanism, audits, other), *(() if waiting is None else (waiting,)), tradeoff(guarantee))
+    waiting = waits(mechanism, audits, other, terms)
+    return (
+        errors(mechanism, audits, other, terms),
+        *(() if waiting is None else (waiting,)),
+        tradeoff(guarantee, terms),
+    )
 
 
-def errors(mechanism: Mechanism[Any], audits: int, other: Mechanism[Any] | None = None) -> Chart:
+def errors(
+    mechanism: Mechanism[Any], audits: int, other: Mechanism[Any] | None = None, terms: Terms = DEFAULT_TERMS
+) -> Chart:
     """How often the target with the most reports is not audited, against its lead."""
     reach = _reach(mechanism, audits)
     drawn = sorted({reach * i // POINTS for i in range(POINTS + 1)} | set(_in_figures(reach)))
@@ -106,13 +117,14 @@ def errors(mechanism: Mechanism[Any], audits: int, other: Mechanism[Any] | None 
 
     rules = mechanism.rules
     kinds = ["at most" if is_bound(built, audits) else "exact" for built in (mechanism, other) if built is not None]
-    aside = "" if rules == NO_RULES else " Audits that the rest or the longest gap decides are not counted."
+    decided = f" {terms.audits.capitalize()} that the rest or the longest gap decides are not counted."
+    aside = "" if rules == NO_RULES else decided
     return _chart(
         id_="errors",
         title="How often the leader is passed over",
-        note="Rounds in 100 in which the target with the most reports is not audited at once, while no other target "
-        f"has any.{aside} {_how_sure(mechanism, kinds)}",
-        x_label="reports about the target",
+        note=f"Rounds in 100 in which the {terms.target} with the most reports is not {terms.audited} at once, while "
+        f"no other {terms.target} has any.{aside} {_how_sure(mechanism, kinds, terms)}",
+        x_label=f"reports about the {terms.target}",
         y_label="rounds in 100",
         curves=[
             curve("chosen", _name(mechanism), mechanism),
@@ -125,7 +137,9 @@ def errors(mechanism: Mechanism[Any], audits: int, other: Mechanism[Any] | None 
     )
 
 
-def waits(mechanism: Mechanism[Any], audits: int, other: Mechanism[Any] | None = None) -> Chart | None:
+def waits(
+    mechanism: Mechanism[Any], audits: int, other: Mechanism[Any] | None = None, terms: Terms = DEFAULT_TERMS
+) -> Chart | None:
     """How long a target with so many reports waits for its audit while the others have none; None where that cannot be
     calculated.
     """
@@ -141,10 +155,10 @@ def waits(mechanism: Mechanism[Any], audits: int, other: Mechanism[Any] | None =
     longest = "" if rules.max_gap is None else f" No wait is longer than {count(rules.max_gap, 'round')}."
     return _chart(
         id_="waits",
-        title="How long a target waits",
-        note="Rounds from the reports to the audit, on average, while no other target has any reports; 1 is the round "
-        f"in which they come in.{longest} {_how_sure(mechanism, kinds)}",
-        x_label="reports about the target",
+        title=f"How long {terms.a_target} waits",
+        note=f"Rounds from the reports to the {terms.audit}, on average, while no other {terms.target} has any "
+        f"reports; 1 is the round in which they come in.{longest} {_how_sure(mechanism, kinds, terms)}",
+        x_label=f"reports about the {terms.target}",
         y_label="rounds",
         curves=[
             _waiting("chosen", _name(mechanism), chosen),
@@ -163,10 +177,10 @@ def _waiting(kind: str, label: str, found: Sequence[QuietWait]) -> _Curve:
     return _Curve(kind, label + sign, {n: wait.rounds for n, wait in of.items()}, lambda n: str(of[n]))
 
 
-def _how_sure(mechanism: Mechanism[Any], kinds: Sequence[str]) -> str:
+def _how_sure(mechanism: Mechanism[Any], kinds: Sequence[str], terms: Terms) -> str:
     """What kind of statements the lines are, the chosen mechanism's first."""
     if isinstance(mechanism, Race) and mechanism.weights is not None:
-        return "Right only if all targets are equally likely before any report, which they are not here."
+        return f"Right only if all {terms.targets} are equally likely before any report, which they are not here."
     said = {
         "exact": "The figures are exact.",
         "at most": "What is marked at most is a proven limit: the true figure may be much smaller.",
@@ -178,18 +192,20 @@ def _how_sure(mechanism: Mechanism[Any], kinds: Sequence[str]) -> str:
     return " ".join(said[kind] for kind in dict.fromkeys(kinds))
 
 
-def tradeoff(guarantee: Guarantee) -> Chart:
+def tradeoff(guarantee: Guarantee, terms: Terms = DEFAULT_TERMS) -> Chart:
     """The highest share of rightly suspected people at every share of wrongly suspected ones."""
     watching = {x: product_above(100, guarantee.tradeoff(float_above(Fraction(x, 100)))) for x in range(101)}
     return _chart(
         id_="tradeoff",
         title="What watching gives away",
-        note=f"Somebody who watches suspects people of having filed {guarantee.filed}. Of 100 who did, they are "
+        note=f"An observer suspects people of having filed {guarantee.filed}. Of 100 who did, they are "
         "right about at most so many if, of 100 who did not, they are wrong about so many. This is a proven limit.",
         x_label="wrongly suspected, of 100",
         y_label="rightly suspected, of 100",
         curves=[
-            _Curve("chosen", "watching the audits, at most", watching, lambda x: _figure(watching[x], up=True)),
+            _Curve(
+                "chosen", f"watching the {terms.audits}, at most", watching, lambda x: _figure(watching[x], up=True)
+            ),
             _Curve("plain", "guessing alone", {0: 0.0, 100: 100.0}, lambda x: _figure(float(x))),
         ],
         figures=(0, 1, 5, 10, 20, 40, 60, 80, 100),

@@ -14,11 +14,13 @@ from anyio import CapacityLimiter
 from starlette.responses import Response
 
 from deniable.console.accounts import activity, people, totp
+from deniable.console.accounts.activity import About
 from deniable.console.accounts.passwords import Passwords
 from deniable.console.accounts.people import Person
 from deniable.console.limits import SLOW, PasswordQueues, Throttle, UploadSlots
 from deniable.console.pending_draws import PendingDraws
 from deniable.console.pending_imports import PendingImports
+from deniable.console.pending_orders import PendingOrders
 from deniable.console.pending_visits import PendingVisits
 from deniable.console.public_record import PublicRecords
 from deniable.console.remembered import takes_long
@@ -77,6 +79,7 @@ class Console:
         self.throttle = Throttle(clock)
         self.pending_draws = PendingDraws()
         self.pending_imports = PendingImports(clock)
+        self.pending_orders = PendingOrders(clock)
         self.pending_visits = PendingVisits(clock)
         self.password_queues = PasswordQueues()
         self.upload_slots = UploadSlots()
@@ -139,14 +142,14 @@ class Console:
                 self._has_people = people.has_any(connection)
         return self._has_people
 
-    def record(self, person: Person, action: str) -> None:
+    def record(self, person: Person, action: str, about: About = "programme", *, once_a_day: bool = False) -> None:
         """Put an action into the activity log: "closed round 3".
 
-        Never that somebody entered or imported reports, not even without their number: when reports come in is itself
-        confidential, and the administrator reads the log.
+        Never that a person entered or imported reports, not even without their number: when reports come in is itself
+        confidential, and the administrator reads the log. What is about reports, only those read who may see counts.
         """
         with self.store.writing() as connection:
-            activity.record(connection, self.clock(), person.name, action)
+            activity.record(connection, self.clock(), person.name, action, about, once_a_day=once_a_day)
 
     def cookie_name(self, name: str) -> str:
         """A cookie's name: browsers accept __Host- from this very host over TLS alone."""

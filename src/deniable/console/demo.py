@@ -42,6 +42,7 @@ SERIOUS = 0.2
 EMERGENCIES = {12: "Maple Transit", ROUNDS: "Hazel Foods"}
 """A report of danger, by the round in which it came; the visit to which the last one leads waits."""
 HOTLINE = "hotline"
+CONTACT, ADDRESS = "Inspectorate of Newtown, 1 High Street, +44 1632 960 123", "https://hotline.example.org/"
 
 PEOPLE = {"administrator": "Ada", "operator": "Otto", "importer": "Imogen", "auditor": "Audrey"}
 
@@ -77,6 +78,7 @@ def _programme(database: str, key: KeyFile, public: Path, now: datetime) -> None
         classes=CLASSES,
         most_counted=20,
     )
+    programme.tell_details(CONTACT, ADDRESS)
     chance = random.Random(4)  # of the made-up reports; the draws are real
     for round_ in range(1, ROUNDS + 1):
         if round_ == 6:
@@ -95,7 +97,7 @@ def _programme(database: str, key: KeyFile, public: Path, now: datetime) -> None
         elif round_ < ROUNDS:
             programme.close_round(round_)
         programme.publish(public)
-    programme.add_source(HOTLINE)
+    programme.hotlines.add(HOTLINE)
     programme.close()
 
 

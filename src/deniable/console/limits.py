@@ -31,7 +31,7 @@ class Throttle:
     """Ten tries in a quarter of an hour for each key.
 
     A key is an account and a device that signed in to it before; all unknown devices share one key an account. So
-    whoever guesses from elsewhere uses up the strangers' budget, and the account's owner signs in as ever.
+    an attacker who guesses from elsewhere uses up the strangers' budget, and the account's owner signs in as ever.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -57,7 +57,7 @@ class Throttle:
         return True
 
     def forgive(self, account: str, device: str | None) -> None:
-        """Somebody signed in: that was no guess."""
+        """A person signed in: that was no guess."""
         with self._lock:
             self._tries.pop(_key(account, device), None)
 

@@ -1,8 +1,11 @@
-"""Exports between their preview and the confirmation: in memory, a few, for a few minutes."""
+"""Exports between their preview and the confirmation, and the names of imports that can be taken back: in memory, a
+few, for a few minutes.
+"""
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from enum import Enum
 from threading import Lock, Timer
 
 from deniable.errors import DeniableError
@@ -10,10 +13,25 @@ from deniable.programme.calendar import Clock
 from deniable.programme.imports import Batch
 
 KEPT_FOR = timedelta(minutes=10)
+TAKEN_BACK_WITHIN = timedelta(days=1)
+"""So long an import may take to come in, and what takes it back comes after it."""
 MOST_KEPT = 50
 """One a person, as many as a console serves. A batch is smaller than its file unless the ids are very short, and never
 twice as large. Not by their size together: a refusal would then tell how much others have brought.
 """
+
+MOST_ACCEPTED = 50
+"""Of one person: as many as there can be hotlines."""
+
+
+@dataclass(frozen=True, repr=False)
+class Held:
+    """What is kept of a file."""
+
+    kind: str
+    source: str
+    batch: Batch
+    is_large: bool
 
 
 @dataclass(frozen=True, repr=False)
@@ -22,9 +40,32 @@ class PendingImport:
 
     person: str
     session: str
-    source: str
-    batch: Batch
+    held: Held
     until: datetime
+
+
+class TakeBack(Enum):
+    """What became of the wish to take an import back."""
+
+    NOT_ASKED = "not asked"
+    ASKED = "asked"
+    WRITTEN = "written"
+    """In time or too late: the programme knows (`Hotlines.is_final`)."""
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class AcceptedImport:
+    """An import that may be taken back, or that its person asked to take back."""
+
+    source: str
+    name: str
+    until: datetime
+    take_back: TakeBack = TakeBack.NOT_ASKED
+
+    @property
+    def kept_for(self) -> timedelta:
+        return TAKEN_BACK_WITHIN if self.take_back is TakeBack.ASKED else KEPT_FOR
 
 
 class PendingImports:
@@ -34,9 +75,10 @@ class PendingImports:
         self._clock = clock
         self._lock = Lock()
         self._imports: dict[str, PendingImport] = {}
+        self._accepted: dict[str, list[AcceptedImport]] = {}
         self._timer: Timer | None = None
 
-    def add(self, person: str, session: str, source: str, batch: Batch) -> str:
+    def add(self, person: str, session: str, held: Held) -> str:
         """Keep it for now; returns the name by which it is confirmed."""
         name = secrets.token_urlsafe(16)
         with self._lock:
@@ -45,7 +87,7 @@ class PendingImports:
                 del self._imports[other]
             if len(self._imports) >= MOST_KEPT:
                 raise DeniableError("others are importing at the moment; try again in a few minutes")
-            self._imports[name] = PendingImport(person, session, source, batch, self._clock() + KEPT_FOR)
+            self._imports[name] = PendingImport(person, session, held, self._clock() + KEPT_FOR)
             self._start_timer()
         return name
 
@@ -56,12 +98,39 @@ class PendingImports:
             found = self._imports.get(name)
             return self._imports.pop(name) if found is not None and found.session == session else None
 
+    def accept(self, person: str, source: str, name: str) -> None:
+        """Remember that this person brought it."""
+        with self._lock:
+            accepted = AcceptedImport(source, name, self._clock() + KEPT_FOR)
+            self._accepted[person] = [*self._accepted.get(person, []), accepted][-MOST_ACCEPTED:]
+            self._start_timer()
+
+    def accepted_by(self, person: str) -> tuple[AcceptedImport, ...]:
+        """What this person brought a short time ago, in its order."""
+        with self._lock:
+            self._delete_expired()
+            return tuple(self._accepted.get(person, ()))
+
+    def note(self, person: str, name: str, take_back: TakeBack) -> None:
+        """Remember what became of taking it back."""
+        with self._lock:
+            accepted, now = self._accepted.get(person, []), self._clock()
+            for place, one in enumerate(accepted):
+                if one.name == name:
+                    noted = replace(one, take_back=take_back)
+                    accepted[place] = replace(noted, until=now + noted.kept_for)
+
+    def forget(self, person: str, name: str) -> None:
+        """It was taken back, or is counted."""
+        with self._lock:
+            self._accepted[person] = [one for one in self._accepted.get(person, []) if one.name != name]
+
     def delete_expired(self) -> None:
         """Forget what was kept for too long."""
         with self._lock:
             self._timer = None
             self._delete_expired()
-            if self._imports:
+            if self._imports or self._accepted:
                 self._start_timer()
 
     def _start_timer(self) -> None:
@@ -76,3 +145,8 @@ class PendingImports:
         # Also where the clock was set back: they would be kept until it has caught up.
         for name in [name for name, kept in self._imports.items() if not now < kept.until <= now + KEPT_FOR]:
             del self._imports[name]
+        recent = {
+            person: [one for one in accepted if now < one.until <= now + one.kept_for]
+            for person, accepted in self._accepted.items()
+        }
+        self._accepted = {person: accepted for person, accepted in recent.items() if accepted}

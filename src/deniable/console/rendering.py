@@ -2,17 +2,19 @@
 
 from dataclasses import dataclass, is_dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from deniable.console import sessions
 from deniable.console.accounts.people import Role
+from deniable.console.help_pages import PLACE, SIGNING_IN, help_for
 from deniable.console.security import Permission, Visitor, console_of, may
 from deniable.console.static_files import static_address
 from deniable.programme.public.page import MOST_NAMES
+from deniable.programme.terms import DEFAULT_TERMS, Terms
 from deniable.wording import count
 
 NAVIGATION: tuple[tuple[Permission, str, str], ...] = (
@@ -22,15 +24,20 @@ NAVIGATION: tuple[tuple[Permission, str, str], ...] = (
     ("report", "/import", "Import"),
     ("decide", "/emergencies", "Emergencies"),
     ("plan", "/plan", "Plan"),
-    ("transcript", "/transcript", "Transcript"),
-    ("guarantee", "/guarantee", "Guarantee"),
+    ("transcript", "/transcript", "Public record"),
+    ("guarantee", "/guarantee", "Promise"),
     ("health", "/health", "Health"),
     ("people", "/people", "People"),
     ("people", "/hotlines", "Hotlines"),
     ("people", "/tokens", "Tokens"),
     ("activity", "/activity", "Activity"),
 )
-"""What the pages are called, in the order in which they are listed; everybody sees those of their role."""
+"""What the pages are called, in the order in which they are listed; each person sees those of their role."""
+BEFORE_A_PROGRAMME = {"/plan", "/health", "/people", "/tokens", "/activity"}
+"""Those that there are before one was planned."""
+
+
+Again = Literal["filled", "gone"]
 
 
 @dataclass(frozen=True)
@@ -47,16 +54,24 @@ class Frame:
     who: str | None
     role: Role | None
     navigation: tuple[Link, ...]
-    """Empty where nobody is signed in."""
+    """Empty before signing in."""
     programme: str | None
     """Its public name, if there is one."""
     csrf: str
     """Every form that is posted carries it in a hidden field of that name."""
     demo: bool
+    help: str
+    """Address of the help page about this page."""
+    again: Again | None
+    """After signing in again: whether the form that was being filled in is on this page."""
 
 
-def render(request: Request, template_name: str, page: Any, status: int = 200) -> HTMLResponse:
-    """The page as HTML. The template sees two names: `page`, a frozen dataclass, and `frame`."""
+def render(
+    request: Request, template_name: str, page: Any, status: int = 200, terms: Terms | None = None
+) -> HTMLResponse:
+    """The page as HTML. The template sees `page`, a frozen dataclass; `frame`; and `terms`, the words for audits and
+    targets: those of the programme, if not those given here.
+    """
     if not is_dataclass(page):
         raise TypeError("a template is given a dataclass, so that it cannot show what was not declared")
     console = console_of(request)
@@ -67,7 +82,9 @@ def render(request: Request, template_name: str, page: Any, status: int = 200) -
     links = tuple(
         Link(href, label, current=path == href or path.startswith(f"{href}/"))
         for permission, href, label in NAVIGATION
-        if may(person, permission) and (href != "/emergencies" or (programme and programme.parameters.visit_classes))
+        if may(person, permission)
+        and (programme is not None or href in BEFORE_A_PROGRAMME)
+        and (href != "/emergencies" or (programme and programme.parameters.visit_classes))
     )
     frame = Frame(
         who=person.name if person else None,
@@ -76,8 +93,12 @@ def render(request: Request, template_name: str, page: Any, status: int = 200) -
         programme=programme.parameters.name if programme else None,
         csrf=sessions.form_token(console.key, who.name) if who.name else "",
         demo=bool(console.demo),
+        help=help_for(path) if person else PLACE + SIGNING_IN,
+        again=getattr(request.state, "again", None),
     )
-    response = HTMLResponse(_templates().get_template(template_name).render(page=page, frame=frame), status)
+    terms = terms or (programme.parameters.terms if programme else DEFAULT_TERMS)
+    text = _templates().get_template(template_name).render(page=page, frame=frame, terms=terms)
+    response = HTMLResponse(text, status)
     if who.is_new:
         response.set_cookie(
             console.cookie_name("visit"), who.name, secure=console.secure, httponly=True, samesite="strict", path="/"
@@ -94,7 +115,12 @@ def origin_of(request: Request) -> str:
 @cache
 def _templates() -> Environment:
     templates = Environment(
-        loader=PackageLoader("deniable.console"),
+        loader=ChoiceLoader(
+            [
+                PackageLoader("deniable.console"),
+                PrefixLoader({"public": PackageLoader("deniable.programme.public")}),
+            ]
+        ),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -2,13 +2,14 @@
 
 A page is a function that its file's `router` gives an address:
 
-    @router.post("/round/find", writes=False)
+    @router.post("/transcript/find", writes=False)
     def find(
-        request: Request, person: Annotated[Person, require("counts")], programme: CurrentProgramme, fields: Fields
+        request: Request, person: Annotated[Person, require("transcript")], programme: CurrentProgramme, fields: Fields
     ) -> Response
 
-The annotations say what it is given, from left to right: nothing of a form is read for a person who may not send it.
-Other parameters are parts of the address.
+The annotations say what it is given, from left to right. Other parameters are parts of the address. A form is read
+first; who sent it is looked up when all of it has come, in the same moment of the database in which the page is made.
+So sending a form asks the database no more than opening a page does.
 
 A page to look at (`get`) is made on the event loop, one after the other. So is what a form does that writes nothing
 (`writes=False`), or waits for nothing but what it awaits (`async`). Where more than some milliseconds may follow, they
@@ -23,11 +24,22 @@ from functools import partial
 from inspect import iscoroutinefunction, signature
 from typing import Any, TypeVar, get_args
 
+from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from deniable.console.security import Fields, Given, form, in_slow_thread, quickly
+from deniable.console.security import (
+    Fields,
+    Given,
+    SignInFirst,
+    check_token,
+    form,
+    in_slow_thread,
+    is_known_first,
+    quickly,
+)
+from deniable.errors import DeniableError
 
 Page = TypeVar("Page", bound=Callable[..., Response | Awaitable[Response]])
 
@@ -64,11 +76,18 @@ class Route:
     async def answer(self, request: Request) -> Response:
         if self.fields is None:
             return await quickly(request, lambda: self.page(**self._given(request)))
-        given = await quickly(request, partial(self._given, request))
+        if is_known_first(request):
+            await quickly(request, partial(self._given, request))
         async with form(request) as fields:
             done = in_slow_thread if self.writes else quickly
-            response: Response = await done(request, partial(self.page, **given, **{self.fields: fields}))
+            response: Response = await done(request, partial(self._sent, request, {self.fields: fields}))
             return response
+
+    def _sent(self, request: Request, fields: dict[str, FormData]) -> Any:
+        """What the page answers to a form."""
+        given = self._given(request)
+        check_token(request, *fields.values())
+        return self.page(**given, **fields)
 
     def _given(self, request: Request) -> dict[str, Any]:
         return {name: found(request) for name, found in self.given.items()}
@@ -117,6 +136,24 @@ class Pages:
             route, request.scope["path_params"] = self._found(method, path)
         return await route.answer(request)
 
+    def has(self, path: str) -> bool:
+        """Whether this is the address of a page to look at: of ours, and in plain letters."""
+        is_form = ("POST", path) in self._exact and ("GET", path) not in self._exact
+        return (
+            _PLAIN.fullmatch(path) is not None
+            and not is_form
+            and any(route.method == "GET" and pattern.fullmatch(path) for route, pattern in self._patterns)
+        )
+
+    async def admits(self, request: Request) -> bool:
+        """Whether the page at the request's address is there, and for the person who asks."""
+        try:
+            route, request.scope["path_params"] = self._found("GET", request.scope["path"])
+            await quickly(request, partial(route._given, request))
+        except (HTTPException, DeniableError, SignInFirst):
+            return False
+        return True
+
     def _found(self, method: str, path: str) -> tuple[Route, dict[str, str]]:
         matches = [(route, pattern.fullmatch(path)) for route, pattern in self._patterns]
         found = {route.method: (route, match.groupdict()) for route, match in matches if match is not None}
@@ -125,6 +162,9 @@ class Pages:
         if method not in found:
             raise HTTPException(405, headers={"Allow": ", ".join(sorted(found))})
         return found[method]
+
+
+_PLAIN = re.compile(r"(/[\w-]+)+", re.ASCII)
 
 
 def address_of(path: str) -> re.Pattern[str]:

@@ -16,6 +16,7 @@ from starlette.requests import Request
 from deniable.console import sessions
 from deniable.console.accounts.people import ROLES, Person, Role
 from deniable.console.console import Console
+from deniable.console.kept_forms import KeptForm
 from deniable.console.remembered import TakesLong
 from deniable.console.sessions import Session
 from deniable.storage.store import OneMomentError, is_storable
@@ -63,7 +64,12 @@ UPLOAD = "/import"
 MOST_UPLOADED = 64 * 1024 * 1024
 """Bytes of an export. It is assumed that a hotline's exports stay below; the terminal has no such limit."""
 SMALL = 64 * 1024
-LARGE = {UPLOAD: MOST_UPLOADED, "/plan": 1024 * 1024, "/api/v1/reports": 1024 * 1024}
+LARGE = {
+    UPLOAD: MOST_UPLOADED,
+    "/import/channels/file": 1024 * 1024,
+    "/plan": 1024 * 1024,
+    "/api/v1/reports": 1024 * 1024,
+}
 _MULTIPART, _URLENCODED = "multipart/form-data", "application/x-www-form-urlencoded"
 
 
@@ -82,9 +88,17 @@ class SignInFirst(Exception):  # noqa: N818
     """The page is for people who are signed in."""
 
 
+class LinkGone(HTTPException):
+    """A link for one use that was used, withdrawn or has expired."""
+
+
+class NotSetUp(HTTPException):
+    """The page needs something that the office has not set up yet."""
+
+
 @dataclass(frozen=True)
 class Visitor:
-    """Whoever made the request."""
+    """Who made the request."""
 
     person: Person | None
     name: str = field(repr=False)
@@ -126,7 +140,7 @@ def visitor(request: Request) -> Visitor:
 
 
 AnyVisitor = Annotated[Visitor, Given(visitor)]
-"""Whoever it is, for the few pages that people see who are not signed in."""
+"""Signed in or not, for the few pages that people see before they sign in."""
 
 
 def _session(console: Console, cookie: str) -> Session | None:
@@ -180,36 +194,61 @@ class _InMemory(MultiPartParser):
     spool_max_size = 2**40
 
 
-@asynccontextmanager
-async def form(request: Request) -> AsyncIterator[FormData]:
-    """The fields of a form that this very console gave to this very session or visit.
-
-    A body may be minutes on its way, so the session is looked up again when it has come: whoever was disabled, removed
-    or signed out in the meantime does nothing any more.
+def is_known_first(request: Request) -> bool:
+    """Whether it is looked up who sends a form before any of it is read, too: where much may come, and where the
+    browser has no session, of which the database is not asked.
     """
     console = console_of(request)
-    who: Visitor = getattr(request.state, "visitor", None) or visitor(request)
-    if request.scope["path"] in LARGE and who.person is None:
-        raise SignInFirst
+    cookie = request.cookies.get(console.cookie_name("session"), "")
+    return request.scope["path"] in LARGE or sessions.open_since(console.key, cookie, console.clock()) is None
+
+
+@asynccontextmanager
+async def form(request: Request) -> AsyncIterator[FormData]:
+    """The fields of a form, once all of it has come, which may take minutes. Who sends it, and from where, is not
+    known yet: a person who was disabled, removed or signed out in the meantime does nothing any more.
+    """
+    who: Visitor | None = getattr(request.state, "visitor", None)
     is_upload = request.scope["path"] == UPLOAD
-    async with console.upload_slots.slot(who.person.id) if is_upload and who.person else nullcontext():
+    async with (
+        console_of(request).upload_slots.slot(who.person.id) if is_upload and who and who.person else nullcontext()
+    ):
         fields = await _parsed(request)
         try:
-            if who.person is not None:
-                still = _session(console, request.cookies.get(console.cookie_name("session"), ""))
-                if still is None or still.person != who.person:
-                    raise SignInFirst
-            given = fields.get("csrf")
-            if not isinstance(given, str) or not sessions.is_form_token(console.key, who.name, given):
-                raise HTTPException(
-                    403, "This form is too old or came from elsewhere. Go back, reload the page and try again."
-                )
             yield fields
         finally:
             await fields.close()
 
 
+def check_token(request: Request, fields: FormData) -> None:
+    """Refuse a form that this very console did not give to this very session or visit."""
+    who: Visitor = getattr(request.state, "visitor", None) or visitor(request)
+    given = fields.get("csrf")
+    if not isinstance(given, str) or not sessions.is_form_token(console_of(request).key, who.name, given):
+        raise HTTPException(403, "This form is too old or came from elsewhere. Go back, reload the page and try again.")
+
+
+async def typed_before(request: Request) -> KeptForm | None:
+    """The form that was sent, if this console gave it to this browser's last session; None where it has files.
+
+    Nothing is done with it: the session has ended.
+    """
+    if _kind(request.headers) != _URLENCODED:
+        return None
+    console = console_of(request)
+    fields = await _parsed(request)
+    given, cookie = fields.get("csrf"), request.cookies.get(console.cookie_name("session"), "")
+    if not isinstance(given, str) or not sessions.is_form_token(console.key, cookie, given):
+        return None
+    typed = tuple((name, value) for name, value in fields.multi_items() if isinstance(value, str))
+    return KeptForm(request.scope["path"], typed)
+
+
 async def _parsed(request: Request) -> FormData:
+    """What comes can be read once; after that it is known."""
+    known: FormData | None = getattr(request.state, "fields", None)
+    if known is not None:
+        return known
     kind = _kind(request.headers)
     if kind not in {_MULTIPART, _URLENCODED, ""}:
         raise HTTPException(415, "The form cannot be read; send it as a browser does.")
@@ -223,6 +262,7 @@ async def _parsed(request: Request) -> FormData:
         raise HTTPException(400, "The form cannot be read.") from None
     if not all(is_storable(value) for _, value in fields.multi_items() if isinstance(value, str)):
         raise HTTPException(400, "The form has something in it that is not text.")
+    request.state.fields = fields
     return fields
 
 

@@ -9,6 +9,7 @@ import hmac
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 import sqlalchemy as sa
 
@@ -19,6 +20,7 @@ from deniable.console.tables import days
 
 IDLE = timedelta(minutes=30)
 LONGEST = timedelta(hours=12)
+Over = Literal["idle", "old", "ended"]
 CLOCKS_DIFFER = timedelta(minutes=2)
 """A cookie from further in the future was made before the clock was set back; how old it is cannot be said."""
 
@@ -39,7 +41,7 @@ class Session:
 
 
 def begin(connection: sa.Connection, key: bytes, person: str, now: datetime, before: str | None = None) -> str:
-    """A new session, which ends the one `before`: what somebody knew of it is worth nothing. Returns its cookie."""
+    """A new session, which ends the one `before`: what an attacker knew of it is worth nothing. Returns its cookie."""
     if before is not None:
         end(connection, key, before)
     _delete_expired(connection, now)
@@ -66,11 +68,39 @@ def open_since(key: bytes, cookie: str, now: datetime) -> datetime | None:
     return None if is_over else began
 
 
+def why_over(key: bytes, cookie: str, now: datetime) -> Over | None:
+    """Why the session of this cookie is over, for a person who is not signed in; None where the console did not make
+    the cookie. The database is not asked: where it is not a matter of time, the session was ended.
+    """
+    times = _times(key, cookie)
+    if times is None:
+        return None
+    began, used = times
+    return "old" if now - began >= LONGEST else "idle" if now - used >= IDLE else "ended"
+
+
+def is_ours(key: bytes, cookie: str) -> bool:
+    """Whether the console made this cookie, however long ago. The database is not asked."""
+    return _times(key, cookie) is not None
+
+
 def find(connection: sa.Connection, key: bytes, cookie: str, now: datetime) -> Session | None:
     """The session of this cookie, unless it is over, or its person is disabled, or one of their rows was altered."""
     began = open_since(key, cookie, now)
-    if began is None:
+    person = None if began is None else _person(connection, key, cookie, began)
+    if began is None or person is None:
         return None
+    renewed = _cookie(key, name_in(cookie), began, now)
+    return Session(person, None if renewed == cookie else renewed)
+
+
+def person_before(connection: sa.Connection, key: bytes, cookie: str) -> Person | None:
+    """Whose session this is or was, also where it has ended because of its age; None where it was signed out."""
+    times = _times(key, cookie)
+    return None if times is None else _person(connection, key, cookie, times[0])
+
+
+def _person(connection: sa.Connection, key: bytes, cookie: str, began: datetime) -> Person | None:
     digest = row_authentication.digest(key, "session", name_in(cookie))
     found = connection.execute(_SESSION_AND_PERSON, {"digest": digest}).first()
     if found is None:
@@ -79,10 +109,7 @@ def find(connection: sa.Connection, key: bytes, cookie: str, now: datetime) -> S
     if row["began"] != days(began) or not row_authentication.is_authentic(key, tables.sessions, row):
         return None
     known = people.account_of(key, dict(zip(_PERSON, found[len(_SESSION) :], strict=True)))
-    if known is None or known.disabled:
-        return None
-    renewed = _cookie(key, name_in(cookie), began, now)
-    return Session(known.person, None if renewed == cookie else renewed)
+    return None if known is None or known.disabled else known.person
 
 
 def end(connection: sa.Connection, key: bytes, cookie: str) -> None:

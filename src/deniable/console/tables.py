@@ -95,6 +95,6 @@ activity = Table(
     Column("day", Text, nullable=False),
     Column("who", Text, nullable=False),
     Column("action", Text, nullable=False),
-    Column("about", Text, nullable=False, comment="people or programme"),
+    Column("about", Text, nullable=False, comment="programme, people or reports"),
     sqlite_strict=True,
 )

@@ -1,7 +1,8 @@
 """Several processes that serve one console: they share a socket, and what must be known to all of them.
 
-How often a person tried to sign in, and files, visits and draws that wait to be confirmed, are kept in the memory of
-one more process, the keeper, which the others ask through a socket of this user. Nothing of it is written anywhere.
+How often a person tried to sign in, and files, visits, orders and draws that wait to be confirmed, are kept in the
+memory of one more process, the keeper, which the others ask through a socket of this user. Nothing of it is written
+anywhere.
 """
 
 import os
@@ -24,6 +25,7 @@ from deniable.console.console import Console
 from deniable.console.limits import PasswordQueues, Throttle, UploadSlots
 from deniable.console.pending_draws import PendingDraws
 from deniable.console.pending_imports import PendingImports
+from deniable.console.pending_orders import PendingOrders
 from deniable.console.pending_visits import PendingVisits
 from deniable.errors import DeniableError
 from deniable.programme.calendar import system_clock
@@ -61,6 +63,7 @@ class _Shared(BaseManager):
 _Shared.register("throttle", lambda: Throttle(system_clock))
 _Shared.register("pending_draws", PendingDraws)
 _Shared.register("pending_imports", lambda: PendingImports(system_clock))
+_Shared.register("pending_orders", lambda: PendingOrders(system_clock))
 _Shared.register("pending_visits", lambda: PendingVisits(system_clock))
 
 
@@ -81,6 +84,7 @@ def shared(console: Console, workers: int) -> Iterator[ForkProcess]:
                 console.throttle = kept.throttle()
                 console.pending_draws = kept.pending_draws()
                 console.pending_imports = kept.pending_imports()
+                console.pending_orders = kept.pending_orders()
                 console.pending_visits = kept.pending_visits()
             console.password_queues = PasswordQueues(workers)
             console.upload_slots = UploadSlots(workers)

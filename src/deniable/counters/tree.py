@@ -1,4 +1,4 @@
-"""The binary-tree counter, with as many numbers a target as the horizon has binary digits, twice.
+"""The binary-tree counter, which keeps twice as many numbers for a target as the horizon has binary digits.
 
 Node t is released in round t of a run and holds the reports of the last lowbit(t) rounds, lowbit(t) being the
 largest power of two that divides t. The active count in round t is the sum of the nodes t, t - lowbit(t), …

@@ -32,9 +32,9 @@ class Mechanism(ABC, Generic[P]):
     """A rule that chooses the targets to audit in every round, for B runs at once.
 
     The fields of a mechanism are public. Its state and its noise are secret, and passed in and out: `step` never
-    changes the state it is given, so a state can be stored, resumed and deleted. A mechanism of one's own
-    implements `guarantee`, `start`, `tally`, `draw` and `forget`, and can then be run with public rules, several
-    audits a round and a changing list of targets; that its guarantee covers them needs a proof of its own.
+    changes the state it is given, so a state can be stored, resumed and deleted. Your own mechanism implements
+    `guarantee`, `start`, `tally`, `draw` and `forget`, and can then be run with public rules, several audits a round
+    and a changing list of targets; that its guarantee covers them needs a proof of its own.
     """
 
     n_targets: int

@@ -21,7 +21,7 @@ NEARLY_ALL = 0.49
 
 
 def advice(office: Office, options: Sequence[Option | NotCovered]) -> str:
-    """At most five sentences, for somebody who has to choose and knows no statistics.
+    """At most five sentences, for a reader who has to choose and knows no statistics.
 
     The options must include greedy and uniform, which the others are measured against, all with the waits of ADVISED.
     """
@@ -76,7 +76,7 @@ def _is_weak(office: Office, option: Option) -> bool:
 def _warning(office: Office, best: Option) -> str:
     instead = "" if office.delta is None else " in place of --delta"
     return (
-        f"This promise protects little: somebody who watches {_is_right(best.person)}, where 50 would mean that the "
+        f"This promise protects little: an observer {_is_right(best.person)}, where 50 would mean that the "
         f"audits may tell everything, so rather run this again with --advantage 0.05{instead}."
     )
 
@@ -84,7 +84,7 @@ def _warning(office: Office, best: Option) -> str:
 def _given_away(best: Option) -> str:
     k = best.person.reports
     several = "" if k == 1 else f", and {_points(best.person.advantage)} about all {k:,} reports of one person"
-    return f"Somebody who watches {_is_right(best.guarantee)}{several}."
+    return f"An observer {_is_right(best.guarantee)}{several}."
 
 
 def _is_right(guarantee: Guarantee) -> str:

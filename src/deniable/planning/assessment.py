@@ -43,9 +43,9 @@ class Option:
 
     @property
     def worst_case(self) -> float:
-        """How probable somebody who watches may come to hold one report that they held as likely as not to be filed.
+        """The most an observer's suspicion of one report can grow to, from 50 %.
 
-        That is in the course of the audits which tells most; `Guarantee.advantage` is the average over all courses.
+        That is after the most revealing course of the audits; `Guarantee.advantage` is the average over all courses.
         """
         cap = self.guarantee.likelihood_cap
         return 1.0 if math.isinf(cap) else float_above(1 - 1 / (1 + Fraction(cap)))

@@ -1,24 +1,39 @@
-"""Access to the programme in a database: what its transactions are, and what each of them is refused for."""
+"""Access to the programme in a database: its transactions, and when each of them is refused."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
 from deniable.errors import DeniableError
-from deniable.programme.counting import fold
-from deniable.programme.old_databases import check_can_go_on
+from deniable.programme.counting import Seen, fold
+from deniable.programme.imports.imported_reports import Hashes, keyed_hashes
+from deniable.programme.old_databases import check_can_go_on, check_not_behind
 from deniable.programme.parameters import Parameters
 from deniable.programme.secrets.vault import Vault
 from deniable.programme.transaction import Transaction, stored_state
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript_copies import KeyCopy, Places, StoredTranscript, locked, not_kept
+from deniable.state import Secret
 from deniable.storage import tables
 from deniable.storage.store import Store
 
 
 class EndedError(DeniableError):
     """The programme has ended, and what was asked for is over."""
+
+
+@dataclass(frozen=True, repr=False)
+class Vouched(Secret):
+    """What a transaction of this process found that opened the sealed manifest."""
+
+    state: PublicState
+    hashing_key: bytes
+    """It never changes."""
+
+    def hashes(self, ids: Iterable[Sequence[object]]) -> Hashes:
+        return keyed_hashes(self.hashing_key, ids)
 
 
 class Access:
@@ -35,12 +50,26 @@ class Access:
         self.parameters = Parameters.from_bytes(stored.encode("ascii"))
         self._mechanism = self.parameters.built()
         self._known_state: tuple[str, PublicState] | None = None
+        self._vouched: Vouched | None = None
 
     @contextmanager
     def looking(self) -> Iterator[Transaction]:
         """A transaction that changes nothing, and whose caller neither waits for others nor lets them wait."""
         with self.store.reading() as connection:
             yield self.transaction(connection)
+
+    @contextmanager
+    def glancing(self) -> Iterator[Seen]:
+        """The same for what needs no more than `Seen`. A process that ticks knows it from its last tick, unless there
+        is a new entry since. Then the database is asked what every page asks it, and no sealed manifest is opened:
+        whether the key or the database is another one by now is found out when a page is written.
+        """
+        with self.store.reading() as connection:
+            state, vouched = self.state(connection), self._vouched
+            if vouched is not None and vouched.state is state:
+                yield vouched
+            else:
+                yield self.transaction(connection)
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
@@ -57,6 +86,7 @@ class Access:
         """
         with self.writing() as transaction:
             check_can_go_on(transaction, self.copy, folder_may_be_away=True)
+            self._vouch(transaction)
             yield transaction
 
     @contextmanager
@@ -69,6 +99,8 @@ class Access:
                 yield transaction
                 transcript, places = StoredTranscript.of(transaction), Places.of(transaction, self.copy)
             self._known_state = transcript.head_line, transaction.state
+            if not transaction.state.ended:
+                self._vouch(transaction)
             self.store.scrub()
             try:
                 transcript.keep(places, self.store.file)
@@ -85,13 +117,32 @@ class Access:
             StoredTranscript.of(transaction).keep(Places.of(transaction, self.copy), self.store.file)
             yield transaction
 
+    def check_current(self) -> None:
+        """Refuse where a copy of the transcript is newer than the database, or differs from it, or is missing; and
+        after a restore, until the office has recovered.
+        """
+        with self.store.reading() as connection:
+            state, places = self.trusted(connection)
+            check_not_behind(connection, state, places.copy, folder_may_be_away=False)
+            if not state.ended:
+                check_can_go_on(self.transaction(connection), self.copy, folder_may_be_away=False)
+
     def transaction(self, connection: sa.Connection) -> Transaction:
         state = self.state(connection)
         if state.ended:
+            self._vouched = None
             raise EndedError("the programme has ended, and its secrets are destroyed")
         if self.vault is None:
             raise DeniableError("this needs the programme's key; give its key file or its passphrase")
         return Transaction(connection, self.parameters, self._mechanism, state, self.vault)
+
+    def _vouch(self, transaction: Transaction) -> None:
+        """Let `glancing` know what this transaction found."""
+        known = self._vouched
+        if known is None:
+            self._vouched = Vouched(transaction.state, transaction.hashing_key)
+        elif known.state is not transaction.state:
+            self._vouched = replace(known, state=transaction.state)
 
     def trusted(self, connection: sa.Connection) -> tuple[PublicState, Places]:
         """The public state, and where it is kept; with the key, as the sealed manifest or the signed end says."""
@@ -110,7 +161,7 @@ class Access:
 
     def state_and_folder(self, connection: sa.Connection) -> tuple[PublicState, str | None]:
         """The same, and where it was last published."""
-        head, folder = connection.execute(tables.HEAD_AND_FOLDER).one()
+        head, folder = self.store.row(connection, tables.HEAD_AND_FOLDER)
         known = self._known_state
         if known is None or known[0] != head:
             known = self._known_state = (head, stored_state(connection, self.parameters))

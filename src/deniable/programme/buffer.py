@@ -35,6 +35,7 @@ SLOT = np.dtype(
         ("group", "<u2"),
         ("target", "<i4"),
         ("number", "<u4"),
+        ("import", "<u4"),
         ("id", "<u8", (2,)),
     ]
 )
@@ -49,21 +50,31 @@ class Kind(IntEnum):
     WITHDRAWN = 2
     PUSHED = 3
     IMPORTED = 4
+    TAKEN_BACK = 5
+    """Not a report: an import that does not count, if it is not counted yet."""
 
 
 NOTHING = np.zeros(0, SLOT)
 
 
 def slots(
-    kind: Kind, ids: NDArray[np.uint64], targets: object, numbers: object, *, classes: object = 0, source: int = 0
+    kind: Kind,
+    ids: NDArray[np.uint64],
+    targets: object,
+    numbers: object,
+    *,
+    classes: object = 0,
+    source: int = 0,
+    import_: int = 0,
 ) -> Slots:
-    """One slot for every report or number of reports about a target, of one class.
+    """One slot for every report or number of reports about a target, of one class. import_: the number of the import
+    that brings it, if it can be taken back.
 
     Those with the same id came in together, and count together or not at all; they must fit in a page, next to one
     another.
     """
     made = np.zeros(len(ids), SLOT)
-    made["kind"], made["source"], made["id"] = kind, source, ids
+    made["kind"], made["source"], made["import"], made["id"] = kind, source, import_, ids
     made["target"], made["number"], made["class"] = targets, numbers, classes
     return made
 

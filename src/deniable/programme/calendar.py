@@ -33,8 +33,8 @@ class Calendar:
     """Round r is due at `time`, by the clocks of `zone`, on the day `start` + r * `period`.
 
     `period` is a number of days, weeks or months: 1D, 2W, 1M. Months are counted from `start`, not from the round
-    before: rounds of one month from 31 January on are due on 28 February and 31 March. Where the clocks skip the
-    time, the round is due at the first instant after the gap; where they show it twice, at the first.
+    before: rounds of one month from 31 January on are due on 28 February and 31 March. If the clocks skip the
+    time, the round is due at the first instant after the gap; if they show it twice, at the first.
 
     >>> weekly = Calendar(datetime.date(2026, 1, 5), "1W", "Europe/Berlin", datetime.time(9))
     >>> weekly.due(1).isoformat(), weekly.due(26).isoformat()

@@ -11,14 +11,14 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count as counting_up
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from deniable.arrays import IntArray
+from deniable.arrays import BoolArray, IntArray
 from deniable.errors import MAX_REPORTS, DeniableError, check_whole
 from deniable.programme.buffer import ROOM, Arrived, Kind, Slots, slots
-from deniable.programme.imports.imported_reports import ENTERED, Hashes, KnownReports, with_numbers
+from deniable.programme.imports.imported_reports import ENTERED, Hashes, KnownReports, seen_before, with_numbers
 from deniable.programme.receipt import check_receipt
 from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.state import PublicState
@@ -26,17 +26,26 @@ from deniable.report_classes import named
 from deniable.state import Secret
 
 
+class Seen(Protocol):
+    """What the slots of new reports are made of. A transaction has it."""
+
+    @property
+    def state(self) -> PublicState: ...
+
+    def hashes(self, ids: Iterable[Sequence[object]], /) -> Hashes: ...
+
+
 def entered(
-    transaction: Transaction, reports: Mapping[str, int], receipt: str, report_class: str | None = None
+    seen: Seen, reports: Mapping[str, int], receipt: str, report_class: str | None = None
 ) -> tuple[Slots, None]:
     """Reports by the target's name, all of one class. The same receipt again counts nothing: an answer may have got
     lost.
 
     Those about targets that do not take part hold back no others.
     """
-    _by_number(transaction.state, reports)
-    place = _place(transaction.state, report_class)
-    return _together(transaction, Kind.ENTERED, ["receipt", check_receipt(receipt), place], reports, place), None
+    _by_number(seen.state, reports)
+    place = _place(seen.state, report_class)
+    return _together(seen, Kind.ENTERED, ["receipt", check_receipt(receipt), place], reports, place), None
 
 
 class Pushed(NamedTuple):
@@ -49,55 +58,116 @@ class Pushed(NamedTuple):
 
 
 def pushed(
-    transaction: Transaction, sender: str, name: str, reports: Mapping[str, int], report_class: str | None = None
+    seen: Seen, sender: str, name: str, reports: Mapping[str, int], report_class: str | None = None
 ) -> tuple[Slots, Pushed]:
     """Reports of one class that a machine sends under a name of its own for them, which count once however often they
     come.
 
     Those about targets that do not take part hold back no others, and do not count later either.
     """
-    left_out = tuple(target for target in reports if not transaction.state.takes_part(target))
-    place = _place(transaction.state, report_class)
-    brought = _together(transaction, Kind.PUSHED, ["pushed", sender, name], reports, place)
-    return brought, Pushed(not transaction.state.is_paused, left_out)
+    left_out = tuple(target for target in reports if not seen.state.takes_part(target))
+    place = _place(seen.state, report_class)
+    brought = _together(seen, Kind.PUSHED, ["pushed", sender, name], reports, place)
+    return brought, Pushed(not seen.state.is_paused, left_out)
 
 
 Reports = Iterable[tuple[str, str | None] | tuple[str, str | None, str | None]]
 """Of a hotline: (outside id, target), or (outside id, target, class)."""
 
 
-def imported(transaction: Transaction, source: str, reports: Reports, *, count: bool) -> tuple[Slots, int]:
-    """Those reports of a hotline that are not known yet; and how many of them count.
+def imported(
+    transaction: Transaction, source: str, reports: Reports, *, count: bool, name: str | None = None
+) -> tuple[Slots, int]:
+    """The reports of a hotline, each once, and how many of them count. Those that are known already are brought as
+    well, and count nothing (`_counted`): how long it takes until all are on the disk follows from the file alone.
 
     Those without a target that takes part, or without a class that there is, are left for another time. Without
     `count`, and while imports are paused, all reports become known, these included, and count neither now nor later.
+
+    Under its `name` an import can be taken back until it is counted (`taken_back`).
     """
-    state, targets, classes, taking_part = transaction.state, array("l"), array("B"), array("B")
-    is_counted = count and not state.is_paused
-    places: dict[str | None, int] = {one.name: place for place, one in enumerate(state.parameters.classes)}
-    if len(places) == 1:
-        places[None] = 0
+    is_counted = count and not transaction.state.is_paused
+    brought, _ = _of_hotline(transaction, source, reports, count=count)
+    brought = brought[~seen_before(brought["id"])]
+    is_new = _new(transaction, source, brought)
+    if name is not None:
+        begins = _of_import(transaction, Kind.IMPORTED, source, name)
+        brought["import"] = begins["import"][0]
+        brought = np.concatenate([begins, brought])
+    return brought, int(is_new.sum()) if is_counted else 0
+
+
+def looked_at(transaction: Transaction, source: str, reports: Reports) -> BoolArray:
+    """Which of these reports, in their order, would count if they were imported now."""
+    brought, places = _of_hotline(transaction, source, reports, count=True)
+    counts = np.zeros(places[-1], np.bool_)
+    if not transaction.state.is_paused:
+        counts[places[:-1]] = _new(transaction, source, brought)
+    return counts
+
+
+def taken_back(transaction: Transaction, source: str, name: str) -> tuple[Slots, None]:
+    """Lets an import count for nothing, and its reports come again, unless it is counted by then (`is_final`)."""
+    return _of_import(transaction, Kind.TAKEN_BACK, source, name), None
+
+
+def is_final(transaction: Transaction, source: str, name: str) -> bool:
+    """Whether the import of this name was counted, and so cannot be taken back any more. It does not depend on what is
+    in it: an import without new reports becomes final as well.
+    """
+    own = _of_import(transaction, Kind.IMPORTED, source, name)
+    return not transaction.known(source).new(own["id"])[0]
+
+
+def _of_hotline(transaction: Transaction, source: str, reports: Reports, *, count: bool) -> tuple[Slots, IntArray]:
+    """The slots of all reports that can count or become known; and their places among the reports, the last of which
+    is the number of reports.
+    """
+    state, targets, classes, taking_part, places = transaction.state, array("l"), array("B"), array("B"), array("l")
+    is_counted, read = count and not state.is_paused, 0
+    class_places: dict[str | None, int] = {one.name: place for place, one in enumerate(state.parameters.classes)}
+    if len(class_places) == 1:
+        class_places[None] = 0
 
     def ids() -> Iterator[list[object]]:
         """One at a time: there may be millions."""
+        nonlocal read
         for report in reports:
             outside_id, target, name = report if len(report) == 3 else (*report, None)
-            takes_part = target is not None and state.takes_part(target) and name in places
+            takes_part = target is not None and state.takes_part(target) and name in class_places
             if takes_part or not is_counted:
                 targets.append(state.numbers[target] if takes_part and target is not None else 0)
-                classes.append(places.get(name, 0))
+                classes.append(class_places.get(name, 0))
                 taking_part.append(takes_part)
+                places.append(read)
                 yield ["imported", source, outside_id]
+            read += 1
 
-    sources = transaction.sources()
-    number = sources.index(source) if source in sources else len(sources)
     hashes = transaction.hashes(ids())
-    is_new = settle(transaction).known.get(source, KnownReports.none()).new(hashes)
     of_class = np.array(classes, np.uint8)
     waits = np.array(taking_part, np.bool_) & ~state.parameters.in_draw[of_class]
     counts = np.full(len(of_class), is_counted) | (waits & count)
-    brought = slots(Kind.IMPORTED, hashes, np.array(targets, np.int64), counts, classes=of_class, source=number)
-    return brought[is_new], int(is_new.sum()) if is_counted else 0
+    number = _number(transaction, source)
+    made = slots(Kind.IMPORTED, hashes, np.array(targets, np.int64), counts, classes=of_class, source=number)
+    return made, np.append(np.array(places, np.int64), read)
+
+
+def _new(transaction: Transaction, source: str, brought: Slots) -> BoolArray:
+    """Which of these reports of a hotline are not known."""
+    known = settle(transaction).known.get(source, KnownReports.none())
+    return known.new(brought["id"])
+
+
+def _of_import(transaction: Transaction, kind: Kind, source: str, name: str) -> Slots:
+    """The slot that stands for a whole import, before its reports or to take it back. It counts nothing."""
+    own = transaction.hashes([["import", source, name]])
+    number = int(own[0, 0]) & 0xFFFFFFFF | 1  # 0 is that of imports that cannot be taken back
+    return slots(kind, own, 0, 0, source=_number(transaction, source), import_=number)
+
+
+def _number(transaction: Transaction, source: str) -> int:
+    sources = transaction.sources()
+    return sources.index(source) if source in sources else len(sources)
 
 
 def withdrawn(transaction: Transaction, names: Iterable[str], receipt: str) -> tuple[Slots, tuple[str, ...]]:
@@ -118,9 +188,10 @@ def withdrawn(transaction: Transaction, names: Iterable[str], receipt: str) -> t
             gone.append(some[_standing(transaction, known, some)[0] > 0])
     taken_back = {int(target) for some in gone for target in some["target"]}
     if not taken_back:
+        terms = transaction.state.parameters.terms
         raise DeniableError(
-            "nothing was taken back: this is not the receipt of these reports, or an audit was drawn or ordered since, "
-            "or they were taken back before; check the receipt and the target"
+            f"nothing was taken back: check the receipt and the {terms.target}; if both are right, {terms.an_audit} "
+            "was drawn or ordered since, or these reports were taken back before"
         )
     left = tuple(name for name in wanted if transaction.state.numbers.get(name) not in taken_back)
     return np.concatenate(gone), left
@@ -151,7 +222,7 @@ def fold(transaction: Transaction) -> None:
 
 def settle(transaction: Transaction) -> Settled:
     """What `fold` comes to."""
-    arrived, tally, received = transaction.arrived(), transaction.tally(), transaction.received()
+    arrived, tally, received = _standing_imports(transaction.arrived()), transaction.tally(), transaction.received()
     known, changed = dict[str, KnownReports](), dict[str, int]()
     for number, source in enumerate(transaction.sources()):
         before = transaction.known(source)
@@ -201,6 +272,16 @@ def waiting_visits(transaction: Transaction) -> list[tuple[str, str]]:
         if one.leads_to_visit
         for number in np.flatnonzero(counts).tolist()
     ]
+
+
+def _standing_imports(arrived: Arrived) -> Arrived:
+    """Without the imports that were taken back. One that began before these pages is counted in part, and stays."""
+    kinds, imports = arrived.slots["kind"], arrived.slots["import"]
+    ids = arrived.slots["id"][kinds == Kind.IMPORTED]
+    ends = arrived.slots[kinds == Kind.TAKEN_BACK]
+    in_time = [int(end["import"]) for end in ends if (ids == end["id"]).all(axis=1).any()]
+    gone = np.isin(imports, in_time)
+    return arrived.where(~gone & (kinds != Kind.TAKEN_BACK))
 
 
 def _counted(came: Arrived, known: KnownReports) -> tuple[Slots, Hashes]:
@@ -255,9 +336,7 @@ def _place(state: PublicState, report_class: str | None) -> int:
     return classes.index(named(classes, report_class))
 
 
-def _together(
-    transaction: Transaction, kind: Kind, name: Sequence[object], reports: Mapping[str, int], place: int
-) -> Slots:
+def _together(seen: Seen, kind: Kind, name: Sequence[object], reports: Mapping[str, int], place: int) -> Slots:
     """Slots of one class that count together, or in parts of a page each.
 
     What is in a part does not depend on which targets take part, and none is empty: once known, it counts nothing more.
@@ -265,8 +344,8 @@ def _together(
     targets, made = [*reports], list[Slots]()
     for first in range(0, len(targets) or 1, ROOM):
         part = {target: reports[target] for target in targets[first : first + ROOM]}
-        counts = _taking_part(transaction.state, part) or {0: 0}
-        own = transaction.hashes([[*name, first // ROOM]])
+        counts = _taking_part(seen.state, part) or {0: 0}
+        own = seen.hashes([[*name, first // ROOM]])
         made.append(slots(kind, np.repeat(own, len(counts), axis=0), [*counts], [*counts.values()], classes=place))
     return np.concatenate(made)
 
@@ -278,9 +357,8 @@ def _by_number(state: PublicState, reports: Mapping[str, int]) -> dict[int, int]
     """
     counts = _taking_part(state, reports)
     if reports and not counts:
-        raise DeniableError(
-            f"no target named {next(iter(reports))} takes part; `deniable programme targets list` names them all"
-        )
+        term, name = state.parameters.terms.target, next(iter(reports))
+        raise DeniableError(f"no {term} named {name} takes part; `deniable programme targets list` names them all")
     return counts
 
 

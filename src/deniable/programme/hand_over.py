@@ -39,7 +39,7 @@ def address(programme: str, database: str) -> str:
 
 
 class Listener:
-    """Takes what is handed over, until it is stopped. Where another process listens, it takes nothing."""
+    """Takes what is handed over, until it is stopped. If another process listens, it takes nothing."""
 
     def __init__(self, where: str, vault: Vault, submit: Submit) -> None:
         self._vault = vault

@@ -7,6 +7,7 @@ from typing import TypeVar
 from deniable.programme import counting
 from deniable.programme.access import Access
 from deniable.programme.buffer import ROOM, Slots, cut
+from deniable.programme.counting import Seen
 from deniable.programme.hand_over import Listener, address, hand_over, is_listening
 from deniable.programme.ticker import Ticker
 from deniable.programme.transaction import Transaction
@@ -42,19 +43,39 @@ class Intake:
         """Take in the slots that this makes of reports; returns what else it makes, and a future that is done when the
         slots are on the disk.
         """
-        if self._ticker is not None:
+
+        def looked() -> tuple[Slots, Answer]:
             with self._access.looking() as transaction:
-                brought, answer = made(transaction)
+                return made(transaction)
+
+        return self._bring(looked, made)
+
+    def bring_new(self, made: Callable[[Seen], tuple[Slots, Answer]]) -> "tuple[Answer, Future[None]]":
+        """The same for reports of which it does not matter what is known, and which ask the database no more than a
+        page does (`Access.glancing`).
+        """
+
+        def looked() -> tuple[Slots, Answer]:
+            with self._access.glancing() as seen:
+                return made(seen)
+
+        return self._bring(looked, made)
+
+    def _bring(
+        self, looked: Callable[[], tuple[Slots, Answer]], counted: Callable[[Transaction], tuple[Slots, Answer]]
+    ) -> "tuple[Answer, Future[None]]":
+        """Slots and answer are found by looking, or by counting where no process ticks."""
+        if self._ticker is not None:
+            brought, answer = looked()
             return answer, self._ticker.submit(brought)
         written = Future[None]()
         vault = self._access.vault
         if vault is not None and is_listening(self._where, vault):
-            with self._access.looking() as transaction:
-                brought, answer = made(transaction)
+            brought, answer = looked()
             hand_over(self._where, vault, brought)
         else:
             with self._access.counting() as transaction:
-                brought, answer = made(transaction)
+                brought, answer = counted(transaction)
                 _take_in(transaction, brought)
         written.set_result(None)
         return answer, written

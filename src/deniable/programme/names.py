@@ -67,8 +67,8 @@ def check_targets(targets: object) -> tuple[str, ...]:
     seen: dict[str, str] = {}
     for name in names:
         if (other := seen.get(caseless(name))) is not None:
-            came = f"{name} twice" if other == name else f"{other} and {name}, which differ in case alone"
-            raise DeniableError(f"targets must have names of their own, got {came}")
+            why = f"{name} comes twice" if other == name else f"{other} and {name} differ only in upper and lower case"
+            raise DeniableError(f"each target must have its own name, but {why}")
         seen[caseless(name)] = name
     return names
 
@@ -81,5 +81,5 @@ def check_registered(registered: object, n_targets: int) -> tuple[str, ...] | No
         raise DeniableError("registered must have a number for each of the targets")
     numbers = tuple(check_name("a register number", number, LONGEST_REGISTERED) for number in registered)
     if len(set(numbers)) < len(numbers):
-        raise DeniableError("each target must have a register number of its own, got one twice")
+        raise DeniableError("each target must have its own register number, but one comes twice")
     return numbers

@@ -29,12 +29,13 @@ from deniable.mechanisms.race import Race
 from deniable.programme.calendar import Calendar
 from deniable.programme.names import check_name, check_registered, check_targets
 from deniable.programme.randomness.source import Source, source_from
+from deniable.programme.terms import DEFAULT_TERMS, Terms
 from deniable.report_classes import ONE_CLASS, VISIT, ReportClass, check_classes
 from deniable.rounding import float_above, nine_digits
 from deniable.rules import Rules
 from deniable.yearly_figures import YearlyFigures, check_figures_delta
 
-FORMAT = "deniable-programme/3"
+FORMAT = "deniable-programme/4"
 MOST_BY_ONE_PERSON = 10_000
 MOST_HIDDEN = 1000
 """Rounds whose names may be hidden at a time."""
@@ -64,6 +65,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "reveal_after": (int,),
     "randomness": (dict, type(None)),
     "registered": (list, type(None)),
+    "terms": (dict,),
     "calibrated": (float, int),
     "format": (str,),
     "guarantee": (dict,),
@@ -113,6 +115,8 @@ class Parameters:
     """Where the public values come from that go into the draws; None: nothing public goes in."""
     registered: tuple[str, ...] | None = None
     """The numbers of these targets in a public register, in the same order; None where there is none."""
+    terms: Terms = DEFAULT_TERMS
+    """What the office calls its audits and its targets."""
     calibrated: float | int | None = None
     """What `delta` comes to: rho for `race`, the variance of the noise for `tca`. It is worked out once, since another
     computer may differ in the last bits, and all who replay a draw must use the same number.
@@ -141,8 +145,8 @@ class Parameters:
         self.rules.check_reach(len(self.targets), self.audits)
         object.__setattr__(self, "weights", self._checked_weights())
         object.__setattr__(self, "classes", check_classes(self.classes))
-        if not isinstance(self.calendar, Calendar):
-            raise DeniableError(f"calendar must be a Calendar, got {type(self.calendar).__name__}")
+        _check_type("calendar", self.calendar, Calendar)
+        _check_type("terms", self.terms, Terms)
         _check_hex("public_key", self.public_key, 64)
         _check_hex("commitment", self.commitment, 64)
         if self.oversight is not None and not _matches("age1[02-9ac-hj-np-z]{58}", self.oversight):
@@ -174,8 +178,8 @@ class Parameters:
             raise DeniableError(f"reveal_after must be at most {MOST_HIDDEN} rounds, got {self.reveal_after}")
         if self.horizon is not None and self.reveal_after >= self.horizon:
             raise DeniableError(
-                f"reveal_after must be less than the horizon, {self.horizon}, or no names are revealed before the last "
-                f"draw; got {self.reveal_after}"
+                f"reveal_after must be less than the horizon, {self.horizon}, or no names would be revealed before the "
+                f"last draw; got {self.reveal_after}"
             )
 
     @property
@@ -212,10 +216,10 @@ class Parameters:
         """
         return self._with_figures(self.guarantee_of_audits(), self.reports_per_person)
 
-    def guarantee_of(self, one: ReportClass) -> Guarantee | None:
-        """The same about one report of this class; None where it leads to a visit, which shows it."""
-        audits = guarantee_of_mix(self._mechanism, self.classes, {one.name: 1})
-        return None if audits is None else self._with_figures(audits, 1)
+    def guarantee_of(self, one: ReportClass, reports: int = 1) -> Guarantee | None:
+        """The same about so many reports of this class; None where they lead to a visit, which shows them."""
+        audits = guarantee_of_mix(self._mechanism, self.classes, {one.name: reports})
+        return None if audits is None else self._with_figures(audits, reports)
 
     def _with_figures(self, audits: Guarantee, reports: int) -> Guarantee:
         if self.figures is None:
@@ -250,6 +254,7 @@ class Parameters:
             "randomness": None if self.randomness is None else self.randomness.to_dict(),
             "registered": None if self.registered is None else _HERE,
             "targets": _HERE,
+            "terms": self.terms.to_dict(),
         }
         text = json.dumps(stored, indent=2, sort_keys=True, ensure_ascii=True)
         # Apart: the encoder that can indent takes seconds for a million names.
@@ -270,6 +275,7 @@ class Parameters:
                     "calendar": Calendar.from_dict(stored["calendar"]),
                     "classes": _classes(stored["classes"]),
                     "randomness": source_from(stored["randomness"]),
+                    "terms": Terms.from_dict(stored["terms"]),
                 }
             )
         except DeniableError as error:
@@ -334,6 +340,11 @@ def _classes(stored: list[Any]) -> tuple[ReportClass, ...]:
     if not all(isinstance(one, list) and len(one) == 2 for one in stored):
         raise DeniableError("classes must be pairs of a name and a weight")
     return tuple(ReportClass(name, None if weight == VISIT else weight) for name, weight in stored)
+
+
+def _check_type(what: str, value: object, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise DeniableError(f"{what} must be {kind.__name__}, got {type(value).__name__}")
 
 
 def _check_hex(what: str, value: object, length: int) -> None:

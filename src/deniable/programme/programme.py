@@ -21,7 +21,8 @@ from deniable.programme.access import Access
 from deniable.programme.calendar import Clock, system_clock
 from deniable.programme.counting import Pushed, Reports
 from deniable.programme.creation import Beginning, Entropy
-from deniable.programme.imports.imported_reports import ENTERED, check_source
+from deniable.programme.hotlines import Hotlines
+from deniable.programme.imports.imported_reports import check_source
 from deniable.programme.intake import Intake
 from deniable.programme.old_databases import check_not_behind
 from deniable.programme.receipt import new_receipt
@@ -29,12 +30,12 @@ from deniable.programme.secrets.keys import Key
 from deniable.programme.secrets.lock import check_key, create_locked, unlock
 from deniable.programme.secrets.vault import Vault
 from deniable.programme.status import Closed, Status
-from deniable.programme.transaction import Transaction
-from deniable.programme.transcript.decision import Consequence, consequence
+from deniable.programme.transcript.decision import Consequence, Decision, consequence
 from deniable.programme.transcript.entries import Emergency, Override, Renamed, Resumption, Targets
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.frozen import WITHOUT_VALUE, PublicValue
 from deniable.programme.transcript.outcomes import NotCarriedOut
+from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript_copies import (
     KeyCopy,
     NotKeptError,
@@ -66,6 +67,7 @@ class Programme:
         self.parameters = self._access.parameters
         self._clock = clock
         self._intake = Intake(self._access)
+        self.hotlines = Hotlines(self._access, self._intake)
         self._next_seed = partial(rounds.new_seed, self.parameters.programme, entropy)
 
     @classmethod
@@ -122,19 +124,20 @@ class Programme:
 
     def targets(self) -> tuple[str, ...]:
         """Those that take part now: the same tuple for as long as they do."""
+        return self._state().present
+
+    def all_targets(self) -> tuple[str, ...]:
+        """The names of all that ever took part, by number."""
         with self._access.store.reading() as connection:
-            return self._access.state(connection).present
+            return self._access.state(connection).targets
 
     def naming(self) -> Callable[[str], str]:
         """From a target's number in the public register to its present name (`PublicState.named`)."""
-        with self._access.store.reading() as connection:
-            return self._access.state(connection).named
+        return self._state().named
 
     def check_current(self) -> None:
-        """Refuse where a copy of the transcript is newer than the database, or differs from it, or is missing."""
-        with self._access.store.reading() as connection:
-            state, places = self._access.trusted(connection)
-            check_not_behind(connection, state, places.copy, folder_may_be_away=False)
+        """Refuse where the database must not go on, as it is now (`Access.check_current`)."""
+        self._access.check_current()
 
     def publish(self, folder: Path | None = None, *, lost: bool = False, keys: Iterable[Path] = ()) -> Path:
         """Write what is committed into the public folder, by default where it was last published.
@@ -197,7 +200,7 @@ class Programme:
     ) -> "Future[None]":
         """The same, for a caller that goes on; the future is done when they are on the disk."""
         made = partial(counting.entered, reports=reports, receipt=receipt, report_class=report_class)
-        return self._intake.bring(made)[1]
+        return self._intake.bring_new(made)[1]
 
     def withdraw(self, targets: Iterable[str], receipt: str) -> tuple[str, ...]:
         """Take back what was entered about these targets by mistake; only in the open round.
@@ -220,7 +223,7 @@ class Programme:
     ) -> "tuple[Pushed, Future[None]]":
         """The same, for a caller that goes on; the future is done when they are on the disk."""
         made = partial(counting.pushed, sender=sender, name=name, reports=reports, report_class=report_class)
-        return self._intake.bring(made)
+        return self._intake.bring_new(made)
 
     def import_reports(self, source: str, reports: Reports, *, dry_run: bool = False, count: bool = True) -> int:
         """Count those reports of a hotline that are new; returns how many (`counting.imported`). Confidential.
@@ -230,25 +233,9 @@ class Programme:
         if dry_run:
             with self._access.looking() as transaction:
                 return counting.imported(transaction, check_source(source), reports, count=count)[1]
-        counted, written = self.bring_import(source, reports, count=count)
+        counted, written = self.hotlines.bring(source, reports, count=count)
         written.result()
         return counted
-
-    def bring_import(self, source: str, reports: Reports, *, count: bool = True) -> "tuple[int, Future[None]]":
-        """The same, for a caller that goes on; the future is done when they are on the disk."""
-        if check_source(source) not in self.sources():
-            self.add_source(source)
-        return self._intake.bring(partial(counting.imported, source=source, reports=reports, count=count))
-
-    def add_source(self, source: str) -> None:
-        """Make room for a hotline before its first import, so that the stored length does not tell when that is."""
-        with self._access.writing() as transaction:
-            transaction.add_source(check_source(source))
-
-    def sources(self) -> tuple[str, ...]:
-        """The names of the hotlines that it knows, in the order of the alphabet."""
-        with self._access.looking() as transaction:
-            return tuple(sorted(name for name in transaction.sources() if name != ENTERED))
 
     def resume_imports(self, reason: str) -> Entry:
         """Let reports that hotlines bring count again after a recovery. Those brought since do not count."""
@@ -295,19 +282,24 @@ class Programme:
         """Close the open round, when it is due, without an audit; its reports go on into the next one."""
         with self._access.making_entry() as transaction:
             late = rounds.days_late(transaction, transaction.state.open_round, self._clock())
-            return rounds.skip(transaction, self._next_seed, late, self._decided(transaction, reason, independent))
+            decided = self._decided(transaction.state, reason, independent)
+            return rounds.skip(transaction, self._next_seed, late, decided)
 
     def consequence(self) -> Consequence:
         """What a decision now does to the guarantee, unless it is declared independent of the reports. Public."""
-        with self._access.store.reading() as connection:
-            state = self._access.state(connection)
+        state = self._state()
         return consequence(state, state.calendar_round(self._clock()))
+
+    def foreseen_decision(self, kind: type[Decision], reason: str, *, independent: bool, **own: Any) -> Decision:
+        """The entry that a decision would append now, to be read first; refused where it cannot stand. Public."""
+        state = self._state()
+        entry = kind.following(state, **self._decided(state, reason, independent), **own)
+        entry.after(state)
+        return entry
 
     def override(self, targets: Sequence[str], reason: str, *, independent: bool) -> Entry:
         """Record audits ordered by hand now, outside the draw. The reports about these targets are deleted."""
-        with self._access.making_entry() as transaction:
-            decided = self._decided(transaction, reason, independent)
-            return rounds.apply(transaction, Override.following(transaction.state, audits=targets, **decided))
+        return self._decide(Override, reason, independent, audits=targets)
 
     def waiting_visits(self) -> list[tuple[str, str]]:
         """(target, class) for each target that must be visited because of a report, and is not yet. Confidential."""
@@ -316,12 +308,8 @@ class Programme:
             return counting.waiting_visits(transaction)
 
     def foreseen_visit(self, target: str, report_class: str) -> Entry:
-        """The entry that `visit` would append now, so that people can read it first. Whether a report waits is not
-        looked at.
-        """
-        with self._access.store.reading() as connection:
-            state = self._access.state(connection)
-        return Emergency.following(state, audits=[target], report_class=report_class, reason=None)
+        """The entry that `visit` would append now, to be read first, whether or not a report waits. Public."""
+        return Emergency.following(self._state(), audits=[target], report_class=report_class, reason=None)
 
     def visit(self, target: str, report_class: str) -> Entry:
         """Record the visit to which a report of this class leads; the target's run ends. All reports about it of
@@ -334,15 +322,20 @@ class Programme:
         self, reason: str, *, independent: bool, add: Sequence[str] = (), remove: Sequence[str] = ()
     ) -> Entry:
         """Let targets join or leave from the open round on. The reports about those that leave are deleted."""
-        with self._access.making_entry() as transaction:
-            decided = self._decided(transaction, reason, independent)
-            return rounds.apply(transaction, Targets.following(transaction.state, added=add, removed=remove, **decided))
+        return self._decide(Targets, reason, independent, added=add, removed=remove)
 
     def rename_target(self, target: str, name: str, reason: str, *, independent: bool) -> Entry:
         """Give a target another name from the open round on. Its reports stay counted."""
+        return self._decide(Renamed, reason, independent, target=target, name=name)
+
+    def tell_details(self, contact: str | None, hotline: str | None) -> Entry:
+        """Tell the public how to reach the office and its hotline, and that this had nothing to do with any report."""
         with self._access.making_entry() as transaction:
-            decided = self._decided(transaction, reason, independent)
-            return rounds.apply(transaction, Renamed.following(transaction.state, target=target, name=name, **decided))
+            return rounds.tell_details(transaction, contact, hotline, self._clock())
+
+    def foreseen_details(self, contact: str | None, hotline: str | None) -> Entry:
+        """The entry that this would append now, to be read first; refused where it cannot stand. Public."""
+        return rounds.details(self._state(), contact, hotline, self._clock())
 
     def work_list(self, keys: Iterable[Path] = ()) -> tuple[OpenAudit, ...]:
         """Audits that wait until it is recorded whether they took place, the oldest first (`check_kept`). Public."""
@@ -363,10 +356,7 @@ class Programme:
 
     def not_carried_out(self, round_: int, target: str, reason: str, *, independent: bool) -> Entry:
         """Record that an audit could not be carried out. That it was chosen stands, and its reports stay deleted."""
-        with self._access.making_entry() as transaction:
-            decided = self._decided(transaction, reason, independent)
-            entry = NotCarriedOut.following(transaction.state, of=round_, target=target, **decided)
-            return rounds.apply(transaction, entry)
+        return self._decide(NotCarriedOut, reason, independent, of=round_, target=target)
 
     def end(self, reason: str) -> Entry:
         """End the programme for good: all counts, seeds and keys in the database are destroyed."""
@@ -383,7 +373,7 @@ class Programme:
         """
         with self._access.writing() as transaction:
             counting.fold(transaction)
-            transaction.renew()
+            transaction.write_counts(*transaction.read_counts())
 
     def recover(self, folder: Path | None, reason: str) -> Entry:
         """Go on from a backup, or without the copy beside the key, with a new seed (`recovery.recover`).
@@ -394,7 +384,15 @@ class Programme:
             found = recovery.Found.look(self.status(), folder, self._access.copy)
             return recovery.recover(transaction, found, self._clock(), self._next_seed, reason)
 
-    def _decided(self, transaction: Transaction, reason: str, independent: bool) -> dict[str, Any]:
+    def _state(self) -> PublicState:
+        with self._access.store.reading() as connection:
+            return self._access.state(connection)
+
+    def _decide(self, kind: type[Decision], reason: str, independent: bool, **own: Any) -> Entry:
+        with self._access.making_entry() as transaction:
+            decided = self._decided(transaction.state, reason, independent)
+            return rounds.apply(transaction, kind.following(transaction.state, **decided, **own))
+
+    def _decided(self, state: PublicState, reason: str, independent: bool) -> dict[str, Any]:
         """The fields of every decision."""
-        during = transaction.state.calendar_round(self._clock())
-        return {"reason": reason, "independent": independent, "during": during}
+        return {"reason": reason, "independent": independent, "during": state.calendar_round(self._clock())}

@@ -1,4 +1,4 @@
-"""Publishing a programme: into which folder its public files go, and what that is refused for."""
+"""Publishing a programme: into which folder its public files go, and when that is refused."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,7 +19,7 @@ def publish(access: Access, folder: Path | None, *, lost: bool, keys: Iterable[P
     with access.store.writing() as connection:  # so that no older version can overwrite a newer one
         row = connection.execute(sa.select(tables.standing)).one()
         if row.folder is None and folder is None:
-            raise DeniableError("the folder to publish in must be named the first time: --public FOLDER")
+            raise DeniableError("name the folder to publish into the first time: --public FOLDER")
         out = Path(row.folder) if folder is None else folder.absolute()
         check_apart(out, access.store.file, keys)
         state, places = access.trusted(connection)

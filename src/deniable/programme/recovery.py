@@ -1,4 +1,4 @@
-"""Going on from a backup that is older than the last draw: what was drawn since stands, counts since then are lost."""
+"""Going on from a backup that is older than the last draw: draws since then are kept, counts since then are lost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

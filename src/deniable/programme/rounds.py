@@ -18,7 +18,8 @@ from deniable.programme.secrets.sealed_inputs import Inputs, noise_of_figures
 from deniable.programme.status import Closed
 from deniable.programme.transaction import NewSeed, Transaction
 from deniable.programme.transcript.chain import commitment
-from deniable.programme.transcript.draws import Draw
+from deniable.programme.transcript.details import Details
+from deniable.programme.transcript.draws import NO_REASON, Draw
 from deniable.programme.transcript.entries import Emergency, End, Round, Skip
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.figures import Figures
@@ -33,11 +34,10 @@ from deniable.programme.transcript.frozen import (
 )
 from deniable.programme.transcript.hidden import SALT_BYTES
 from deniable.programme.transcript.outcomes import CarriedOut
+from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript.unannounced import Reveal, Selection
 from deniable.programme.transcript.waiting import written_instant
 from deniable.run import AuditRun
-
-_NO_REASON = "no reason was given"
 
 
 def new_seed(programme: str, entropy: Callable[[int], bytes], round_: int) -> tuple[bytes, str]:
@@ -97,7 +97,7 @@ def freeze(transaction: Transaction, new_seed: NewSeed, late: int, reason: str |
 def _fixed(transaction: Transaction) -> tuple[Frozen, AuditRun, IntArray]:
     """What the open round is drawn from, with the seed that was committed to; the run before it; and the tally.
 
-    Where no public value is to come, the draw follows from nothing that the office could choose now: no salt.
+    If no public value is to come, the draw follows from nothing that the office could choose now: no salt.
     """
     parameters, (run, tally) = transaction.state.parameters, transaction.read_counts()
     salt, names_salt = (
@@ -114,7 +114,7 @@ def _closing(
     """The seal for the oversight body, the fields of every entry that closes a round to draw it, and the next seed."""
     seal, sealed = transaction.seal(frozen.inputs)
     next_seed, commitment = new_seed(transaction.state.open_round + 1)
-    said = (reason or _NO_REASON) if late else None
+    said = (reason or NO_REASON) if late else None
     return seal, {"commitment": commitment, "late": late, "sealed": sealed, "reason": said}, next_seed
 
 
@@ -213,7 +213,7 @@ def _publish_figures(transaction: Transaction, seed: bytes) -> Figures | None:
 
 def apply(transaction: Transaction, entry: Entry) -> Entry:
     """Append an entry made in the open round, with what it means for the targets' runs."""
-    entry.after(transaction.state)  # refuses what cannot stand, in words about the entry
+    entry.after(transaction.state)  # refuses an entry that breaks the rules, in words about it
     run, tally = transaction.read_counts()
     tally = entry.change_run(run, tally, transaction.state)
     if transaction.state.hidden.steps and (entry.joined or entry.left):  # the public state cannot tell
@@ -256,9 +256,23 @@ def carried_out(transaction: Transaction, round_: int, target: str, day: date, n
     """Record that the audit took place on this day."""
     state = transaction.state
     if day > (today := state.parameters.calendar.today(now)):
-        raise DeniableError(f"the day of an audit that took place cannot be after today, {today}, got {day}")
+        an_audit = state.parameters.terms.an_audit
+        raise DeniableError(f"the day of {an_audit} that took place cannot be after today, {today}, got {day}")
     said = {"of": round_, "target": target, "day": day.isoformat(), "reason": None}
     return apply(transaction, CarriedOut.following(state, **said, during=state.calendar_round(now)))
+
+
+def tell_details(transaction: Transaction, contact: str | None, hotline: str | None, now: datetime) -> Entry:
+    """Record how to reach the office and its hotline from today on."""
+    return apply(transaction, details(transaction.state, contact, hotline, now))
+
+
+def details(state: PublicState, contact: str | None, hotline: str | None, now: datetime) -> Details:
+    """The entry that says so; refused where it cannot stand."""
+    day = state.parameters.calendar.today(now).isoformat()
+    entry = Details.following(state, contact=contact, hotline=hotline, day=day, reason=None)
+    entry.after(state)
+    return entry
 
 
 def end(transaction: Transaction, reason: str) -> Entry:

@@ -9,6 +9,7 @@ from deniable.programme.parameters import Parameters
 from deniable.programme.public.folder import TRANSCRIPT, entries_in
 from deniable.programme.transcript.coverage import Coverage
 from deniable.programme.transcript.figures import Figures
+from deniable.programme.transcript.office_details import OfficeDetails
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript.waiting import Waiting
 
@@ -64,6 +65,8 @@ class Status:
     waiting: Waiting | None
     """The round that is frozen and not drawn yet."""
     ended: bool
+    details: OfficeDetails | None
+    """How to reach the office and its hotline."""
 
     @classmethod
     def now(cls, state: PublicState, folder: Path | None, now: datetime) -> Self:
@@ -82,4 +85,5 @@ class Status:
             is_paused=state.is_paused,
             waiting=state.waiting,
             ended=state.ended,
+            details=state.details,
         )

@@ -30,7 +30,9 @@ class _Waiting:
 
 
 class Ticker:
-    """Writes pages until it is stopped. What is brought by many at once, by an import, lets what few bring pass."""
+    """Writes pages until it is stopped. What is brought by many at once, by an import, lets what few bring pass. What
+    takes an import back comes after all of it.
+    """
 
     def __init__(self, write: Write, every: float = TICK, counted_every: float = COUNTED_EVERY) -> None:
         self._write = write
@@ -50,7 +52,7 @@ class Ticker:
         """
         waiting = _Waiting(brought)
         waiting.is_written.set_running_or_notify_cancel()  # who waits no longer must not stop the ticker
-        is_import = bool((brought["kind"] == Kind.IMPORTED).any())
+        is_import = bool(np.isin(brought["kind"], (Kind.IMPORTED, Kind.TAKEN_BACK)).any())
         with self._lock:
             if self._stop.is_set():
                 raise _stopped()

@@ -10,6 +10,7 @@ less; the copies of the transcript outside the database show that.
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +20,8 @@ from deniable.arrays import IntArray
 from deniable.errors import DeniableError
 from deniable.mechanisms.base import Mechanism
 from deniable.programme.buffer import Arrived, Buffer, Slots
-from deniable.programme.imports.imported_reports import LONGEST_NAME, MOST_SOURCES, Hashes, KnownReports, keyed_hashes
+from deniable.programme.imports.imported_reports import ENTERED, Hashes, KnownReports, keyed_hashes, pack_sources
+from deniable.programme.imports.kept import Kept
 from deniable.programme.parameters import Parameters
 from deniable.programme.secrets import nonces
 from deniable.programme.secrets.capsules import Selected
@@ -49,7 +51,7 @@ _SOURCES = "sources"
 _PUBLIC = "public"
 _BUFFER = "buffer"
 _BESIDE_KEY = "copy beside the key"
-_MISFIT = "the stored {} does not fit the transcript; restore the last backup"
+_MISFIT = "the stored {} and the transcript do not fit together; restore the last backup"
 _ROOM = 1024
 """The manifest is filled up to a multiple of this, so that its length tells nothing of how many pages there are."""
 
@@ -76,7 +78,6 @@ class Transaction:
         self._has_changed = False
         self._sources: list[str] | None = None
         self._nonces: Nonces | None = None
-        self._hashing_key: bytes | None = None
         self._manifest: dict[str, str] = {}
         self._buffer = Buffer.empty(connection, parameters.programme)
         if not is_new:
@@ -155,26 +156,31 @@ class Transaction:
             self._sources = json.loads(self._read(_SOURCES)) if _SOURCES in self._manifest else []
         return self._sources
 
-    def _write_sources(self, names: list[str]) -> None:
-        """In a length that depends on their number alone."""
-        if len(names) > MOST_SOURCES + 1:  # what is entered has a source of its own
-            raise DeniableError(f"a programme can have at most {MOST_SOURCES} hotlines; use one of those it has")
-        letter = 12  # of a name in JSON: at most two escapes of six
-        self._write(_SOURCES, json.dumps(names).encode().ljust(len(names) * (letter * LONGEST_NAME + 4)))
-        self._sources = names
-
     def add_source(self, name: str) -> None:
         """Make room for a source that is not known yet."""
         names = self.sources()
         if name not in names:
-            self._write_sources([*names, name])
+            self._sources = [*names, name]
+            self._write(_SOURCES, pack_sources(self._sources))
             self.write_known(name, KnownReports.none(), 0)
+            if name != ENTERED:
+                self.write_kept(name, Kept())
+
+    def kept(self, source: str) -> Kept:
+        """What is kept of a hotline besides its reports."""
+        name = f"kept/{self.sources().index(source)}"
+        return Kept.from_bytes(self._read(name)) if name in self._manifest else Kept()
+
+    def write_kept(self, source: str, kept: Kept) -> None:
+        self._write(f"kept/{self.sources().index(source)}", kept.to_bytes())
 
     def hashes(self, ids: Iterable[Sequence[object]]) -> Hashes:
         """What reports with these ids are known by."""
-        if self._hashing_key is None:
-            self._hashing_key = self._read(HASHING_KEY)
-        return keyed_hashes(self._hashing_key, ids)
+        return keyed_hashes(self.hashing_key, ids)
+
+    @cached_property
+    def hashing_key(self) -> bytes:
+        return self._read(HASHING_KEY)
 
     def known(self, source: str) -> KnownReports:
         """The reports of a source that were there before."""
@@ -253,10 +259,6 @@ class Transaction:
         of = self.selected
         return self.state.hidden.history(self.state.history, lambda draw: of(draw.round, draw.capsule).targets)
 
-    def renew(self) -> None:
-        """Seal anew what a report can change when it is drawn."""
-        self.write_counts(*self.read_counts())
-
     def change_vault(self, vault: Vault, kdf: str | None) -> None:
         """Seal every secret anew."""
         names = self.connection.execute(sa.select(tables.secrets.c.name)).scalars().all()
@@ -278,9 +280,8 @@ class Transaction:
         self.connection.execute(sa.delete(tables.pages))
 
     def append(self, entry: Entry, seal: bytes | None = None) -> None:
-        """Add an entry and sign the new head. Where it closes a round, the secrets of the new one must follow."""
+        """Add an entry and sign the new head. If it closes a round, the secrets of the new one must follow."""
         signing_key, held, before = self._read(SIGNING_KEY), self.nonces(), self._history()
-        text = entry.line()
         self.state = entry.after(self.state)
         if not entry.keeps_entered:
             self.write_nonces(nonces.renewed(held, before, self._history()))
@@ -290,7 +291,7 @@ class Transaction:
             self.write_received(np.zeros(len(self._parameters.classes), np.int64))
         self._has_changed = True
         root = self.state.tree.root
-        added = {"number": entry.number, "round": entry.round, "line": text, "root": root.hex()}
+        added = {"number": entry.number, "round": entry.round, "line": entry.line(), "root": root.hex()}
         self.connection.execute(sa.insert(tables.entries), added)
         if seal is not None:
             self.connection.execute(sa.insert(tables.seals), {"entry": entry.number, "blob": seal})
@@ -340,8 +341,7 @@ class Transaction:
     @property
     def has_seed(self) -> bool:
         """Whether the open round can be drawn."""
-        found = sa.select(tables.secrets.c.name).where(tables.secrets.c.name == SEED)
-        return self.connection.execute(found).scalar() is not None
+        return self.connection.execute(tables.SECRET, {"name": SEED}).scalar() is not None
 
     def write_folder(self, folder: str) -> None:
         """Where the programme is published from now on."""

@@ -43,8 +43,8 @@ _NOWHERE = (
 
 
 NOT_FOUND = (
-    "no copy of the transcript that is found here has every entry of the database, and what was drawn is shown only "
-    "when a copy has it: run deniable programme publish first, or name the key file with DENIABLE_KEY"
+    "no copy of the transcript found here has every entry of the database, and a draw is shown only once a copy has "
+    "it: run deniable programme publish first, or name the key file with DENIABLE_KEY"
 )
 
 

@@ -18,9 +18,11 @@ from deniable.promptness.deadlines import (
 )
 from deniable.promptness.lead import decided_by_gap, is_bound, keeps_rest, lead_needed, passed_over
 from deniable.promptness.least_lead import least_lead, most_chance
-from deniable.promptness.waits import OFF, OFF_AT_WORST, REPORTS, QuietWait, quiet_waits
+from deniable.promptness.next_draw import FEW_REPORTS, chance_of_visit, in_per_cent, is_like_lots
+from deniable.promptness.waits import OFF, OFF_AT_WORST, REPORTS, QuietWait, is_too_large, quick_waits, quiet_waits
 
 __all__ = [
+    "FEW_REPORTS",
     "OFF",
     "OFF_AT_WORST",
     "REPORTS",
@@ -30,10 +32,14 @@ __all__ = [
     "VisitChance",
     "audits_for_certainty",
     "audits_needed",
+    "chance_of_visit",
     "cost",
     "decided_by_gap",
+    "in_per_cent",
     "in_words",
     "is_bound",
+    "is_like_lots",
+    "is_too_large",
     "keeps_rest",
     "lead_needed",
     "least_audits",
@@ -41,6 +47,7 @@ __all__ = [
     "least_visited_anyway",
     "most_chance",
     "passed_over",
+    "quick_waits",
     "quiet_waits",
     "visit_chance",
 ]

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import gammaln
 
 from deniable.arrays import FloatArray
 
@@ -26,6 +25,11 @@ def chain_size(n_targets: int, audits: int, max_gap: int) -> int:
     """What `exact_rounds` has to multiply and add for one number of reports, about."""
     steps = (audits + 1) * (audits + 2) * (2 * audits + 3) // 6
     return steps * max_gap * n_targets**2
+
+
+def estimate_size(n_targets: int, audits: int, max_gap: int) -> int:
+    """What `estimated_rounds` has to add, about."""
+    return (audits + 1) * max_gap * n_targets
 
 
 def exact_rounds(
@@ -144,7 +148,14 @@ def _hypergeometric(marked: "np.typing.ArrayLike", others: "np.typing.ArrayLike"
 
 def _log_choose(n: "np.typing.ArrayLike", r: int) -> FloatArray:
     """The logarithm of the number of ways to choose r of n; -inf where there are none."""
-    n = np.asarray(n, dtype=np.float64)
+    n = np.asarray(n)
     possible = (n >= r) & (r >= 0)
-    of = np.where(possible, n, max(r, 0))
-    return np.where(possible, gammaln(of + 1) - gammaln(max(r, 0) + 1) - gammaln(of - max(r, 0) + 1), -np.inf)
+    of, chosen = np.where(possible, n, max(r, 0)), max(r, 0)
+    logs = _log_factorials(int(of.max(initial=0)))
+    return np.where(possible, logs[of] - logs[chosen] - logs[of - chosen], -np.inf)
+
+
+@lru_cache(maxsize=8)
+def _log_factorials(most: int) -> FloatArray:
+    """(most + 1,): log 0!, log 1!, ..."""
+    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, most + 1)))])

@@ -27,7 +27,7 @@ def passed_over(mechanism: Mechanism[Any], lead: int, audits: int = 1) -> float:
     it is not resting, and the longest gap claims no audit of the round. No other target has any reports.
 
     Exact for mechanisms that look at the counts alone and weigh all targets alike. For counter auditing it is an upper
-    bound, in every round of a programme, for a target about which nothing was reported before. Where too few targets
+    bound, in every round of a programme, for a target about which nothing was reported before. If too few targets
     are left to keep the rest after an audit, it is an upper bound for all.
 
     >>> [round(passed_over(Race.calibrate(50, 0.1), 10, audits), 3) for audits in (1, 3)]
@@ -135,12 +135,14 @@ def _losing(others: int, draws: int, v: float) -> FloatArray:
     return left / (left + v) if math.isfinite(v) else np.zeros(draws)
 
 
-def missed_with_claims(others: int, audits: int, v: float) -> FloatArray:
-    """(k + 1,): P[the target is missed in a round] in which 0, 1, ..., k of the others must be audited.
+def missed_with_claims(others: int, audits: int, v: float, most: int | None = None) -> FloatArray:
+    """(k + 1,): P[the target is missed in a round] in which 0, 1, ..., k of the others must be audited; or at `most` so
+    many.
 
     With d claims the target is missed if and only if k - d of the others - d without a claim are drawn before it.
     """
-    return np.array([np.prod(_losing(others - d, audits - d, v)) for d in range(audits + 1)])
+    claims = audits if most is None else most
+    return np.array([np.prod(_losing(others - d, audits - d, v)) for d in range(claims + 1)])
 
 
 def _passed_over_by_counters(mechanism: CounterAuditing[Any], lead: int, audits: int, others: int) -> float:
@@ -151,7 +153,7 @@ def _passed_over_by_counters(mechanism: CounterAuditing[Any], lead: int, audits:
     and those of the others make their noise smaller, since it is positively correlated.
     """
     if not isinstance(mechanism.counter, GaussianCounter):
-        raise DeniableError(f"no lead is known for a counter of one's own, {type(mechanism.counter).__name__}")
+        raise DeniableError(f"the lead is not known for your own counter, {type(mechanism.counter).__name__}")
     C = mechanism.n_targets
     std, rounds = _noise(mechanism.counter)
     above = ndtr(-lead / np.hypot(std[-1], std))

@@ -9,13 +9,17 @@ import numpy as np
 
 from deniable.arrays import FloatArray
 from deniable.mechanisms import CounterAuditing, Mechanism
-from deniable.promptness.gap import chain_size, estimated_rounds, exact_rounds, is_out_of_reach
+from deniable.promptness.gap import chain_size, estimate_size, estimated_rounds, exact_rounds, is_out_of_reach
 from deniable.promptness.lead import eligible_others, keeps_rest, missed_with_claims, weight
 
 REPORTS = (1, 3, 5, 10, 30)
 """The numbers of reports for which waits are shown."""
 LARGEST_CHAIN = 10**7
 """Beyond it the exact calculation for a page would take seconds."""
+LARGEST_ESTIMATE = 2 * 10**6
+"""Beyond it, in rounds of the longest gap times audits a round times targets, an estimate would take a second."""
+SLOWEST_ESTIMATE = 10**8
+"""Beyond it, in what `estimate_size` counts, there is none."""
 
 OFF, OFF_AT_WORST = 5, 15
 """How far an estimate may be off, in per cent: usually, and where max_gap is below 1.2 C / k, the least being C / k.
@@ -73,10 +77,39 @@ def quiet_waits(
         return tuple(QuietWait(n, _left_of_gap(C, audits, rules.max_gap), "at most") for n in reports)
     if is_counter:
         return None
-    others = eligible_others(C, audits, rules)
-    missed = np.stack([missed_with_claims(others, audits, weight(mechanism, n, others)) for n in reports], axis=1)
+    others, claims = eligible_others(C, audits, rules), 0
+    if rules.max_gap is not None and not is_out_of_reach(C, audits, rules.max_gap, rules.cooldown):
+        if is_too_large(C, audits, rules.max_gap):
+            return tuple(QuietWait(n, _left_of_gap(C, audits, rules.max_gap), "at most") for n in reports)
+        claims = audits
+    weights = [weight(mechanism, n, others) for n in reports]
+    missed = np.stack([missed_with_claims(others, audits, v, claims) for v in weights], axis=1)
     kind, rounds = _rounds(C, audits, rules.max_gap, rules.cooldown, missed)
     return tuple(QuietWait(n, float(mean), kind) for n, mean in zip(reports, rounds, strict=True))
+
+
+def is_too_large(n_targets: int, audits: int, max_gap: int) -> bool:
+    """Whether what a longest gap does to the wait can be neither calculated nor estimated while somebody waits."""
+    return estimate_size(n_targets, audits, max_gap) > SLOWEST_ESTIMATE
+
+
+def quick_waits(
+    mechanism: Mechanism[Any], audits: int = 1, reports: tuple[int, ...] = REPORTS
+) -> tuple[QuietWait, ...] | None:
+    """The same, at once: an upper bound where an estimate would take long.
+
+    >>> from deniable.mechanisms import Race
+    >>> from deniable.rules import Rules
+    >>> [str(wait) for wait in quick_waits(Race.calibrate(10**6, 0.1, rules=Rules(max_gap=1500)), 1000)][:2]
+    ['≤ 1,001', '≤ 1,001']
+    """
+    C, rules = mechanism.n_targets, mechanism.rules
+    L = rules.max_gap
+    if L is None or L * audits * C <= LARGEST_ESTIMATE or not keeps_rest(C, audits, rules):
+        return quiet_waits(mechanism, audits, reports)
+    if not isinstance(mechanism, CounterAuditing) and is_out_of_reach(C, audits, L, rules.cooldown):
+        return quiet_waits(mechanism, audits, reports)
+    return tuple(QuietWait(n, _left_of_gap(C, audits, L), "at most") for n in reports)
 
 
 def _left_of_gap(C: int, k: int, max_gap: int) -> float:
@@ -88,7 +121,7 @@ def _left_of_gap(C: int, k: int, max_gap: int) -> float:
 
 
 def _rounds(C: int, k: int, max_gap: int | None, cooldown: int, missed: FloatArray) -> tuple[Kind, FloatArray]:
-    """`missed` is (k + 1, N), by `missed_with_claims`."""
+    """`missed` is (k + 1, N), by `missed_with_claims`, or its first row where no claims can be."""
     free = 1 / (1 - missed[0])
     if k * (cooldown + 1) > C:
         # It rests `cooldown` rounds at most, and every draw after that is no worse than with all others in it.

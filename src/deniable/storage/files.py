@@ -1,4 +1,4 @@
-"""Files that are whole or not there, also after a power cut."""
+"""Files that are either complete or absent, even after a power cut."""
 
 import fcntl
 import os

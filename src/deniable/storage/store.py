@@ -4,7 +4,7 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import local
 from typing import Any, Self
@@ -47,6 +47,8 @@ class _Moment:
 
     held: ExitStack
     connection: sa.Connection | None = None
+    rows: dict[sa.Executable, tuple[Any, ...]] = field(default_factory=dict)
+    """What was found, by what was asked: it is the same however often it is asked."""
 
 
 class Store:
@@ -161,6 +163,13 @@ class Store:
                     moment.connection = moment.held.enter_context(self._begun())
                 yield moment.connection
 
+    def row(self, connection: sa.Connection, statement: sa.Executable) -> tuple[Any, ...]:
+        """The only row that this statement finds. In one moment the database is asked for it once."""
+        found = {} if self._moment is None else self._moment.rows
+        if statement not in found:
+            found[statement] = connection.execute(statement).one()
+        return found[statement]
+
     @property
     def _moment(self) -> _Moment | None:
         """At which this thread looks."""
@@ -213,7 +222,7 @@ class Store:
     def scrub(self) -> None:
         """Overwrite what the last transactions deleted, as far as the database lets us; never fails.
 
-        Where a reader is in the way, the next transaction tries again, of this process or of another (`expect_scrub`).
+        If a reader is in the way, the next transaction tries again, of this process or of another (`expect_scrub`).
 
         SQLite: empty the write-ahead log into the file, whose freed bytes are overwritten. PostgreSQL: rewrite the
         table of secrets; the server's own write-ahead log is beyond our reach.

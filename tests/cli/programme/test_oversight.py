@@ -118,7 +118,7 @@ def test_without_an_oversight_body_there_is_nothing_to_hand_over(office: Desk) -
 def test_another_key_and_missing_files(watched: Desk) -> None:
     watched.done("oversight", "seals", "--out", "seals.jsonl")
     Path("other.key").write_text(f"{pyrage.x25519.Identity.generate()}\n", encoding="ascii")
-    assert_refused(watched(*REPLAY[:-1], "other.key"), "not that of the oversight body")
+    assert_refused(watched(*REPLAY[:-1], "other.key"), "does not belong to the oversight body")
     assert_refused(watched(*REPLAY[:-1], "nowhere"), "cannot read the key file")
     assert_refused(watched("oversight", "replay", "public", "nowhere", "--identity", "oversight.key"), "cannot read")
     assert_refused(watched("oversight", "seals", "--out", "no/such/folder"), "cannot write")

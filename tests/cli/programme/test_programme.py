@@ -1,5 +1,6 @@
 """`deniable programme`: what loads it, how a programme is set up and opened, and where it stands."""
 
+import json
 import os
 import re
 import subprocess
@@ -221,6 +222,10 @@ def test_weights_that_cannot_be_read(desk: Desk) -> None:
         (["--oversight", "age1nobody"], "age recipient"),
         (["--key", "k", "--passphrase"], "either --key or --passphrase"),
         (["--audits", "two"], "--audits must be a whole number"),
+        (["--audit-term", "raid"], "the word for an audit must be audit, inspection or visit, got 'raid'"),
+        (["--target-term", "Employer"], "a target must be target, employer, workplace, organisation, company or site"),
+        (["--hotline", "javascript:alert(1)"], "the hotline must be a link that begins with https://"),
+        (["--contact", "a\nb"], "the contact must have 1 to 300 printable characters"),
         (["--class", "minor"], "NAME=WEIGHT or NAME=visit"),
         (["--class", "minor=0"], "class minor must be a whole number from 1 to 100"),
         (["--class", "minor=1.5"], "class minor must be a whole number from 1 to 100"),
@@ -229,7 +234,7 @@ def test_weights_that_cannot_be_read(desk: Desk) -> None:
         (["--class", "minor=soon"], "class minor must be a whole number from 1 to 100, or visit"),
         (["--class", "=1"], "must have a name"),
         (["--class", "a,b=1"], "must have a name"),
-        (["--class", "minor=1", "--class", "Minor=2"], "names of their own"),
+        (["--class", "minor=1", "--class", "Minor=2"], "its own name"),
         (["--class", "danger=visit"], "at least one class of reports must have a weight"),
         ([option for number in range(17) for option in ("--class", f"c{number}=1")], "at most 16 classes"),
     ],
@@ -238,6 +243,24 @@ def test_settings_that_do_not_fit_leave_nothing_behind(desk: Desk, args: list[st
     Path("targets.txt").write_text("\n".join(NAMES), encoding="utf-8")
     assert_refused(desk("init", "targets.txt", *SETTINGS, *args), words)
     assert [path.name for path in desk.folder.iterdir()] == ["targets.txt"]
+
+
+def test_the_words_that_an_office_uses_are_public(desk: Desk) -> None:
+    told = desk.init("--audit-term", "inspection", "--target-term", "employer")
+    assert f"with {len(NAMES)} employers" in told
+    assert "You call an audit an inspection and a target an employer." in told
+    desk.done("publish", "--public", "public")
+    stored = json.loads(Path("public/programme.json").read_text(encoding="ascii"))
+    assert stored["terms"] == {"audit": "inspection", "target": "employer"}
+    desk.done("verify", "public")
+
+
+def test_contact_and_hotline_stand_in_the_record_from_the_start(desk: Desk) -> None:
+    desk.init("--contact", "Room 7", "--hotline", "https://hotline.example.org")
+    desk.done("publish", "--public", "public")
+    entry = json.loads(Path("public/transcript.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    assert (entry["kind"], entry["contact"], entry["hotline"]) == ("details", "Room 7", "https://hotline.example.org")
+    assert "in order" in desk.done("verify", "public")
 
 
 def test_a_second_programme_needs_a_database_of_its_own(office: Desk) -> None:

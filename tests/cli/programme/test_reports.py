@@ -161,9 +161,9 @@ def test_a_file_may_be_of_one_class(graded: Desk) -> None:
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (["Ash Mill"], "class must be said, one of minor, serious, danger"),
+        (["Ash Mill"], "class: it must be one of minor, serious, danger"),
         (["Ash Mill", "--class", "grave"], "no class of reports named grave"),
-        (["--file", "today.csv"], "class must be said"),
+        (["--file", "today.csv"], "say the report's class"),
         (["--file", "today.csv", "--class", "grave"], "no class of reports named grave"),
     ],
 )

@@ -113,7 +113,7 @@ def test_targets_come_and_go(office: Desk) -> None:
     assert office.done("targets", "list").splitlines() == list(NAMES)
     entry = office.json("targets", "add", "Elm Yard", "Fir Hall", "--reason", "they opened", INDEPENDENT)
     assert (entry["kind"], entry["added"], entry["removed"]) == ("targets", ["Elm Yard", "Fir Hall"], [])
-    assert "covers it" in entry["effect"]
+    assert "takes nothing from" in entry["effect"]
     out = office.done("targets", "remove", "Ash Mill", "--reason", "it closed", INDEPENDENT)
     assert out.startswith("Entry 2, round 1: Ash Mill left. Reason: it closed.")
     assert office.json("targets", "list") == {"targets": [*NAMES[1:], "Elm Yard", "Fir Hall"]}
@@ -134,6 +134,36 @@ def test_an_audit_that_was_not_carried_out(office: Desk) -> None:
     assert out.startswith(f"Entry 2, round 2: the audit of {audited} in round 1 was not carried out.")
     assert_refused(office("not-carried-out", 1, audited, "--reason", "a strike", INDEPENDENT), "in round 1 is open")
     assert_refused(office("not-carried-out", "one", audited, "--reason", "x", INDEPENDENT), "whole number")
+
+
+def test_the_public_is_told_how_to_reach_the_office(office: Desk) -> None:
+    out = " ".join(office.done("details", "--contact", "Room 7", INDEPENDENT).split())
+    assert out.startswith("Entry 1, round 1: how to reach the office from")
+    assert "contact: “Room 7”; hotline: none" in out
+    assert "nothing to do with any report" in out
+    entry = office.json("details", "--hotline", " https://hotline.example.org ", INDEPENDENT)
+    assert (entry["contact"], entry["hotline"]) == ("Room 7", "https://hotline.example.org")
+    assert office.json("details", "--contact", "", INDEPENDENT)["contact"] is None
+    assert office.json("status")["holds_from"] == 1
+    office.done("publish", "--public", "public")
+    assert "in order" in office.done("verify", "public")
+    assert "https://hotline.example.org" in Path("public/index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ([INDEPENDENT], "give --contact, --hotline or both"),
+        (["--contact", "Room 7"], "give --independent-of-reports"),
+        (["--contact", "Room 7", BECAUSE], "--because-of-reports"),
+        (["--hotline", "javascript:alert(1)", INDEPENDENT], "the hotline must be a link that begins with https://"),
+        (["--contact", "x" * 301, INDEPENDENT], "the contact can have at most 300 characters"),
+        (["--contact", "", INDEPENDENT], "the same as before"),
+    ],
+)
+def test_details_that_cannot_be_told(office: Desk, args: list[str], words: str) -> None:
+    assert_refused(office("details", *args), words)
+    assert office.json("status")["entries"] == 0
 
 
 def test_names_that_are_not_public_yet(desk: Desk) -> None:

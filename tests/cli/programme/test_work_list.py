@@ -19,7 +19,7 @@ def test_a_visit_from_the_draw_to_the_record(office: Desk) -> None:
     out = " ".join(office.done(*visit).split())
     assert f"the audit of {target}, selected in round 1, took place on 6 January 2026." in out
     assert "not the day on which the office went there. The guarantee holds for every report" in out
-    assert_refused(office(*visit), "is on record")
+    assert_refused(office(*visit), "is recorded already")
     assert office.json("work-list") == {"audits": []}
     office.done("publish", "--public", "public")
     verified = office.json("verify", "public")
@@ -60,7 +60,7 @@ def test_a_target_gets_another_name(office: Desk) -> None:
     assert office.json("targets", "list")["targets"][0] == "Ash Works"
     again = ("targets", "rename", "Ash Works")
     assert_refused(office(*again, "Ash Mill", "--reason", "x", INDEPENDENT), "was used before")
-    assert_refused(office(*again, "ASH WORKS", "--reason", "x", INDEPENDENT), "differ in case alone")
+    assert_refused(office(*again, "ASH WORKS", "--reason", "x", INDEPENDENT), "differ only in upper and lower case")
     assert_refused(office(*again, " Ash", "--reason", "x", INDEPENDENT), "no spaces at the ends")
     assert_refused(office("targets", "rename", "Ash Mill", "Elm", "--reason", "x", INDEPENDENT), "no target named")
     assert_refused(office("report", "Ash Mill"), "no target named Ash Mill")

@@ -30,7 +30,7 @@ def write(office: Office, statement: str) -> None:
 
 
 def sees_counts(browser: Any) -> bool:
-    answer = browser.get("/round")
+    answer = browser.post("/round/counts")
     return bool(answer.status_code == 200 and "31,337" in answer.text)
 
 
@@ -269,7 +269,7 @@ def test_who_was_altered_is_shown_and_can_be_removed_and_invited_again(office: O
     write(office, "UPDATE people SET role = 'auditor' WHERE id = 'id-Ida'")
     page = ada.get("/people").text
     assert page.count("altered outside the console") == 1
-    assert ida.get("/report").headers["location"] == "/login"
+    assert ida.get("/report").headers["location"].startswith("/login")
     assert "/people/id-Ida/remove" in page
     for change in ("enable", "disable", "reset"):  # none of them makes it believed
         assert f"/people/id-Ida/{change}" not in page

@@ -59,11 +59,11 @@ def test_an_open_session_is_not_enough(office: Office) -> None:
     used = office.code("Otto")
     assert office.browser().sign_in("Otto", code=used).status_code == 303
     for fields, says in (
-        ({"old": "a guess, at least"}, "the old password or the code is not right"),
-        ({"old": ""}, "the old password or the code is not right"),
-        ({"code": "000000"}, "the old password or the code is not right"),
-        ({"code": ""}, "the old password or the code is not right"),
-        ({"code": used}, "the old password or the code is not right"),
+        ({"old": "a guess, at least"}, "the old password or the code is wrong"),
+        ({"old": ""}, "the old password or the code is wrong"),
+        ({"code": "000000"}, "the old password or the code is wrong"),
+        ({"code": ""}, "the old password or the code is wrong"),
+        ({"code": used}, "the old password or the code is wrong"),
         ({"again": NEW + "x"}, "the two passwords must be the same"),
         ({"password": "short", "again": "short"}, "the password must have 12 to 256 characters"),
     ):
@@ -81,7 +81,7 @@ UNLIKE, SHORT, GOOD = {"again": NEW + "x"}, {"password": "short", "again": "shor
     [
         *((UNLIKE, code, "the two passwords must be the same") for code in ("used", "wrong", "fresh")),
         *((SHORT, code, "the password must have 12 to 256 characters") for code in ("used", "wrong", "fresh")),
-        *((GOOD, code, "the old password or the code is not right") for code in ("used", "wrong")),
+        *((GOOD, code, "the old password or the code is wrong") for code in ("used", "wrong")),
     ],
 )
 def test_nothing_tells_whether_the_old_password_fits(
@@ -115,7 +115,7 @@ def test_whoever_is_shut_out_meanwhile_changes_no_password(
 
     monkeypatch.setattr(office.console.passwords, "matches", slowly)
     answer = changed(browser, "Otto")
-    assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+    assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/login")
     assert "set-cookie" not in answer.headers
     monkeypatch.undo()
     if how == "signed out":
@@ -134,8 +134,9 @@ def test_the_old_password_cannot_be_guessed_for_ever(office: Office) -> None:
 def test_signing_out_everywhere(office: Office) -> None:
     here, elsewhere, ada = office.browser("Otto"), office.browser("Otto"), office.browser("Ada")
     answer = here.post("/account/sign-out")
-    assert answer.headers["location"] == "/login"
+    assert answer.headers["location"].startswith("/login")
     assert here.cookie("session") is None
-    assert here.get("/account").headers["location"] == elsewhere.get("/account").headers["location"] == "/login"
+    for browser in (here, elsewhere):
+        assert browser.get("/account").headers["location"].startswith("/login")
     assert ada.get("/account").status_code == 200
     assert here.sign_in("Otto").status_code == 303

@@ -62,12 +62,45 @@ def test_deeds_about_people_by_themselves(office: Office) -> None:
     assert "about=people" in (link(pages[-1], "Newer") or "")
 
 
-@pytest.mark.parametrize("before", ["", "x", "-1", "1e3", "٣", "9" * 30, "%00"])
-def test_a_number_that_is_none_shows_the_newest(office: Office, before: str) -> None:
+@pytest.mark.parametrize("start", ["", "x", "-1", "1e3", "٣", "9" * 30, "%00"])
+def test_a_number_that_is_none_shows_the_newest(office: Office, start: str) -> None:
     fill(office, 3)
-    answer = office.browser("Ada").get(f"/activity?before={before}")
+    answer = office.browser("Ada").get(f"/activity?start={start}")
     assert answer.status_code == 200
     assert things(answer.text) == [3, 2, 1]
+
+
+def test_what_one_person_did(office: Office) -> None:
+    fill(office, MOST + 1)
+    office.begin()
+    office.clock.tomorrow()
+    office.browser("Anna").post("/round/close", {"round": "1"})
+    ada = office.browser("Ada")
+    assert "<option>Anna</option>" in ada.get("/activity").text
+    page = ada.post("/activity/find", {"who": "Anna"}).text
+    assert "closed round 1" in page
+    assert not things(page)
+    page = ada.post("/activity/find", {"who": "Otto"}).text
+    assert things(page) == list(range(MOST + 1, 1, -1))
+    later = re.search(r'name="start" value="(\d+)"[^>]*>Next page', page)
+    assert later is not None
+    assert things(ada.post("/activity/find", {"who": "Otto", "start": later[1]}).text) == [1]
+    assert "Otto" not in re.findall(r'href="([^"]*)"', page)
+    everything = ada.post("/activity/find", {"who": ""}).text
+    assert "closed round 1" in everything
+    assert things(everything)
+    assert "<script>" not in ada.post("/activity/find", {"who": "<script>"}).text
+
+
+def test_the_log_reads_as_sentences_under_their_days(office: Office) -> None:
+    office.begin()
+    office.clock.tomorrow()
+    office.browser("Otto").post("/round/close", {"round": "1"})
+    office.clock.tomorrow()
+    office.browser("Anna").counts()
+    page = re.sub("<[^>]*>", "", office.log())
+    new, looked, old, closed = "7 January 2026", "Anna looked at the counts", "6 January 2026", "Otto closed round 1"
+    assert page.index(new) < page.index(looked) < page.index(old) < page.index(closed)
 
 
 def test_who_may_see_counts(office: Office) -> None:
@@ -83,7 +116,7 @@ def test_who_may_see_counts(office: Office) -> None:
     with office.console.store.writing() as connection:
         for name in ("id-Anna", "id-Berta"):
             people.set_disabled(connection, office.console.key, name, True)
-    assert told() == "nobody."
+    assert told() == "no one."
 
 
 def test_activity_has_days_and_no_times(office: Office) -> None:
@@ -94,3 +127,10 @@ def test_activity_has_days_and_no_times(office: Office) -> None:
     assert "6 January 2026" in page
     assert "12:0" not in page
     assert "Nothing yet." not in page
+
+
+@pytest.mark.parametrize(("name", "left_out"), [("Ada", True), ("Anna", False)])
+def test_the_page_says_what_it_leaves_out(office: Office, name: str, left_out: bool) -> None:
+    assert (
+        "everything except lines about taking reports back" in office.browser(name).get("/activity").text
+    ) is left_out

@@ -1,6 +1,7 @@
-"""Decisions by hand: an order, a change of targets, an audit that was not carried out, a round that is skipped."""
+"""Decisions by hand: what they do is shown first, and then they are recorded. Orders have a file of their own."""
 
 import re
+from html import unescape
 from typing import Any
 
 import pytest
@@ -16,8 +17,8 @@ def test_a_decision_that_is_recorded_and_not_kept_is_not_asked_for_again(
     otto.get("/round")
     works = iter([True])
     monkeypatch.setattr(KeyCopy, "write", lambda *_: next(works, False))
-    said = {"target": "Ash Mill", "reason": "A fire in the news.", "independent": "yes"}
-    answer = otto.post("/round/decisions/override", said)
+    said = {"target": "Ash Mill", "new_name": "Ash Works", "reason": "Sold in March.", "independent": "yes"}
+    answer = otto.decide("rename", said)
     assert answer.headers["location"] == "/transcript?done=decided"
     page = otto.get("/transcript?done=decided").text
     assert "The decision is recorded" in page
@@ -27,7 +28,6 @@ def test_a_decision_that_is_recorded_and_not_kept_is_not_asked_for_again(
 
 
 DECISIONS: list[tuple[str, dict[str, Any], str]] = [
-    ("override", {"target": ["Ash Mill", "Cedar Bank"]}, "Ordered by hand"),
     ("targets", {"added": "Elm Logistics\n\nFir Foundry", "target": "Ash Mill"}, "Fir Foundry"),
     ("rename", {"target": "Ash Mill", "new_name": " Ash Works "}, "Ash Mill is called Ash Works from now on"),
     ("skip", {"round": "1"}, "The round was skipped"),
@@ -43,8 +43,13 @@ def test_a_decision_is_recorded_with_what_it_does_to_the_guarantee(
     office.clock.tomorrow()
     browser = office.browser("Otto")
     assert browser.get(f"/round/decisions/{kind}").status_code == 200
-    said = {"reason": "A fire in the news.", "independent": independent, "confirmed": "2", **data}
-    assert browser.post(f"/round/decisions/{kind}", said).headers["location"] == "/transcript?done=decided"
+    said = {"reason": "A fire in the news.", "independent": independent, **data}
+    shown = browser.post(f"/round/decisions/{kind}", said)
+    assert shown.status_code == 200
+    assert programme.status().entries == 0
+    assert browser.decide(kind, said).headers["location"] == "/transcript?done=decided"
+    effect = office.console.public_records.current(programme.parameters).events[0].effect
+    assert effect in unescape(shown.text)  # in advance, and word for word
     page = browser.get("/transcript").text
     assert told in page
     assert "A fire in the news." in page
@@ -53,22 +58,81 @@ def test_a_decision_is_recorded_with_what_it_does_to_the_guarantee(
     assert "entry 1" in office.log() or "skipped round 1" in office.log()
 
 
+@pytest.mark.parametrize("kind", ["override", "rename"])
 @pytest.mark.parametrize("confirmed", ["", "1", "yes"])
-def test_an_order_because_of_reports_is_confirmed_with_its_consequence_in_sight(office: Office, confirmed: str) -> None:
+def test_a_decision_because_of_reports_is_confirmed_with_its_dates_in_sight(
+    office: Office, kind: str, confirmed: str
+) -> None:
     programme = office.begin()
     office.clock.tomorrow()  # round 1 is due, so by the calendar it is round 2
-    said = {"target": "Ash Mill", "reason": "A hint.", "independent": "no", "confirmed": confirmed}
-    page = office.browser("Otto").post("/round/decisions/override", said).text
+    said = {"target": "Ash Mill", "new_name": "Ash", "reason": "A hint.", "independent": "no", "confirmed": confirmed}
+    otto = office.browser("Otto")
+    page = otto.post(f"/round/decisions/{kind}", said).text
     for words in (
-        "Please confirm",
-        "in round 2 or earlier",
-        "targets",
+        "Ash Mill",
+        "5 January 2026",  # the first day of a report that loses the promise
+        "7 January 2026",  # from which it holds again
+        "4 targets",
         'name="confirmed" value="2"',
-        'value="A hint."',
+        'name="reason" value="A hint."',
     ):
         assert words in page
-    assert ticked(page) == ["Ash Mill"]
+    assert ("new round has begun" in page) == bool(confirmed)
     assert programme.status().entries == 0
+    programme.skip("Snow.", independent=False)
+    assert "promise stays lost for reports filed before" in otto.post(f"/round/decisions/{kind}", said).text
+
+
+NOT_PROTECTED = re.compile(r"Reports filed before <time[^>]*>\w+ 6 January 2026, 00:00 \(UTC time\)</time> are not")
+
+
+@pytest.mark.parametrize("independent", [True, False])
+def test_a_lost_promise_stands_above_the_pages_until_it_holds_again(office: Office, independent: bool) -> None:
+    """Also where importers and administrators read it; and previews no longer say that it holds as before."""
+    programme = office.begin()
+    programme.override(["Birch Works"], "A hint.", independent=independent)
+    pages = [("Otto", "/round"), ("Anna", "/round"), ("Anna", "/plan"), ("Ida", "/report"), ("Ada", "/health")]
+    for name, page in pages:
+        assert bool(NOT_PROTECTED.search(office.browser(name).get(page).text)) is not independent
+    said = {"target": "Ash Mill", "reason": "A fire.", "independent": "yes"}
+    preview = office.browser("Otto").post("/round/decisions/override", said).text
+    assert ("holds as before" in preview) is independent
+    assert ("stays lost for reports filed before" in preview) is not independent
+    office.clock.tomorrow()
+    for name, page in pages:
+        assert "are not protected" not in office.browser(name).get(page).text
+
+
+def test_a_person_who_looked_at_counts_is_told_so_when_they_decide(office: Office) -> None:
+    """They alone: what Anna looked at is in the log, and no matter of Otto's form."""
+    office.begin()
+    anna, path = office.browser("Anna"), "/round/decisions/override"
+    assert "can no longer honestly say" in anna.get("/round").text
+    assert "You looked at counts" not in anna.get(path).text
+    anna.counts()
+    assert "You looked at counts on" in anna.get(path).text
+    assert "5 January 2026" in anna.get(path).text
+    assert "You looked at counts" not in office.browser("Otto").get(path).text
+
+
+def test_the_form_says_until_when_the_promise_would_be_lost(office: Office) -> None:
+    office.begin()
+    form = office.browser("Otto").get("/round/decisions/override").text
+    assert "filed so far and until the next due date, Tuesday 6 January 2026" in form
+
+
+def test_what_was_typed_can_be_changed_before_it_is_confirmed(office: Office) -> None:
+    programme, otto = office.begin(), office.browser("Otto")
+    said = {"target": "Ash Mill", "added": "Elm\r\nFir", "reason": "A fire.", "independent": "yes"}
+    page = otto.post("/round/decisions/targets", said).text
+    kept = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', page))
+    form = otto.post("/round/decisions/targets", {**kept, "change": "yes"}).text
+    assert ticked(form) == ["Ash Mill"]
+    assert "Elm\nFir" in form.replace("\r", "")
+    assert 'value="A fire."' in form
+    assert programme.status().entries == 0
+    assert otto.post("/round/decisions/targets", kept).status_code == 303
+    assert programme.targets() == ("Birch Works", "Cedar Bank", "Dogwood Clinic", "Elm", "Fir")
 
 
 @pytest.mark.parametrize(("kind", "data", "_"), DECISIONS)
@@ -79,7 +143,7 @@ def test_a_decision_without_a_declaration_is_refused_and_the_form_stays_filled(
     office.clock.tomorrow()
     answer = office.browser("Otto").post(f"/round/decisions/{kind}", {"reason": "A fire.", **data})
     assert answer.status_code == 422
-    assert "Say whether the decision had anything to do with reports." in answer.text
+    assert "connected with any report" in answer.text
     assert 'value="A fire."' in answer.text
     assert programme.status().entries == 0
 
@@ -91,9 +155,9 @@ def test_an_audit_that_was_not_carried_out(office: Office) -> None:
     browser = office.browser("Otto")
     assert f'value="1 {drawn}"' in browser.get("/round/decisions/not-carried-out").text
     said = {"audit": f"1 {drawn}", "reason": "Snow.", "independent": "yes"}
-    assert browser.post("/round/decisions/not-carried-out", said).status_code == 303
+    assert browser.decide("not-carried-out", said).status_code == 303
     assert f'value="1 {drawn}"' not in browser.get("/round/decisions/not-carried-out").text
-    again = browser.post("/round/decisions/not-carried-out", said)
+    again = browser.decide("not-carried-out", said)
     assert again.status_code == 422
 
 
@@ -120,7 +184,11 @@ def test_there_are_no_other_decisions(office: Office) -> None:
 
 def test_a_round_that_is_not_due_cannot_be_skipped(office: Office) -> None:
     office.begin()
-    assert office.browser("Otto").get("/round/decisions/skip").headers["location"] == "/round"
+    otto = office.browser("Otto")
+    assert otto.get("/round/decisions/skip").headers["location"] == "/round"
+    early = otto.post("/round/decisions/skip", {"round": "1", "reason": "A fire.", "independent": "yes"})
+    assert early.status_code == 422
+    assert "not before" in early.text
 
 
 MANY = tuple(f"Depot {number}" for number in range(1000))
@@ -151,7 +219,9 @@ def test_what_is_chosen_stays_so_across_searches(office: Office, kind: str) -> N
     assert kind == "override" or "Elm\nFir" in page
     assert programme.status().entries == 0
     chosen = ["Depot 12", "Depot 125", "Depot 991", "Depot 12"]
-    assert otto.post(path, {**said, "target": chosen}).status_code == 303
+    assert otto.decide(kind, {**said, "target": chosen}).status_code == 303
+    if kind == "override":
+        assert office.browser("Anna").confirm_order().status_code == 303
     page = otto.get("/transcript").text
     assert all(name in page for name in chosen)
 
@@ -174,4 +244,4 @@ def test_one_of_many_audits_is_found(office: Office) -> None:
     assert sorted(keys) == ["1 Depot 19", *(f"1 Depot {number}" for number in range(190, 200))]
     assert "no such audit" in otto.post(path, {"find": "elsewhere", "start": "0"}).text
     said = {"audit": "1 Depot 150", "reason": "Snow.", "independent": "yes"}
-    assert otto.post(path, said).status_code == 303
+    assert otto.decide("not-carried-out", said).status_code == 303

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.console.offices import CLASSES, Browser, Office, receipt_on
 
-from deniable.console.accounts import people
+from deniable.console.accounts import invitations, people
 from deniable.console.pending_visits import KEPT_FOR
 from deniable.programme.programme import Programme
 
@@ -43,8 +43,9 @@ def test_one_person_asks_and_another_confirms(office: Office, programme: Program
     assert ask(anna).headers["location"] == "/emergencies?done=asked"
     told = text_of(otto.get("/emergencies"))
     assert "Anna asked for this visit" in told
+    assert "Confidential" in told
     answer = confirm(otto)
-    assert answer.headers["location"] == "/transcript?done=decided"
+    assert answer.headers["location"] == "/transcript?done=visit"
     record = office.console.public_records.current(programme.parameters)
     event = record.events[0]
     assert (event.kind, event.audited[0].name, event.lapse) == ("emergency", "Ash Mill", False)
@@ -75,6 +76,27 @@ def test_nobody_confirms_their_own_request(office: Office, programme: Programme)
     assert programme.status().entries == 1
 
 
+def test_a_person_who_cannot_sign_in_confirms_nothing(office: Office, programme: Programme) -> None:
+    """Otto was given new codes, and has not set them up: Anna is told so, and may decide alone."""
+    with office.console.store.writing() as connection:
+        invitations.reset_codes(connection, office.console.key, office.people["Otto"].id, office.clock.now)
+    anna = office.browser("Anna")
+    ask(anna)
+    page = text_of(anna.get("/emergencies"))
+    assert "Otto cannot sign in at present" in page
+    assert "Another person must confirm it" not in page
+    assert confirm(anna).status_code == 303
+    assert "Publish when your people are there" in anna.get("/transcript?done=visit").text
+    assert programme.status().entries == 1
+    assert "alone" in office.log()
+
+
+def test_a_round_that_was_due_is_not_said_to_come(office: Office, programme: Programme) -> None:
+    assert f"Round {programme.status().open_round} is due on" in office.browser("Otto").get("/emergencies").text
+    office.clock.tomorrow()
+    assert f"Round {programme.status().open_round} was due on" in office.browser("Otto").get("/emergencies").text
+
+
 def test_an_operator_sees_no_visit_before_it_was_asked_for(office: Office, programme: Programme) -> None:
     otto = office.browser("Otto")
     page = otto.get("/emergencies").text
@@ -89,7 +111,7 @@ def test_only_a_visit_that_waits_can_be_asked_for_and_only_once(office: Office, 
     for wrong in ({"target": "Cedar Bank", "class": "danger"}, {"target": "Ash Mill", "class": "minor"}, {}):
         answer = anna.post("/emergencies/ask", wrong)
         assert answer.status_code == 422
-        assert "enter the report first" in answer.text
+        assert "Enter the report first" in answer.text
     assert ask(anna).status_code == 303
     assert "asked for before" in ask(anna).text
     assert office.log().count("asked for a visit") == 1
@@ -129,14 +151,24 @@ def test_a_report_that_is_taken_back_leads_to_no_visit(office: Office) -> None:
     assert programme.status().entries == 0
 
 
-def test_where_one_person_is_alone_the_page_says_what_to_do(office: Office, programme: Programme) -> None:
-    assert "deniable programme visit" not in office.browser("Anna").get("/emergencies").text
+def test_a_person_who_is_alone_confirms_alone_and_the_log_says_so(office: Office, programme: Programme) -> None:
+    assert "No other person here" not in office.browser("Anna").get("/emergencies").text
     with office.console.store.writing() as connection:
         people.set_disabled(connection, office.console.key, office.people["Otto"].id, True)
-    page = office.browser("Anna").get("/emergencies").text
-    assert "No other person can confirm" in page
-    assert "deniable programme visit" in page
+    anna = office.browser("Anna")
+    assert "No other person here can confirm" in anna.get("/emergencies").text
+    ask(anna)
+    assert "you decide alone" in anna.get("/emergencies").text
     assert programme.waiting_visits() == [("Ash Mill", "danger")]
+    assert confirm(anna).status_code == 303
+    assert programme.waiting_visits() == []
+    assert "alone, since no other person could (entry 1)" in office.log()
+
+
+def test_the_page_says_by_when_a_visit_is_recorded_in_any_case(office: Office, programme: Programme) -> None:
+    assert programme.status().open_round == 1
+    for name in ("Anna", "Otto"):
+        assert "Round 1 is due on" in text_of(office.browser(name).get("/emergencies"))
 
 
 def test_without_a_class_that_leads_to_a_visit_there_is_nothing_here(office: Office) -> None:
@@ -152,3 +184,23 @@ def test_after_the_end_there_is_nothing_to_confirm(office: Office, programme: Pr
     page = office.browser("Anna").get("/emergencies").text
     assert "has ended" in page
     assert "Ash Mill" not in page
+
+
+def test_a_double_click_records_one_visit(
+    office: Office, programme: Programme, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second request comes while the first one is being recorded: no report waits any more for one of the two."""
+    honest, answers = Programme.visit, list[Any]()
+    ask(office.browser("Anna"))
+    otto, again = office.browser("Otto"), office.browser("Otto")
+
+    def slow(*args: Any, **options: Any) -> Any:
+        if not answers:
+            answers.append(None)
+            answers.append(confirm(again))
+        return honest(*args, **options)
+
+    monkeypatch.setattr(Programme, "visit", slow)
+    answers.append(confirm(otto))
+    assert sorted(answer.status_code for answer in answers[1:]) == [303, 422]
+    assert programme.status().entries == 1

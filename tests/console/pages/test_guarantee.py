@@ -12,48 +12,59 @@ from deniable.programme.public.page import render
 from deniable.programme.transcript.replay import parse
 
 OVERSIGHT = str(pyrage.x25519.Identity.generate().to_public())
+SECTION = re.compile(r'<section id="(promise|effect|not-protected|contact|questions|experts)".*?</section>', re.DOTALL)
 
 
-@pytest.mark.parametrize("settings", [{}, {"classes": CLASSES}, {"oversight": OVERSIGHT}])
+def guarantee(office: Office, who: str = "Anna") -> str:
+    return unescape(office.browser(who).get("/guarantee").text.split("<main")[1])
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"classes": CLASSES}, {"oversight": OVERSIGHT}, {"yearly_figures_delta": 0.02}]
+)
 def test_the_guarantee_has_the_text_of_the_public_page(office: Office, settings: dict[str, Any]) -> None:
     programme = office.begin(reports_per_person=2, **settings)
     programme.override(["Ash Mill"], "Somebody wrote to us.", independent=False)
-    page = unescape(office.browser("Anna").get("/guarantee").text.split("<main")[1])
+    programme.tell_details("Room 5, town hall", "https://hotline.example")
+    page = guarantee(office)
     record = office.console.public_records.current(programme.parameters)
     world = unescape(render(programme.parameters, [*map(parse, record.lines)]))
-    paragraphs = [line.removeprefix("<p>").removeprefix('<p class="lead">').removesuffix("</p>")
-                  for line in page.splitlines() if line.startswith(("<p>", '<p class="lead">'))]  # fmt: skip
-    assert len(paragraphs) > 4
-    assert all(paragraph in world for paragraph in paragraphs)
-    assert programme.status().coverage.in_words() in page
-    assert "between two people" in page
-    assert ("oversight body" in page) == ("oversight" in settings)
+    world = re.sub("<p>In the record: .*?</p>", "", world)  # links to entries, which only the public page has
+    for pattern, least in ((SECTION, 6), (re.compile('<div class="box (warn|wrong)">.*?</div>'), 1)):
+        here, there = ([found[0] for found in pattern.finditer(text)] for text in (page, world))
+        assert len(here) >= least
+        assert here == there
+    assert "Nothing is promised right now." in page
+    assert "https://hotline.example" in page
+    assert ("The oversight body." in page) == ("oversight" in settings)
 
 
 def test_waits_are_told_in_days(office: Office) -> None:
     office.begin(max_gap=60)  # rounds of a day
-    page = unescape(office.browser("Anna").get("/guarantee").text)
-    assert "60 rounds (60 days), also without any report" in page
-    assert re.search(r"rounds on average \((about )?[0-9]+ days\)", page)
+    page = guarantee(office)
+    assert "at least once in 60 rounds (60 days)" in page
+    assert re.search(r"(about|at most) [0-9]+ days \([0-9.]+ rounds\)", page)
 
 
 def test_what_is_not_protected_comes_first(office: Office) -> None:
     office.begin(classes=CLASSES)
-    page = unescape(office.browser("Otto").get("/guarantee").text.split("<main")[1])
-    first = page.index("a report of class danger is not protected")
-    assert first < page.index("Suppose someone")
-    assert "100 % of the ordinary reports" in page
+    page = guarantee(office, "Otto")
+    first = page.index("A report of class danger is not protected")
+    assert first < page.index("A boss who was 50 % sure")
+    assert "All other reports are protected" in page
     for told in ("Class minor", "Class serious", "Class danger"):
         assert told in page
 
 
+def waits(page: str) -> list[str]:
+    return re.findall(r'<th scope="row" role="rowheader"><bdi>(.*?)</bdi>', page.split('<section id="effect"')[1])
+
+
 def test_waits_are_those_of_reports_that_count(office: Office) -> None:
     office.begin(most_counted=5)
-    page = office.browser("Anna").get("/guarantee").text
-    assert re.findall(r"<dt>(.*?)</dt>", page.split("<main")[1]) == ["1 report", "3 reports"]
+    assert waits(guarantee(office)) == ["No report", "One report", "Three reports"]
 
 
 def test_waits_are_told_by_class(office: Office) -> None:
     office.begin(classes=CLASSES)
-    page = office.browser("Anna").get("/guarantee").text
-    assert re.findall(r"<dt>(.*?)</dt>", page) == ["1 report of class minor", "1 report of class serious"]
+    assert waits(guarantee(office)) == ["No report", "One report of class minor", "One report of class serious"]

@@ -1,9 +1,10 @@
-"""Health: what it says of rounds, files, key and copies; and the backup to take away."""
+"""Health: what it says of rounds, files, key, clock and copies, and what to do; and the backup to take away."""
 
 import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from html import unescape
 from pathlib import Path
@@ -12,6 +13,9 @@ from typing import Any
 import pytest
 from tests.console.offices import Office, recovered
 
+from deniable.console.help_pages import help_texts
+from deniable.console.pages import health_checks
+from deniable.console.pages.health_checks import checks_of
 from deniable.programme import backup
 from deniable.programme.randomness.source import Dice, Drand
 from deniable.programme.secrets.keys import KeyFile
@@ -20,59 +24,128 @@ from deniable.programme.transcript_copies import KeyCopy
 
 def test_health_before_there_is_a_programme(office: Office) -> None:
     page = office.browser("Ada").get("/health").text
-    assert "none yet" in page
-    assert "unlocked with its key file" in page
+    assert "There is no programme yet" in page
+    assert "opens with its key file" in page
     assert "The terminal said where the file is" in page
     assert "console.key" not in page
 
 
 def test_health_of_rounds(office: Office) -> None:
     programme = office.begin()
-    browser = office.browser("Otto")
-    assert "in time" in browser.get("/health").text
-    assert "not even the rules" in browser.get("/health").text
+    assert checks(office)["Rounds"].state == "good"
+    assert "not published yet" in checks(office)["Public folder"].result
     programme.publish(office.public)
     office.clock.tomorrow()
     page = office.browser("Otto").get("/health").text
     assert "Round 1 was due on" in page
     assert "Round 1 is due but not in the transcript." in page
+    assert checks(office)["Rounds"].command == "deniable programme close-round"
     office.clock.now += timedelta(days=2)
     page = office.browser("Otto").get("/health").text
     assert "Rounds 1 to 3 are due and not closed." in page
     programme.close_round(1)
-    assert "Entries that are not published yet: 1." in office.browser("Otto").get("/health").text
+    assert "lacks 1 entry of the record" in office.browser("Otto").get("/health").text
 
 
-def checks(office: Office) -> dict[str, tuple[str, str, str]]:
-    """What Health says: state, word and details of each thing that is looked at."""
-    page = unescape(office.browser("Otto").get("/health").text)
-    row = r'class="keep">(.*?)</th>.*?class="state (\w+)">(.*?)</span>.*?<bdi>(.*?)</bdi>'
-    return {what: (state, word, details) for what, state, word, details in re.findall(row, page)}
+@dataclass(frozen=True)
+class Told:
+    """What Health says of one thing."""
+
+    state: str
+    result: str
+    to_do: str = ""
+    command: str = ""
+
+
+def checks(office: Office) -> dict[str, Told]:
+    """By what was looked at."""
+    page = unescape(office.browser("Ada").get("/health").text)
+    good = r'class="keep">([\w ]+)</th>.*?<bdi>(.*?)</bdi>'
+    bad = r'<section class="check (\w+)".*?<h2 id="check-\d+">(.*?) <span.*?</section>'
+    found = {what: Told("good", result) for what, result in re.findall(good, page)}
+    for section in re.finditer(bad, page, re.DOTALL):
+        result, *to_do = re.findall(r"<bdi>(.*?)</bdi>", section[0])
+        command = "".join(re.findall(r"<code>(.*?)</code>", section[0]))
+        found[section[2]] = Told(section[1], result, "".join(to_do), command)
+    return found
+
+
+def headline(page: str) -> str:
+    return "".join(re.findall("<h1>(.*?)</h1>", page))
+
+
+def test_the_headline_and_what_each_thing_has(office: Office) -> None:
+    """What was found, what to do, the command, and a link to a heading of the handbook that explains it."""
+    programme, ada = office.begin(), office.browser("Ada")
+    page = ada.get("/health").text
+    assert headline(page) == "2 things need attention"
+    programme.publish(office.public)
+    assert headline(ada.get("/health").text) == "One thing needs attention"
+    ada.post("/health/backup")
+    assert headline(ada.get("/health").text) == "All is in order"
+    office.clock.now += timedelta(days=5)
+    for check in checks_of(office.console, programme):
+        name, _, heading = check.help.removeprefix("/help/").partition("#")
+        assert heading in help_texts()[name].anchors
+        assert bool(check.to_do) == (check.state != "good")
+    told = checks(office)
+    assert [told[what].state for what in ("Rounds", "Clock", "Database", "Key")] == ["wrong", "warn", "good", "good"]
+
+
+def test_every_check_has_its_help() -> None:
+    """Also those that the tests above do not come to."""
+    named = set(
+        re.findall(r'(?:Check\(|what(?:, \w+)* = )\s*"([A-Z][\w ]+)"', Path(health_checks.__file__).read_text())
+    )
+    assert {"Clock", "Database", "Imports", "Frozen round", "Backup"} <= named
+    assert {name.lower().replace(" ", "-") for name in named} <= help_texts()["health"].anchors
+
+
+def test_the_worst_comes_first(office: Office) -> None:
+    office.begin().publish(office.public)
+    office.clock.now += timedelta(days=5)
+    states = re.findall(r'<section class="check (\w+)"', office.browser("Otto").get("/health").text)
+    assert states == sorted(states, key=["wrong", "warn"].index)
+    assert {*states} == {"wrong", "warn"}
+
+
+@pytest.mark.parametrize("told_by", ["the log", "the record", None])
+def test_health_of_the_clock(office: Office, told_by: str | None) -> None:
+    programme = office.begin()
+    before = office.clock.now
+    office.clock.tomorrow()
+    if told_by == "the log":
+        office.console.record(office.people["Otto"], "looked")
+    if told_by == "the record":
+        programme.close_round()
+    office.clock.now = before
+    found = checks(office)["Clock"]
+    assert found.state == ("good" if told_by is None else "wrong")
+    assert "5 January 2026" in found.result
+    assert bool(found.command) == (told_by is not None)
 
 
 @pytest.mark.parametrize(
     ("source", "hours", "state", "words"),
     [
-        (Drand(), 0, ("good", "waits"), "out on 6 January 2026, 01:00 UTC"),
-        (Drand(), 1, ("warn", "to be drawn"), "fetch the value"),
-        (Dice("The town hall"), 0, ("good", "waits"), "Then two of you enter the numbers"),
-        (Dice("The town hall"), 1, ("warn", "to be drawn"), "two of you enter the numbers"),
-        (Dice("The town hall", days=3), 24 * 3 + 1, ("wrong", "not drawn"), "more than 3 days"),
+        (Drand(), 0, "good", "out on 6 January 2026, 01:00 UTC"),
+        (Drand(), 1, "warn", "Fetch the value"),
+        (Dice("The town hall"), 0, "good", "Then two of you enter the numbers"),
+        (Dice("The town hall"), 1, "warn", "Two of you enter the numbers"),
+        (Dice("The town hall", days=3), 24 * 3 + 1, "wrong", "more than 3 days"),
     ],
 )
-def test_health_of_a_round_that_waits(
-    office: Office, source: Drand | Dice, hours: int, state: tuple[str, str], words: str
-) -> None:
+def test_health_of_a_round_that_waits(office: Office, source: Drand | Dice, hours: int, state: str, words: str) -> None:
     programme = office.begin(randomness=source)
     assert "Frozen round" not in checks(office)
     office.clock.now = programme.parameters.calendar.due(1)
     programme.close_round()
     office.clock.now += timedelta(hours=hours)
     found = checks(office)
-    assert found["Frozen round"][:2] == state
-    assert "Round 1 is frozen since 6 January 2026" in found["Frozen round"][2]
-    assert words in found["Frozen round"][2]
-    assert ("Round 1 must be drawn first" in found["Rounds"][2]) is (hours > 1)
+    assert found["Frozen round"].state == state
+    assert "Round 1 is frozen since 6 January 2026" in found["Frozen round"].result
+    assert words in found["Frozen round"].result + found["Frozen round"].to_do
+    assert ("Round 1 must be drawn first" in found["Rounds"].to_do) is (hours > 1)
 
 
 @pytest.mark.parametrize("newer", ["both", "the public folder", "the copy beside the key"])
@@ -90,12 +163,14 @@ def test_health_of_a_database_that_is_behind(office: Office, newer: str) -> None
     if newer == "the public folder":
         copy.path.write_bytes(beginning)
     found = checks(office)
-    state, word, details = found["Database"]
-    assert (state, word) == ("wrong", "cannot go on")
-    assert "restore a newer backup" in details
-    assert str(copy.path) not in details
-    assert not {"Publication", "Second copy"} & found.keys()
-    assert "up to date" not in office.browser("Otto").get("/health").text
+    database = found["Database"]
+    assert database.state == "wrong"
+    assert "cannot go on" in database.result
+    assert "restore a newer backup" in database.result
+    assert "programme restore" in database.command
+    assert str(copy.path) not in database.result
+    assert "Second copy" not in found
+    assert "All that is recorded is published" not in office.browser("Otto").get("/health").text
 
 
 def test_health_of_a_database_that_is_not_behind(office: Office) -> None:
@@ -105,16 +180,96 @@ def test_health_of_a_database_that_is_not_behind(office: Office) -> None:
     programme.override(["Ash Mill"], "A fire in the news.", independent=True)
     programme.publish()
     found = checks(office)
-    assert "Database" not in found
-    assert found["Publication"][:2] == found["Second copy"][:2] == ("good", "up to date")
+    assert {found[what].state for what in ("Database", "Public folder", "Second copy")} == {"good"}
+
+
+def test_health_of_a_database_that_was_restored(office: Office, tmp_path: Path) -> None:
+    """Until the office has recovered, also where no copy has more than the backup."""
+    programme = office.begin()
+    programme.publish(office.public)
+    programme.backup(tmp_path / "copy")
+    backup.restore(tmp_path / "copy", str(tmp_path / "restored.db"))
+    office.put_back((tmp_path / "restored.db").read_bytes())
+    database = checks(office)["Database"]
+    assert database.state == "wrong"
+    assert "deniable programme recover" in database.result
 
 
 def test_health_where_the_public_folder_is_away(office: Office) -> None:
     office.begin().publish(office.public)
     shutil.rmtree(office.public)
-    state, _, details = checks(office)["Database"]
-    assert state == "wrong"
-    assert "put it back" in details
+    found = checks(office)
+    assert "Database" not in found
+    assert found["Public folder"].state == "wrong"
+    assert "is gone" in found["Public folder"].result
+    assert str(office.public) in found["Public folder"].to_do
+
+
+def told_on_transcript(office: Office) -> str:
+    page = unescape(office.browser("Otto").get("/transcript").text)
+    return "".join(re.findall(r"What to do:</strong> <bdi>(.*?)</bdi>", page))
+
+
+def lost(file: Path) -> None:
+    file.unlink()
+
+
+def changed(file: Path) -> None:
+    file.write_bytes(file.read_bytes().replace(b'"round":1', b'"rounds":1'))
+
+
+def unsigned(file: Path) -> None:
+    *lines, head = file.read_text().splitlines()
+    signature = json.loads(head)["signature"]
+    file.write_text("\n".join([*lines, head.replace(signature, signature[::-1])]) + "\n")
+
+
+@pytest.mark.parametrize("damage", [lost, changed, unsigned])
+def test_a_damaged_transcript_is_one_card_and_its_instruction_works(
+    office: Office, damage: Callable[[Path], None]
+) -> None:
+    """The same words on both pages, no word of a backup, nothing raw; and to do what they say puts it right."""
+    programme = office.begin()
+    programme.override(["Ash Mill"], "A fire in the news.", independent=True)
+    programme.publish(office.public)
+    file = office.public / "transcript.jsonl"
+    damage(file)
+    found, otto = checks(office), office.browser("Otto")
+    assert "Database" not in found
+    card = found["Public folder"]
+    assert card.state == "wrong"
+    assert card.to_do == told_on_transcript(office)
+    assert str(office.public) in card.to_do
+    assert card.to_do.count("publish again") == 1
+    assert not card.command
+    for raw in ("No such file", "must have the field", "restore", "folder/", "--help"):
+        assert raw not in card.result
+    assert "put right first" in otto.post("/transcript/publish").text
+    word = "The public files are missing" if damage is lost else "The public files were changed"
+    for name, page in (("Otto", "/round"), ("Ida", "/report"), ("Anna", "/report")):
+        text = office.browser(name).get(page).text
+        assert word in text
+        assert "Not published yet" not in text
+        assert str(office.public) not in text
+    downloaded = otto.get("/transcript/transcript.jsonl")
+    assert downloaded.status_code == 200
+    file.unlink(missing_ok=True)
+    file.write_bytes(downloaded.content)
+    assert otto.post("/transcript/publish").status_code == 303
+    found = checks(office)
+    assert {found[what].state for what in ("Database", "Public folder", "Second copy")} == {"good"}
+    assert word not in office.browser("Otto").get("/round").text
+
+
+def test_a_missing_page_is_put_back_by_publishing_and_told_once(office: Office) -> None:
+    office.begin().publish(office.public)
+    (office.public / "index.html").unlink()
+    card = checks(office)["Public folder"]
+    assert "index.html" in card.result
+    assert card.result.count("publish again") + card.to_do.count("publish again") == 1
+    assert card.to_do == told_on_transcript(office)
+    office.browser("Otto").post("/transcript/publish")
+    assert checks(office)["Public folder"].state == "good"
 
 
 @pytest.mark.parametrize("name", ["VERIFY.md", "index.html", "public_key.pem", "programme.json", "transcript.jsonl"])
@@ -123,15 +278,15 @@ def test_health_of_public_files_that_were_changed(office: Office, name: str) -> 
     programme = office.begin()
     programme.publish(office.public)
     programme.override(["Ash Mill"], "A fire in the news.", independent=True)  # the folder is behind, and that is fine
-    assert checks(office)["Public files"][:2] == ("good", "in order")
+    assert checks(office)["Public folder"].state == "warn"
     file = office.public / name
     file.write_bytes(file.read_bytes() + b"\nor run this program of mine\n")
-    state, word, details = checks(office)["Public files"]
-    assert (state, word) == ("wrong", "do not check out")
-    assert name.lower() in details.lower()
+    found = checks(office)["Public folder"]
+    assert found.state == "wrong"
+    assert name.lower() in found.result.lower()
     if name in {"VERIFY.md", "index.html", "public_key.pem"}:
         programme.publish()
-        assert checks(office)["Public files"][:2] == ("good", "in order")
+        assert checks(office)["Public folder"].state == "good"
 
 
 @pytest.mark.parametrize("has_key_file", [True, False])
@@ -139,13 +294,13 @@ def test_health_of_the_second_copy(office: Office, tmp_path: Path, has_key_file:
     """Where the folder of the key file is away, or the programme is locked with a passphrase."""
     office.console.copy = KeyCopy.beside(KeyFile(tmp_path / "away" / "programme.key")) if has_key_file else None
     programme = office.begin()
-    state, _, details = checks(office)["Second copy"]
-    assert state == "wrong"
-    assert "before the programme is published" in details
+    found = checks(office)["Second copy"]
+    assert found.state == "wrong"
+    assert "before the programme is published" in found.result
     programme.publish(office.public)
-    state, _, details = checks(office)["Second copy"]
-    assert state == ("warn" if has_key_file else "good")
-    assert "published at once" in details
+    found = checks(office)["Second copy"]
+    assert found.state == ("warn" if has_key_file else "good")
+    assert "published at once" in found.result
 
 
 def test_health_of_a_copy_that_lacks_entries(office: Office) -> None:
@@ -156,19 +311,19 @@ def test_health_of_a_copy_that_lacks_entries(office: Office) -> None:
     assert office.console.copy is not None
     kept = office.console.copy.path.read_bytes()
     office.console.copy.path.unlink()
-    state, word, details = checks(office)["Database"]
-    assert (state, word) == ("wrong", "cannot go on")
-    assert "is missing" in details
+    found = checks(office)["Database"]
+    assert found.state == "wrong"
+    assert "is missing" in found.result
     office.console.copy.path.write_bytes(kept)
     programme.override(["Birch Works"], "A fire in the news.", independent=True)
-    assert checks(office)["Second copy"][:2] == ("good", "up to date")
+    assert checks(office)["Second copy"].state == "good"
 
 
 def test_health_while_imports_are_paused(office: Office) -> None:
     programme = recovered(office)
-    state, word, details = checks(office)["Imports"]
-    assert (state, word) == ("warn", "paused")
-    assert "resume-imports" in details
+    found = checks(office)["Imports"]
+    assert found.state == "warn"
+    assert "resume-imports" in found.command
     programme.resume_imports("All hotlines were brought once.")
     assert "Imports" not in checks(office)
 
@@ -187,9 +342,9 @@ def test_a_backup_is_taken_away(office: Office, tmp_path: Path) -> None:
     (tmp_path / "copy").write_bytes(answer.content)
     backup.restore(tmp_path / "copy", str(tmp_path / "restored.db"), never_published=True)
     page = browser.get("/health").text
-    assert "The last one was downloaded on 5 January 2026." in page
+    assert "The last backup was downloaded on 5 January 2026." in page
     office.clock.now += timedelta(days=40)
-    assert ">old<" in office.browser("Ada").get("/health").text
+    assert "more than a month ago" in office.browser("Ada").get("/health").text
     assert "Download a backup" not in office.browser("Otto").get("/health").text
 
 
@@ -216,3 +371,13 @@ def test_a_backup_does_not_tell_when_people_signed_in(office: Office) -> None:
     stored = {line.get("table") for line in map(json.loads, content.splitlines())}
     assert "people" in stored
     assert not stored & {"transient_sessions", "transient_used_codes"}
+
+
+def test_an_operator_is_told_whom_to_ask_and_no_commands(office: Office) -> None:
+    office.begin()
+    page, of_ada = (office.browser(name).get("/health").text for name in ("Otto", "Ada"))
+    assert re.search("Tell an administrator:</strong> <bdi>Ada</bdi>", page)
+    assert "At the terminal" not in page
+    assert "Open Public record" in page
+    assert "At the terminal" in of_ada
+    assert "Tell an administrator" not in of_ada

@@ -1,30 +1,135 @@
-"""The open round: its counts, for auditors alone, and how it is closed."""
+"""The open round: what to do now, counts for auditors who ask for them, and how it is closed."""
 
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from tests.console.offices import CLASSES, Office
 
-from deniable.console.pages import common
+from deniable.console.console import Console
+from deniable.console.pages import common, open_round
+from deniable.console.pages.open_round import LOOKED
 from deniable.programme.randomness.source import Dice
 from deniable.programme.transcript_copies import KeyCopy
+from deniable.storage.store import StoreError
+
+MANY = tuple(f"Depot {number}" for number in range(1000))
 
 
-def test_an_auditor_sees_the_counts_as_bars(office: Office) -> None:
+def test_an_auditor_who_asks_sees_the_counts_as_bars(office: Office) -> None:
     office.begin().report({"Ash Mill": 8, "Cedar Bank": 2})
-    page = office.browser("Anna").get("/round").text
+    page = office.browser("Anna").counts()
     assert "Confidential" in page
     assert page.index("Ash Mill") < page.index("Cedar Bank") < page.index("Birch Works")
     assert 'width="25.0%"' in page
-    assert "no-store" in office.browser("Anna").get("/round").headers["cache-control"]
 
 
-def test_an_operator_does_not(office: Office) -> None:
+def test_who_looks_at_counts_is_in_the_log_once_a_day(office: Office) -> None:
+    office.begin(targets=MANY).report({"Depot 3": 2})
+    anna = office.browser("Anna")
+    anna.get("/round")
+    anna.get("/round/counts")
+    assert LOOKED not in office.log()
+    for fields in ({}, {"find": "depot"}, {"start": "50"}):
+        anna.counts(**fields)
+    assert office.log().count(LOOKED) == 1
+    office.clock.tomorrow()
+    office.browser("Anna").counts()
+    assert office.log().count(LOOKED) == 2
+    assert "Depot" not in office.log()
+
+
+def test_where_the_log_cannot_be_written_no_count_is_shown(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    programme = office.begin()
+    programme.report({"Ash Mill": 31_337})
+    anna = office.browser("Anna")
+
+    def fails(*_: object, **__: object) -> None:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(Console, "record", fails)
+    answer = anna.post("/round/counts")
+    assert answer.status_code == 503
+    assert "31,337" not in answer.text
+
+
+def first_page_shows(office: Office, count: str) -> bool:
+    """Whether the page that an auditor sees first has this count, in digits or as a bar."""
+    page = office.browser("Anna").get("/round").text
+    return count in page or 'class="bars"' in page or "Confidential" in page
+
+
+def test_without_asking_no_count_is_on_the_page(office: Office) -> None:
+    programme = office.begin()
+    programme.report({"Ash Mill": 31_337})
+    assert not first_page_shows(office, "31,337")
+    anna = office.browser("Anna")
+    assert anna.get("/round/counts").headers["location"] == "/round"
+    assert anna.client.post("/round/counts").status_code == 403  # no form of ours
+    assert anna.get("/round?start=0").text == anna.get("/round").text
+
+
+def test_the_check_sees_counts_on_the_first_page(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: the page shows how many reports there are in place of the targets."""
+    programme = office.begin()
+    programme.report({"Ash Mill": 31_337})
+    original = open_round.AuditorRoundPage
+
+    def telling(**fields: Any) -> open_round.AuditorRoundPage:
+        return original(**fields | {"targets": sum(programme.active_counts().values())})
+
+    monkeypatch.setattr(open_round, "AuditorRoundPage", telling)
+    assert first_page_shows(office, "31,337")
+
+
+def test_an_operator_sees_no_trace_of_counts(office: Office) -> None:
     office.begin().report({"Ash Mill": 8})
+    otto = office.browser("Otto")
+    page = otto.get("/round").text
+    for trace in ("Confidential", "Ash Mill", "ounts", "bars"):
+        assert trace not in page
+    assert otto.post("/round/counts").status_code == 403
+    assert otto.get("/round/counts").status_code == 403
+
+
+@pytest.mark.parametrize("name", ["Otto", "Anna"])
+def test_the_page_says_what_to_do_now(office: Office, name: str) -> None:
+    programme = office.begin()
+    page = office.browser(name).get("/round").text
+    assert "Round 1 is open" in page
+    assert "Nothing is published yet" in page
+    assert "/work-list" not in page.split("<main")[1]
+    programme.publish(office.public)
+    office.clock.tomorrow()
+    assert "Close round 1 now" in office.browser(name).get("/round").text
+    (drawn,) = programme.close_round(1).audits
+    page = office.browser(name).get("/round").text
+    assert "Round 2 is open" in page
+    assert "Not published yet: 1 entry" in page
+    assert f"<bdi>{drawn}</bdi></th><td" in page
+    assert 'href="/work-list">Open' in page
+    programme.override([f"{target}" for target in programme.targets()], "A fire.", independent=True)
+    programme.publish()
+    page = office.browser(name).get("/round").text
+    assert "Not published yet" not in page
+    assert "Nothing is published" not in page
+
+
+def test_of_many_audits_the_oldest_are_on_the_page(office: Office) -> None:
+    programme = office.begin(targets=MANY)
+    programme.override(MANY[:7], "A fire.", independent=True)
     page = office.browser("Otto").get("/round").text
-    assert "Confidential" not in page
-    assert "Ash Mill" not in page
+    assert "5 of 7 audits" in page
+    assert len(re.findall(r"<th scope=\"row\"><bdi>Depot", page)) == 5
+
+
+def test_a_target_is_looked_up_in_the_record(office: Office) -> None:
+    programme = office.begin()
+    programme.override(["Ash Mill"], "A fire.", independent=True)
+    otto = office.browser("Otto")
+    assert 'action="/transcript/find#found"' in otto.get("/round").text
+    assert "Ash Mill" in otto.post("/transcript/find", {"find": "ash", "start": "0"}).text
 
 
 def test_a_round_is_closed_when_it_is_due(office: Office) -> None:
@@ -66,8 +171,8 @@ def test_nothing_is_drawn_where_it_could_not_be_kept(office: Office) -> None:
     decision = {"reason": "A fire in the news.", "independent": "yes"}
     for path, data in (
         ("/round/close", {"round": "1"}),
-        ("/round/decisions/skip", {"round": "1", **decision}),
-        ("/round/decisions/override", {"target": "Ash Mill", **decision}),
+        ("/round/decisions/skip", {"round": "1", "confirmed": "2", **decision}),
+        ("/round/decisions/rename", {"target": "Ash Mill", "new_name": "Ash", "confirmed": "2", **decision}),
     ):
         refused = browser.post(path, data)
         assert refused.status_code == 422
@@ -168,7 +273,7 @@ def test_while_a_round_waits_it_is_on_the_page(office: Office, name: str) -> Non
     page = browser.get("/round").text
     assert "Round 1 is frozen since 6 January 2026" in page
     assert 'href="/round/draw"' in page
-    assert "due, after round 1 is drawn" in page
+    assert "after round 1 is drawn" in page
     for link in ("/round/close", "/round/decisions/skip", "/round/decisions/targets"):
         assert f'href="{link}"' not in page
     assert browser.get("/round/close").headers["location"] == "/round"
@@ -176,9 +281,10 @@ def test_while_a_round_waits_it_is_on_the_page(office: Office, name: str) -> Non
     assert refused.status_code == 422
     assert "Round 1 waits for its public value" in refused.text
     if name == "Anna":
-        row = page.split("<bdi>Ash Mill</bdi>")[1].split("</tr>")[0]
+        counts = browser.counts()
+        row = counts.split("<bdi>Ash Mill</bdi>")[1].split("</tr>")[0]
         assert re.findall(r'class="number">([^<]+)</td>', row) == ["11"]
-        assert "and of the frozen one included" in page
+        assert "frozen round are included" in counts
 
 
 def test_a_round_that_is_never_drawn_is_not_called_skipped(office: Office) -> None:
@@ -193,38 +299,35 @@ def test_a_round_that_is_never_drawn_is_not_called_skipped(office: Office) -> No
     browser = office.browser("Otto")
     answer = browser.post("/round/close", {"round": "1"}).text
     assert "skipped" not in answer
-    assert "Nobody was selected" in answer
+    assert "No target was selected" in answer
     assert "Frozen, and never drawn" in browser.get("/transcript").text
-
-
-MANY = tuple(f"Depot {number}" for number in range(1000))
 
 
 def test_counts_come_a_page_at_a_time_the_most_first(office: Office) -> None:
     office.begin(targets=MANY).report({"Depot 900": 8, "Depot 3": 2})
     anna = office.browser("Anna")
-    first, second = anna.get("/round").text, anna.get("/round?start=50").text
+    first, second = anna.counts(), anna.counts(start="50")
     assert re.findall(r'<th scope="row"><bdi>([^<]+)', first) == ["Depot 900", "Depot 3", *MANY[:3], *MANY[4:49]]
     assert re.findall(r'<th scope="row"><bdi>([^<]+)', second) == [*MANY[49:99]]
-    assert 'href="/round?start=50#found"' in first
-    assert 'href="/round?start=0#found"' in second
-    assert 'href="/round?start=100#found"' in second
-    assert "Next page" not in anna.get("/round?start=950").text
-    assert "Depot 900" in anna.get("/round?start=1000").text
+    assert re.findall(r'name="start" value="(\d+)"[^>]*>(\w+) page', first) == [("50", "Next")]
+    assert re.findall(r'name="start" value="(\d+)"[^>]*>(\w+) page', second) == [("0", "Previous"), ("100", "Next")]
+    assert "Next page" not in anna.counts(start="950")
+    assert "Depot 900" in anna.counts(start="1000")
+    assert "?start" not in first
     assert max(map(len, (first, second))) < 30_000
 
 
 def test_the_counts_of_a_target_are_found_by_its_name(office: Office) -> None:
     office.begin(targets=MANY).report({"Depot 900": 8, "Depot 3": 2})
     anna = office.browser("Anna")
-    found = anna.post("/round/find", {"find": "depot 3"}).text
+    found = anna.counts(find="depot 3")
     assert re.findall(r'<th scope="row"><bdi>([^<]+)', found)[:3] == ["Depot 3", "Depot 30", "Depot 31"]
     assert 'width="25.0%"' in found
     assert "Confidential" in found
-    assert "No target has" in anna.post("/round/find", {"find": "elsewhere"}).text
-    assert "Depot 900" in anna.post("/round/find", {"find": ""}).text
+    assert "in its name" in anna.counts(find="elsewhere")
+    assert "Depot 900" in anna.counts(find="")
     for name in ("Otto", "Ida", "Ada"):
-        assert office.browser(name).post("/round/find", {"find": "depot 3"}).status_code == 403
+        assert office.browser(name).post("/round/counts", {"find": "depot 3"}).status_code == 403
 
 
 def test_names_that_are_not_public_yet(office: Office) -> None:
@@ -248,13 +351,13 @@ def test_an_auditor_sees_the_reports_of_the_round_by_class(office: Office) -> No
     programme = office.begin(classes=CLASSES, most_counted=5)
     programme.report({"Ash Mill": 7}, report_class="minor")
     programme.report({"Ash Mill": 2, "Cedar Bank": 1}, report_class="serious")
-    page = office.browser("Anna").get("/round").text
+    page = office.browser("Anna").counts()
     row = page.split("<bdi>Ash Mill</bdi>")[1].split("</tr>")[0]
     assert "<small>7 minor, 2 serious</small>" in row
     assert re.findall(r'class="number">([^<]+)</td>', row) == ["11"]
     assert "<small>" not in page.split("<bdi>Birch Works</bdi>")[1].split("</tr>")[0]
-    assert "at most 5 about a target count in a round" in page
-    assert "leads to a visit" not in page
+    assert "at most 5 reports of each class" in page
+    assert "leads to a visit" not in office.browser("Anna").get("/round").text
     programme.report({"Cedar Bank": 1}, report_class="danger")
     assert "leads to a visit" in office.browser("Anna").get("/round").text
     assert "leads to a visit" not in office.browser("Otto").get("/round").text
@@ -262,6 +365,37 @@ def test_an_auditor_sees_the_reports_of_the_round_by_class(office: Office) -> No
 
 def test_with_one_class_the_counts_do_not_name_it(office: Office) -> None:
     office.begin().report({"Ash Mill": 8})
-    page = office.browser("Anna").get("/round").text
+    page = office.browser("Anna").counts()
     assert re.findall(r'class="number">([^<]+)</th>', page) == ["Reports"]
     assert "<small>" not in page
+
+
+def test_visits_in_an_emergency_are_told_to_those_who_may_know(office: Office) -> None:
+    programme = office.begin(classes=CLASSES)
+    office.clock.tomorrow()
+    otto, anna = office.browser("Otto"), office.browser("Anna")
+    before = otto.get("/round/close").text, otto.get("/round").text
+    assert "wait: " not in anna.get("/round/close").text
+    programme.report({"Ash Mill": 1}, report_class="danger")
+    assert (otto.get("/round/close").text, otto.get("/round").text) == before
+    assert "Ash Mill" in anna.get("/round/close").text
+    anna.post("/emergencies/ask", {"target": "Ash Mill", "class": "danger"})
+    assert "waits for you" in otto.get("/round").text
+    assert "waits for you" not in anna.get("/round").text
+    assert "You asked for a visit" in anna.get("/round").text
+    assert "Ash Mill" in otto.get("/round/close").text
+    closed = [otto.post("/round/close", {"round": "1"}).text for _ in range(2)]
+    assert all("Visit at once (emergency): <bdi>Ash Mill</bdi>" in page for page in closed)
+
+
+def test_the_question_says_that_an_order_waits(office: Office) -> None:
+    office.begin()
+    office.clock.tomorrow()
+    otto, anna = office.browser("Otto"), office.browser("Anna")
+    order = {"target": "Ash Mill", "reason": "A fire.", "independent": "yes"}
+    during = re.findall(r'name="confirmed" value="(\d+)"', otto.post("/round/decisions/override", order).text)
+    otto.post("/round/decisions/override", {**order, "confirmed": during[0]})
+    assert "moves to round 2" in anna.get("/round/close").text
+    assert "Moved to" not in anna.get("/round/orders").text
+    anna.post("/round/close", {"round": "1"})
+    assert "Moved to round 2" in anna.get("/round/orders").text

@@ -8,8 +8,7 @@ import pytest
 from tests.console.offices import Browser, Office
 
 from deniable.cli.main import main
-from deniable.console.pages.plan_form import PlanForm, settings_of
-from deniable.errors import DeniableError
+from deniable.console.pages.plan_form import MORE, PlanForm, settings_of
 from deniable.programme.randomness.dice import Throws
 from deniable.programme.randomness.source import Dice, Drand
 
@@ -29,10 +28,15 @@ def show(browser: Browser, **changes: str) -> Any:
     return browser.post("/plan", {**typed(**changes), "step": "show"})
 
 
-def shown(page: Any) -> str:
-    found = re.search(r'name="shown" value="([^"]*)"', page.text)
-    assert found is not None
-    return found[1]
+def check(browser: Browser, **changes: str) -> Any:
+    """The last page before the start."""
+    return browser.post("/plan", {**typed(**changes), "step": "check"})
+
+
+def begin(browser: Browser, page: Any) -> Any:
+    """Send the form on the last page."""
+    fields = re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', page.text)
+    return browser.post("/plan", {name: html.unescape(value) for name, value in fields} | {"step": "begin"})
 
 
 def test_a_plan_is_looked_at_and_begun(office: Office) -> None:
@@ -40,11 +44,14 @@ def test_a_plan_is_looked_at_and_begun(office: Office) -> None:
     assert browser.get("/plan").status_code == 200
     page = show(browser)
     assert page.status_code == 200
-    assert "at most 5 points in 100" in page.text
+    assert "57 % sure" in page.text
     assert page.text.count('<svg class="chart"') == 3
     assert "Monday 9 February 2026, 09:00 (Europe/Berlin time)" in page.text
+    last = check(browser)
+    assert last.status_code == 200
+    assert "at most 5 points in 100" in last.text
     assert office.console.programme() is None
-    answer = browser.post("/plan", {**typed(), "step": "begin", "shown": shown(page)})
+    answer = begin(browser, last)
     assert answer.headers["location"] == "/plan?done=begun"
     programme = office.console.programme()
     assert programme is not None
@@ -52,8 +59,8 @@ def test_a_plan_is_looked_at_and_begun(office: Office) -> None:
     assert programme.parameters.reports_per_person == 3
     assert programme.parameters.guarantee().advantage <= 0.05
     begun = browser.get("/plan?done=begun").text
-    assert "The programme has begun." in begun
-    assert "The programme has begun." not in browser.get("/plan").text
+    assert "The programme has started." in begun
+    assert "The programme has started." not in browser.get("/plan").text
     assert "began the programme" in office.browser("Ada").get("/activity").text
 
 
@@ -76,9 +83,10 @@ def test_a_plan_is_looked_at_and_begun(office: Office) -> None:
 )
 def test_where_the_random_numbers_come_from(office: Office, changes: dict[str, str], source: Any, words: str) -> None:
     browser = office.browser("Anna")
-    page = show(browser, **changes)
+    assert show(browser, **changes).status_code == 200
+    page = check(browser, **changes)
     assert words in page.text
-    browser.post("/plan", {**typed(**changes), "step": "begin", "shown": shown(page)})
+    begin(browser, page)
     programme = office.console.programme()
     assert programme is not None
     assert programme.parameters.randomness == source
@@ -122,22 +130,19 @@ def test_a_first_day_in_the_past_is_told_before_it_begins(office: Office) -> Non
     page = show(browser, start="2025-12-31", length="1", unit="D", zone="UTC")
     assert "5 rounds are overdue already" in page.text
     assert "published as late" in page.text
-    begun = browser.post("/plan", {**typed(start="2025-12-31", zone="UTC"), "step": "begin", "shown": shown(page)})
-    assert begun.status_code == 422  # the plan that was shown had another period
-    changed = show(browser, start="2025-12-28", zone="UTC")
+    changed = check(browser, start="2025-12-28", zone="UTC")
     assert "1 round is overdue already" in changed.text
-    browser.post("/plan", {**typed(start="2025-12-28", zone="UTC"), "step": "begin", "shown": shown(changed)})
+    begin(browser, changed)
     assert "Round 1 was due on" in browser.get("/plan?done=begun").text
 
 
 def test_what_is_begun_is_what_was_looked_at(office: Office) -> None:
     browser = office.browser("Anna")
-    page = show(browser)
-    for given in (shown(page), "", "0" * 64):
+    for given in (FORM.fingerprint, "", "0" * 64):
         answer = browser.post("/plan", {**typed(points="9"), "step": "begin", "shown": given})
         assert answer.status_code == 422
-        assert "look again" in answer.text
-        assert 'value="9"' in answer.text
+        assert "Check it again" in answer.text
+        assert 'name="points" value="9"' in answer.text
     assert office.console.programme() is None
 
 
@@ -154,7 +159,7 @@ def test_there_is_one_programme(office: Office) -> None:
         ({"name": "A" * 201}, "at most 200 characters"),
         ({"targets": "Ash Mill"}, "at least two targets"),
         ({"targets": f"Ash Mill\n{'B' * 201}"}, "at most 200 characters"),
-        ({"targets": "Ash Mill\nAsh Mill"}, "got Ash Mill twice"),
+        ({"targets": "Ash Mill\nAsh Mill"}, "Ash Mill comes twice"),
         ({"points": "50"}, "above 0 and below 50"),
         ({"points": "0"}, "above 0 and below 50"),
         ({"points": "nan"}, "above 0 and below 50"),
@@ -179,7 +184,7 @@ def test_there_is_one_programme(office: Office) -> None:
         ({"classes": "serious"}, "must be written NAME=WEIGHT or NAME=visit"),
         ({"classes": "minor=1\nserious=1.5"}, "weight of class serious must be a whole number"),
         ({"classes": "minor=0"}, "weight of class minor must be a whole number"),
-        ({"classes": "minor=1\nMinor=2"}, "names of their own"),
+        ({"classes": "minor=1\nMinor=2"}, "its own name"),
         ({"classes": "danger=visit"}, "at least one class of reports must have a weight"),
         ({"most_counted": "0"}, "Most reports that count must be a whole number of at least 1"),
     ],
@@ -202,24 +207,9 @@ def test_names_are_shown_as_they_are_and_never_as_markup(office: Office) -> None
     assert "&lt;/textarea&gt;" in answer.text
 
 
-@pytest.mark.parametrize("mechanism", ["race", "tca"])
-@pytest.mark.parametrize("reports", ["1", "4"])
-def test_points_are_what_watching_adds_about_a_person(mechanism: str, reports: str) -> None:
-    form = dataclasses.replace(FORM, mechanism=mechanism, reports_per_person=reports, points="2,5")
-    settings = settings_of(dataclasses.replace(form, horizon="100" if mechanism == "tca" else ""))
-    assert settings["delta"] == pytest.approx(0.05 if reports == "1" else 0.05 / 4, rel=0.02)
-
-
 def test_a_plan_of_many_targets(office: Office) -> None:
     answer = show(office.browser("Anna"), targets="\n".join(f"Target number {number}" for number in range(5000)))
     assert answer.status_code == 200
-
-
-def test_the_longest_gap_may_do_without_a_horizon() -> None:
-    settings = settings_of(dataclasses.replace(FORM, mechanism="tca", max_gap="26"))
-    assert (settings["max_gap"], settings["horizon"]) == (26, None)
-    with pytest.raises(DeniableError):
-        settings_of(dataclasses.replace(FORM, mechanism="tca"))
 
 
 def test_no_least_lead_is_told_where_some_targets_are_likelier(office: Office) -> None:
@@ -329,21 +319,16 @@ def test_a_bad_deadline_is_one_sentence(office: Office, changes: dict[str, str],
     assert words in html.unescape(page.text)
 
 
-def test_a_deadline_is_not_part_of_the_programme() -> None:
-    assert settings_of(dataclasses.replace(FORM, deadline="13")) == settings_of(FORM)
-
-
 def test_classes_are_planned_and_the_promise_holds_for_the_heaviest(office: Office) -> None:
     browser, classes = office.browser("Anna"), " minor=1\r\nserious=3\r\n\r\ndanger=visit"
-    page = html.unescape(show(browser, classes=classes, most_counted="20", reports_per_person="2").text)
-    assert page.index("a report of class danger is not protected") < page.index("Suppose someone")
+    page = html.unescape(check(browser, classes=classes, most_counted="20", reports_per_person="2").text)
+    assert page.index("A report of class danger is not protected") < page.index("A boss who")
     assert "at most 5 points in 100" in page
     assert "Class serious: a report counts three times" in page
     settings = settings_of(dataclasses.replace(FORM, classes=classes, most_counted="20", reports_per_person="2"))
     assert [one.written for one in settings["classes"]] == ["minor=1", "serious=3", "danger=visit"]
     assert settings["most_counted"] == 20
-    begun = {**typed(classes=classes, most_counted="20"), "step": "begin"}
-    browser.post("/plan", begun | {"shown": shown(show(browser, classes=classes, most_counted="20"))})
+    begin(browser, check(browser, classes=classes, most_counted="20"))
     programme = office.console.programme()
     assert programme is not None
     assert programme.parameters.guarantee().filed == "3 reports of class serious"
@@ -354,5 +339,75 @@ def test_classes_are_planned_and_the_promise_holds_for_the_heaviest(office: Offi
 
 
 def test_without_classes_a_plan_says_nothing_of_them(office: Office) -> None:
-    page = show(office.browser("Anna")).text.split("choices-title")[0]
+    page = show(office.browser("Anna")).text.split('id="meaning"')[1]
     assert "lass" not in page.replace('class="', "").replace("chart", "")
+
+
+@pytest.mark.parametrize(
+    ("field", "changes"),
+    [
+        ("name", {"name": ""}),
+        ("name", {"name": "A" * 201}),
+        ("targets", {"targets": "Ash Mill"}),
+        ("targets", {"targets": "Ash Mill\nAsh Mill"}),
+        ("points", {"points": "60"}),
+        ("points", {"points": "0.000001", "reports_per_person": "999999999"}),
+        ("reports_per_person", {"reports_per_person": "0"}),
+        ("audits", {"audits": "4"}),
+        ("max_gap", {"max_gap": "2"}),
+        ("cooldown", {"cooldown": "x"}),
+        ("start", {"start": "soon"}),
+        ("time", {"time": "noon"}),
+        ("length", {"length": "0"}),
+        ("zone", {"zone": "Atlantis"}),
+        ("horizon", {"horizon": "9"}),
+        ("oversight", {"oversight": "age1"}),
+        ("oversight", {"oversight": "age1" + "q" * 58}),
+        ("classes", {"classes": "serious"}),
+        ("most_counted", {"most_counted": "0"}),
+        ("reveal_after", {"reveal_after": "-1"}),
+        ("place", {"randomness": "dice"}),
+        ("sides", {"randomness": "dice", "place": "here", "sides": "2000"}),
+        ("numbers", {"randomness": "lottery", "place": "here", "numbers": "49"}),
+        ("minutes", {"randomness": "drand", "minutes": "1"}),
+        ("days", {"randomness": "drand", "days": "400"}),
+        ("randomness", {"randomness": "coins"}),
+        ("mechanism", {"mechanism": "greedy"}),
+        ("audit_term", {"audit_term": "raid"}),
+        ("target_term", {"target_term": "victim"}),
+        ("weights", {"weights": "forecast", "mechanism": "tca", "horizon": "9"}),
+        ("deadline", {"deadline": "2", "cooldown": "2"}),
+        ("probability", {"deadline": "2", "probability": "0"}),
+    ],
+)
+def test_a_mistake_is_told_at_its_field(office: Office, field: str, changes: dict[str, str]) -> None:
+    page = show(office.browser("Anna"), **changes).text
+    assert f'id="{field}-wrong"' in page
+    assert page.count('class="wrong-here"') == 1
+    assert f'<a href="#{field}">' in page
+    here = page.split(f'id="{field}-wrong"')[1].split("</span>")[0]
+    assert here.split("<bdi>")[1].split("</bdi>")[0] in page.split('role="alert"')[1].split("</div>")[0]
+    assert ('<details class="more" open>' in page) == (field in MORE or any(name in MORE for name in changes))
+
+
+def test_an_empty_form_says_what_to_begin_with(office: Office) -> None:
+    browser = office.browser("Anna")
+    page = browser.post("/plan", {"step": "show"})
+    assert page.status_code == 422
+    assert 'id="name-wrong"' in page.text
+    assert "Give the programme a name" in page.text
+
+
+def test_more_choices_are_folded_away_until_one_is_made(office: Office) -> None:
+    browser = office.browser("Anna")
+    assert '<details class="more">' in browser.get("/plan").text
+    assert '<details class="more">' in show(browser).text
+    assert '<details class="more" open>' in show(browser, reveal_after="2").text
+
+
+def test_nothing_that_can_be_folded_away_must_be_filled_in(office: Office) -> None:
+    """A browser cannot show what is wrong with a field that it does not show."""
+    folded = office.browser("Anna").get("/plan").text.split('<details class="more">')[1].split("</details>")[0]
+    fields = re.findall(r"<(?:input|textarea)[^>]*>", folded)
+    assert len(fields) > 15
+    assert [field for field in fields if "required" in field and 'type="radio"' not in field] == []

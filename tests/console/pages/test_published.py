@@ -11,7 +11,7 @@ from deniable.programme.public.folder import read_public
 
 
 def fine(office: Office) -> bool:
-    return "unaltered, signed by the office" in office.browser("Otto").get("/transcript").text
+    return "unchanged, the office signed it" in office.browser("Otto").get("/transcript").text
 
 
 def test_files_that_stay_as_they_are_are_not_read_again(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,14 @@
 """Reports are entered by number, and taken back with their receipt."""
 
 import re
+from html import unescape
 from typing import Any
 
 import pytest
 from tests.console.offices import CLASSES, Browser, Office, form_on, receipt_on
+
+from deniable.console.accounts import people
+from deniable.console.pages.report import ASKED_BACK
 
 
 def test_a_programme_whose_names_are_formulas_is_published_as_text(office: Office) -> None:
@@ -21,14 +25,56 @@ def test_reports_are_entered_and_corrected(office: Office) -> None:
     browser = office.browser("Anna")
     answer = browser.enter("Ash Mill", 3)
     assert answer.status_code == 200
-    assert "Counted." in answer.text
-    browser.enter("Ash Mill", 1)
+    assert said(answer.text) == "Counted: 3 reports about Ash Mill."
+    assert said(browser.enter("Ash Mill", 1).text) == "Counted: 1 report about Ash Mill."
     withdrawn = withdraw(browser, "Ash Mill", receipt_on(answer.text).lower())
     assert withdrawn.headers["location"] == "/report?done=withdrawn"
-    assert "Taken back." in browser.get("/report?done=withdrawn").text
+    assert "are taken back" in browser.get("/report?done=withdrawn").text
     assert programme.active_counts()["Ash Mill"] == 1
     assert withdraw(browser, "Ash Mill", receipt_on(answer.text)).status_code == 422
     assert programme.active_counts()["Ash Mill"] == 1
+
+
+def said(page: str) -> str:
+    """The sentence that says what was counted."""
+    found = re.search(r'<p class="entered">(.*?)</p>', page)
+    assert found is not None
+    return unescape(re.sub("<[^>]*>", "", found[1]))
+
+
+@pytest.mark.parametrize("name", ["Ida", "Anna"])
+def test_the_page_names_who_can_take_reports_back(office: Office, name: str) -> None:
+    office.begin()
+    office.add("Berta", "auditor")
+    browser = office.browser(name)
+    assert ("Take back" in browser.get("/report").text) == (name == "Anna")
+    answer = browser.enter("Ash Mill", 3).text
+    assert "Anna</bdi>; <bdi>Berta" in answer or name == "Anna"
+    with office.console.store.writing() as connection:
+        for one in ("id-Anna", "id-Berta"):
+            people.set_disabled(connection, office.console.key, one, True)
+    if name == "Ida":
+        assert "there is none at present" in browser.get("/report").text
+
+
+def test_a_take_back_is_in_the_log_for_those_who_may_see_counts(office: Office) -> None:
+    """Without a number or a target. The administrator does not learn that there is a line, nor its place."""
+    office.begin()
+    anna, ada = office.browser("Anna"), office.browser("Ada")
+    receipt = receipt_on(office.browser("Ida").enter("Ash Mill", 9731).text)
+    before = ada.get("/activity").text, ada.post("/activity/find", {"who": "Anna"}).text
+    assert ASKED_BACK not in anna.get("/activity").text
+    assert withdraw(anna, "Ash Mill", "AAAA-BBBB-CCCC-DDDD").status_code == 422
+    refused = anna.get("/activity").text
+    assert ASKED_BACK in refused
+    assert withdraw(anna, "Ash Mill", receipt).status_code == 303
+    assert anna.get("/activity").text == refused  # once a day, whatever came of it
+    assert (ada.get("/activity").text, ada.post("/activity/find", {"who": "Anna"}).text) == before
+    log = anna.get("/activity").text
+    assert ASKED_BACK in log
+    assert ASKED_BACK in anna.post("/activity/find", {"who": "Anna"}).text
+    for trace in ("Ash Mill", "9731", receipt):
+        assert trace not in log
 
 
 def withdraw(browser: Browser, target: str, receipt: str) -> Any:
@@ -143,7 +189,7 @@ def test_of_many_targets_a_page_shows_those_that_are_looked_for(office: Office) 
     page = looked_for(ida, "DEPOT 77")
     assert re.findall(r'type="radio" name="target" value="([^"]+)"', page) == ["Depot 77", *MANY[770:780]]
     answer = ida.enter("Depot 775", 2, form_on(page))
-    assert "Counted." in answer.text
+    assert "2 reports about" in answer.text
     assert programme.active_counts()["Depot 775"] == 2
 
 
@@ -166,7 +212,7 @@ def test_what_is_found_has_pages(office: Office) -> None:
     assert "Depot 20<" in second
     assert "Depot 19<" not in second
     assert "Previous page" in second
-    assert "No target has" in looked_for(ida, "<script>")
+    assert "in its name" in looked_for(ida, "<script>")
     assert "<script>" not in looked_for(ida, "<script>")
 
 
@@ -200,6 +246,7 @@ def test_a_report_has_one_of_the_classes(office: Office) -> None:
         assert refused.status_code == 422
         assert "Choose the class" in refused.text
     form = form_on(page)
+    assert said(ida.enter("Ash Mill", 1, form, "minor").text) == "Counted: 1 report about Ash Mill, of class minor."
     receipts = [receipt_on(ida.enter("Ash Mill", 1, form, one).text) for one in ("minor", "serious", "serious")]
     assert len(set(receipts)) == 2  # the same form with another class counts again, and with the same class once
     assert programme.active_counts()["Ash Mill"] == 4
@@ -214,7 +261,7 @@ def test_what_the_record_will_show_is_told_before_a_report_leads_to_a_visit(offi
     entry = programme.visit("Ash Mill", "danger")
     assert entry.effect(programme.parameters.calendar) in page
     assert entry.deed.replace("Ash Mill", "the target") in page
-    assert "does not hold for it" in page
+    assert "does not hold" in page
     assert "from the next publication on" in page
 
 
@@ -225,3 +272,20 @@ def test_where_there_is_one_class_nobody_chooses(office: Office) -> None:
     assert "a visit" not in page
     assert ida.enter("Ash Mill", 1, report_class="anything").status_code == 200
     assert programme.active_counts()["Ash Mill"] == 1
+
+
+def test_who_enters_a_danger_is_told_to_call_an_auditor_in_an_answer_of_the_same_length(office: Office) -> None:
+    office.begin(classes=CLASSES)
+    ida = office.browser("Ida")
+    sent = {"target": "Ash Mill", "number": "1"}
+    answers = [ida.post("/report", {**sent, "form_id": str(at) * 22, "class": name}).text
+               for at, name in enumerate(("danger", "minor"))]  # fmt: skip
+    assert [answer.count('<div class="at-once">') for answer in answers] == [1, 0]
+    assert "at once: <bdi>Anna</bdi>" in answers[0]
+    assert len({len(answer.encode()) for answer in answers}) == 1
+
+
+def test_an_overdue_round_still_counts(office: Office) -> None:
+    office.begin()
+    office.clock.tomorrow()
+    assert "Round 1 is overdue and still open" in office.browser("Ida").get("/report").text

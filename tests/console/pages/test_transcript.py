@@ -72,9 +72,10 @@ def test_the_transcript_is_published_and_checked(office: Office) -> None:
     assert "not published yet" in page
     assert browser.post("/transcript/publish").headers["location"] == "/transcript?done=published"
     page = browser.get("/transcript?done=published").text
-    assert "Published." in page
+    assert "Published: the rules and 1 entry of the record" in page
+    assert str(office.public) in page
     assert "up to date" in page
-    assert "complete, unaltered, signed by the office" in page
+    assert "complete and unchanged, the office signed it" in page
     assert verify(office.public, now=office.clock()).rounds == 1
     assert "published the transcript" in office.browser("Ada").get("/activity").text
 
@@ -95,11 +96,11 @@ def test_published_files_that_were_changed(office: Office) -> None:
     office.begin().publish(office.public)
     (office.public / "programme.json").write_text("{}")
     page = office.browser("Otto").get("/transcript").text
-    assert "does not check out" in page
-    assert "do not check out" in office.browser("Otto").get("/health").text
+    assert "failed the check" in page
+    assert "is not the one that the office published" in office.browser("Otto").get("/health").text
     refused = office.browser("Otto").post("/transcript/publish")
     assert refused.status_code == 422
-    assert "belongs to another programme" in refused.text
+    assert "put right first" in refused.text
 
 
 def test_every_change_of_the_published_files_is_seen(office: Office) -> None:
@@ -108,7 +109,7 @@ def test_every_change_of_the_published_files_is_seen(office: Office) -> None:
     browser = office.browser("Otto")
 
     def found() -> bool:
-        return "unaltered, signed by the office" in browser.get("/transcript").text
+        return "unchanged, the office signed it" in browser.get("/transcript").text
 
     for name in PUBLISHED:
         file = office.public / name
@@ -251,3 +252,19 @@ def test_the_record_has_pages_and_can_be_searched(office: Office) -> None:
     assert entries(otto.post("/transcript/find", {"find": "1", "start": "25"}).text) == entries(second)
     assert "No entry names" in otto.post("/transcript/find", {"find": "elsewhere"}).text
     assert max(map(len, (first, second, found))) < 60_000
+
+
+def test_a_closed_round_that_is_not_published_is_told_from_one_that_is_not_closed(office: Office) -> None:
+    programme = office.begin()
+    programme.publish(office.public)
+    office.clock.tomorrow()
+    otto = office.browser("Otto")
+    assert "closed but not published" not in otto.get("/transcript").text
+    programme.close_round(1)
+    page = otto.get("/transcript").text
+    assert "Round 1 is closed but not published yet" in page
+    assert "not in the transcript" not in page
+    programme.publish()
+    page = otto.get("/transcript").text
+    assert "closed but not published" not in page
+    assert ">in order<" in page

@@ -8,19 +8,26 @@ from tests.console.offices import CLASSES, Office
 
 def test_a_visit_is_recorded(office: Office) -> None:
     programme = office.begin()
-    assert "No audit waits" in office.browser("Otto").get("/work-list").text
+    assert "No audit was drawn yet" in office.browser("Otto").get("/work-list").text
     office.clock.tomorrow()
     otto = office.browser("Otto")
     drawn = programme.close_round(1).audits[0]
     page = otto.get("/work-list").text
     day = re.findall(r'max="([^"]+)"', page)[0]
     assert re.findall(r'name="audit" value="([^"]+)"', page) == [f"1 {drawn}"]
-    answer = otto.post("/work-list", {"audit": f"1 {drawn}", "day": day})
+    form = {"audit": f"1 {drawn}", "day": day}
+    asked = otto.post("/work-list", form).text
+    assert f"<bdi>{drawn}</bdi> was visited on" in asked
+    assert programme.status().entries == 1
+    answer = otto.post("/work-list", {**form, "confirmed": "yes"})
     assert answer.headers["location"] == "/work-list?done=recorded"
-    assert "No audit waits" in otto.get("/work-list?done=recorded").text
+    page = otto.get("/work-list?done=recorded").text
+    assert "No audit waits" in page
+    assert f"The audit of {drawn}, selected in round 1, took place on" in page
     assert "visited on" in otto.get("/transcript").text
     assert "recorded that an audit took place (entry 2)" in office.log()
-    assert otto.post("/work-list", {"audit": f"1 {drawn}", "day": day}).status_code == 422
+    for again in (form, {**form, "confirmed": "yes"}):
+        assert otto.post("/work-list", again).status_code == 422
     assert programme.status().entries == 2
 
 
@@ -29,7 +36,9 @@ def test_a_day_that_cannot_be_is_refused(office: Office, day: str) -> None:
     programme = office.begin()
     office.clock.tomorrow()
     drawn = programme.close_round(1).audits[0]
-    assert office.browser("Otto").post("/work-list", {"audit": f"1 {drawn}", "day": day}).status_code == 422
+    for confirmed in ("", "yes"):
+        form = {"audit": f"1 {drawn}", "day": day, "confirmed": confirmed}
+        assert office.browser("Otto").post("/work-list", form).status_code == 422
     assert programme.status().entries == 1
 
 
@@ -38,7 +47,7 @@ def test_one_of_many_is_found_and_said_not_to_have_taken_place(office: Office) -
     programme, otto = office.begin(targets=targets), office.browser("Otto")
     programme.override(targets[:60], "A fire.", independent=True)
     page = otto.get("/work-list").text
-    assert "60 audits" in page
+    assert "60 audits to record" in page
     assert len(re.findall(r'name="audit" value', page)) == 25
     found = otto.post("/work-list/find", {"find": "DEPOT 59"}).text
     assert re.findall(r'name="audit" value="([^"]+)"', found) == ["1 Depot 59"]
@@ -67,6 +76,20 @@ def test_a_name_that_is_not_public_yet_is_marked_and_cannot_be_recorded(office: 
     assert "not public yet" not in otto.get("/work-list").text
 
 
+def test_a_target_that_was_selected_again_is_there_once(office: Office) -> None:
+    programme = office.begin()
+    programme.override(["Ash Mill"], "A fire.", independent=True)
+    office.clock.tomorrow()
+    programme.skip("A holiday.", independent=True)
+    programme.override(["Ash Mill"], "Another fire.", independent=True)
+    page = office.browser("Otto").get("/work-list").text
+    assert "1 audit to record" in page
+    assert "also selected in round 1<" in page
+    programme.carried_out(2, "Ash Mill", office.clock().date())
+    programme.override(["Ash Mill"], "A third fire.", independent=True)
+    assert "also selected in" not in office.browser("Otto").get("/work-list").text
+
+
 def test_who_sees_it(office: Office) -> None:
     office.begin()
     assert office.browser("Ida").get("/work-list").status_code == 403
@@ -82,6 +105,24 @@ def test_a_target_is_found_by_its_number_in_the_register(office: Office) -> None
     page = anna.post("/round/decisions/override", {"find": "R-007", "start": "0"}).text
     assert re.findall(r'name="target" value="([^"]+)"', page) == ["Depot 7"]
     assert programme.status().entries == 0
+
+
+def test_emergencies_come_first(office: Office) -> None:
+    programme = office.begin(classes=CLASSES)
+    programme.override(["Birch Works"], "A fire.", independent=True)
+    office.clock.tomorrow()
+    programme.skip("A holiday.", independent=True)
+    programme.report({"Ash Mill": 1}, report_class="danger")
+    programme.visit("Ash Mill", "danger")
+    otto = office.browser("Otto")
+    for path in ("/work-list", "/round"):
+        page = otto.get(path).text
+        assert page.index("Ash Mill") < page.index("Birch Works")
+        assert page.count("emergency</span>") == 1
+    first, second = otto.get("/work-list/work-list.csv").text.splitlines()[1:]
+    assert "Ash Mill" in first
+    assert "at once" in first
+    assert "at once" not in second
 
 
 def test_an_emergency_is_due_at_once(office: Office) -> None:

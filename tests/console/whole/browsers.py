@@ -125,8 +125,8 @@ class Walk:
         if name is not None:
             page.get_by_label("Your name").fill(name)
         page.get_by_label("Password", exact=True).fill(PASSWORD)
-        page.get_by_label("The same once more").fill(PASSWORD)
-        page.get_by_role("button", name="Join").click()
+        page.get_by_label("Repeat password").fill(PASSWORD)
+        page.get_by_role("button", name="Create account").click()
         assert page.url == f"{self.address}/login?done=joined"
 
     def code(self, name: str) -> str:

@@ -24,7 +24,8 @@ pytestmark = pytest.mark.long
 PAGES = {
     "auditor": (
         "/round", "/round/close", "/round/decisions/override", "/round/decisions/targets", "/round/decisions/skip",
-        "/round/decisions/not-carried-out", "/round/decisions/rename", "/work-list", "/emergencies",
+        "/round/decisions/not-carried-out", "/round/decisions/rename", "/round/decisions/details",
+        "/round/orders", "/work-list", "/emergencies",
         "/report", "/import", "/plan", "/transcript", "/guarantee", "/health", "/activity",
     ),
     "operator": ("/round", "/emergencies", "/transcript", "/nothing"),
@@ -36,9 +37,10 @@ PAGES = {
 class Demonstration:
     """Codes are accepted once, so everybody signs in once."""
 
-    def __init__(self, address: str, browser: Browser) -> None:
+    def __init__(self, address: str, browser: Browser, public: Path) -> None:
         self.address = address
         self.browser = browser
+        self.public = public
         self._signed_in: dict[str, Any] = {}
 
     def open(self, role: str, width: int = 390, **options: Any) -> Page:
@@ -71,7 +73,7 @@ def demo() -> Iterator[Demonstration]:
     with TemporaryDirectory(prefix="deniable-demo-") as folder, chromium() as browser:
         console = demonstration(Path(folder), passwords=cheap)
         with served(console) as address:
-            yield Demonstration(address, browser)
+            yield Demonstration(address, browser, Path(folder) / "public")
         console.close()
 
 
@@ -109,7 +111,7 @@ def test_a_keyboard_reaches_everything_and_shows_where_it_is(demo: Demonstration
         if name:
             seen.add(name)
             assert outline != "none" or name == page.evaluate("document.body.textContent.trim()"), name
-    assert {"Skip to the content", "Round", "Sign out", "report-target", "report-number", "Count"} <= seen
+    assert {"Skip to the content", "Round", "Sign out", "report-target", "report-number", "Count these reports"} <= seen
 
 
 def test_a_visit_is_asked_for_and_confirmed_without_scripts(demo: Demonstration) -> None:
@@ -146,13 +148,16 @@ def test_pictures_for_the_documentation(demo: Demonstration, tmp_path: Path) -> 
     page = demo.open("auditor", 390)
     page.goto(f"{demo.address}/round/close")
     _keep(page, folder / "console-close.png")
-    assert all(path.stat().st_size < 60_000 for path in folder.glob("console-*.png"))
+    page = demo.browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
+    page.goto((demo.public / "index.html").as_uri())
+    _keep(page, folder / "public-page.png")
+    assert all(path.stat().st_size < 60_000 for path in (*folder.glob("console-*.png"), folder / "public-page.png"))
 
 
 def _keep(page: Page, path: Path) -> None:
-    """What fits on the screen, or the charts where there are some, in few colours, since it is in the repository."""
-    charts = page.locator(".charts")
-    (charts if charts.count() else page).screenshot(path=path)
+    """What fits on the screen, or what a plan means where it is told, in few colours, since it is in the repository."""
+    table = page.locator(".compare")
+    (table if table.count() else page).screenshot(path=path)
     with Image.open(path) as picture:
         small = picture.convert("RGB").quantize(64)
     small.save(path, optimize=True)

@@ -96,15 +96,20 @@ def with_dice(walk: Walk, office: Office, otto: Page, anna: Page) -> None:
         ("Name of the programme", "Site visits"),
         ("A round lasts", "1"),
         ("Rounds close at", "00:00"),
+        ("Time zone", "UTC"),
     ):
         anna.get_by_label(label).fill(typed)
     anna.get_by_label("Targets", exact=True).fill("\n".join(TARGETS))
     anna.get_by_label("Days, weeks or months").select_option("D")
+    anna.get_by_text("More choices").click()
     anna.get_by_role("radio", name="Dice").check()
     anna.get_by_label("Dice and lottery: place").fill("Town hall, main entrance")
     anna.get_by_role("button", name="Show what this means").click()
-    assert "a die with 6 sides, thrown 39 times" in walk.look(anna, "plan-shown")
-    anna.get_by_role("button", name="Begin this programme").click()
+    assert anna.get_by_role("radio", name="Dice").is_visible()
+    walk.look(anna, "plan-shown")
+    anna.get_by_role("button", name="Check before you start").click()
+    assert "a die with 6 sides, thrown 39 times" in walk.look(anna, "plan-check")
+    anna.get_by_role("button", name="Start this programme").click()
     assert "thrown 39 times" in walk.look(anna, "begun")
     programme = office.console.programme()
     assert programme is not None
@@ -116,11 +121,11 @@ def with_dice(walk: Walk, office: Office, otto: Page, anna: Page) -> None:
         walk.sign_in(page, name)
     assert "Round 1 is frozen" in walk.visit(otto, "/round", "round-waits")
     assert "Round 1 is frozen" in walk.visit(anna, "/round", "round-waits-auditor")
-    assert "to be drawn" in walk.visit(otto, "/health", "health")
+    assert "Two of you enter the numbers" in walk.visit(otto, "/health", "health")
     enter(walk, otto, "1 2 3")
     assert "must be 39 throws" in walk.look(otto, "too-few")
     enter(walk, otto, thrown(1))
-    assert "Another person must enter them" in walk.look(otto, "entered")
+    assert "must enter them too" in walk.look(otto, "entered")
     assert "Otto entered the numbers" in walk.visit(anna, "/round/draw", "second-person")
     assert anna.get_by_label("Day and time").input_value() == f"{walk.clock.now - timedelta(minutes=5):%Y-%m-%dT%H:%M}"
     enter(walk, anna, thrown(2))

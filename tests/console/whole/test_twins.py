@@ -1,9 +1,9 @@
 """Two worlds that differ in one report: whatever people and machines are answered is the same, byte for byte.
 
 The same office goes twice through everything that can be asked of the console, from the same database; the second time
-there was one report more. Left out are the two pages that show counts to auditors. The draw is replaced by one that
-always gives the same audit: where the audits differ, so may everything else, by as much as the guarantee says. A
-programme with emergencies has steps of its own.
+there was one report more. Left out are the two answers that show counts to auditors who ask for them. The draw is
+replaced by one that always gives the same audit: where the audits differ, so may everything else, by as much as the
+guarantee says. A programme with emergencies has steps of its own.
 """
 
 import shutil
@@ -19,8 +19,20 @@ from tests.console.offices import CLASSES, Browser, Office, form_on, pending_on,
 from tests.console.test_api import PUSH, STATUS, token
 from tests.console.whole.test_uniform import PAGES, RANDOM, statements, without_cookie
 
-from deniable.console.pages import common, emergencies, guarantee, health, plan, published, transcript
-from deniable.console.pages.health import Check
+from deniable.console.console import Console
+from deniable.console.pages import (
+    common,
+    emergencies,
+    guarantee,
+    health_checks,
+    open_round,
+    plan,
+    published,
+    transcript,
+)
+from deniable.console.pages.health_checks import Check
+from deniable.console.pending_imports import PendingImports
+from deniable.console.pending_orders import PendingOrders
 from deniable.console.pending_visits import PendingVisits
 from deniable.console.public_record import PublicRecords
 from deniable.console.target_search import TargetSearch
@@ -32,7 +44,18 @@ from deniable.programme.programme import Programme
 from deniable.programme.transaction import Transaction
 from deniable.run import AuditRun
 
-AUDITOR = ("/report", "/import", "/plan", "/transcript", "/guarantee", "/health", "/activity", "/account")
+AUDITOR = (
+    "/round",
+    "/round/orders",
+    "/report",
+    "/import",
+    "/plan",
+    "/transcript",
+    "/guarantee",
+    "/health",
+    "/activity",
+    "/account",
+)
 DECISION = {"reason": "A fire in the news.", "independent": "yes"}
 FIRST = 60
 """Answers in which every page was seen, and everything that counts a report or takes one back was tried."""
@@ -56,7 +79,7 @@ class Twins:
     @classmethod
     def of(cls, office: Office, **settings: Any) -> "Twins":
         programme = office.begin(**settings)
-        programme.add_source("hotline")
+        programme.hotlines.add("hotline")
         office.clock.tomorrow()
         headers = token(office, "reports", "status")
         browsers = {name: office.browser(name) for name in office.people}
@@ -88,9 +111,11 @@ class Twins:
         console.public_records = PublicRecords(console.store)
         console.target_search = TargetSearch()
         published._digests.clear()
-        for remembered in (published._checks, transcript._files, plan._explained, guarantee._waits):
+        for remembered in (published._checks, transcript._files, plan._explained, guarantee._promises):
             remembered._values.clear()
+        console.pending_imports = PendingImports(console.clock)
         console.pending_visits = PendingVisits(console.clock)
+        console.pending_orders = PendingOrders(console.clock)
         for programme in (self.programme, console.programme()):
             assert programme is not None
             programme._access._known_state = None
@@ -116,13 +141,18 @@ class Twins:
         yield from self._pages()
         yield from self._reports()
         yield from self._pages()
-        yield "Otto", "POST", "/round/decisions/override", {"target": "Ash Mill", **DECISION}
+        yield from self._order()
         yield from self._reports()
         yield "Otto", "POST", "/round/close", {"round": "1"}
         yield "Otto", "POST", "/round/close", {"round": "1"}
         yield "Otto", "POST", "/transcript/publish"
         yield from self._reports()
-        yield "Otto", "POST", "/round/decisions/targets", {"added": "Elm Quarry", "target": "Birch Works", **DECISION}
+        for seen in ({}, {"confirmed": "yes"}):
+            told = {"contact": "Room 7", "hotline": "", "independent": "yes", **seen}
+            yield "Otto", "POST", "/round/decisions/details", told
+        for seen in ({}, {"confirmed": "2"}):
+            changed = {"added": "Elm Quarry", "target": "Birch Works", **DECISION, **seen}
+            yield "Otto", "POST", "/round/decisions/targets", changed
         yield "Otto", "POST", "/round/decisions/skip", {"round": "2", **DECISION}  # which is not due
         yield from self._pages()
 
@@ -130,6 +160,17 @@ class Twins:
         for name, paths in {**PAGES, "Anna": AUDITOR}.items():
             yield from ((name, "GET", path) for path in paths)
         yield "Ada", "GET", STATUS
+
+    def _order(self) -> Iterator[tuple[Any, ...]]:
+        """One person asks for an audit of a target, another confirms it."""
+        ordered = {"target": "Ash Mill", **DECISION}
+        for seen in ({}, {"confirmed": "2"}):
+            yield "Otto", "POST", "/round/decisions/override", ordered | seen
+        yield "Anna", "GET", "/round"
+        yield "Anna", "GET", "/round/orders"
+        asked = {"pending": pending_on(self.last), "confirmed": "2"}
+        for name in ("Otto", "Anna", "Anna"):
+            yield name, "POST", "/round/orders/confirm", asked
 
     def _emergencies(self) -> Iterator[tuple[Any, ...]]:
         """A report that leads to a visit comes in, one person asks for the visit, another confirms it."""
@@ -169,8 +210,13 @@ class Twins:
             yield "Anna", "POST", "/report/withdraw", data
         for _ in range(2):
             yield "Ada", "POST", PUSH, {"id": "7", "reports": {"Ash Mill": 1, "Nowhere": 1}}
-            yield "Ida", "POST", "/import", {"kind": "csv", "source": "hotline", "mapped": "names"}, FILE
-            yield "Ida", "POST", "/import/confirm", {"pending": pending_on(self.last), "step": "count"}
+            yield "Ida", "POST", "/import", {"kind": "csv", "source": "hotline"}, FILE
+            pending = pending_on(self.last)
+            yield "Ida", "POST", "/import/confirm", {"pending": pending, "step": "count"}
+            yield "Ida", "GET", "/import"
+        yield "Ida", "POST", "/import/take-back", {"import": pending}
+        yield "Ida", "GET", "/import"
+        yield "Ida", "GET", "/import/channels"
 
 
 @pytest.fixture(autouse=True)
@@ -202,6 +248,7 @@ ORDINARY: dict[str, Callable[[Programme], object]] = {
 def test_one_report_changes_no_answer(office: Office) -> None:
     twins = Twins.of(office)
     answers = twins.answers()
+    assert sum("/transcript?done=decided" in str(answer[3]) for answer in answers) == 3
     for name, more in MORE.items():
         for one, other in zip(answers, twins.answers(more), strict=True):
             assert one == other, name
@@ -209,13 +256,13 @@ def test_one_report_changes_no_answer(office: Office) -> None:
 
 def test_the_check_sees_a_page_that_tells(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: Health says how many reports there are."""
-    original = health._programme
+    original = health_checks._programme
 
-    def telling(request: Any, programme: Programme) -> Iterator[Check]:
-        yield from original(request, programme)
-        yield Check("Reports", "good", "counted", str(sum(programme.active_counts().values())))
+    def telling(console: Console, programme: Programme) -> Iterator[Check]:
+        yield from original(console, programme)
+        yield Check("Reports", "good", str(sum(programme.active_counts().values())))
 
-    monkeypatch.setattr(health, "_programme", telling)
+    monkeypatch.setattr(health_checks, "_programme", telling)
     twins = Twins.of(office)
     assert twins.answers(most=FIRST) != twins.answers(MORE["entered"], most=FIRST)
 
@@ -224,10 +271,25 @@ def test_one_ordinary_report_changes_no_answer_about_emergencies(office: Office)
     """Whatever is asked for, confirmed, refused and shown there, to auditors as well."""
     twins = Twins.of(office, classes=CLASSES)
     answers = twins.answers()
-    assert any("/transcript?done=decided" in str(answer[3]) for answer in answers)
+    assert any("/transcript?done=visit" in str(answer[3]) for answer in answers)
     for name, more in ORDINARY.items():
         for one, other in zip(answers, twins.answers(more), strict=True):
             assert one == other, name
+
+
+def test_the_check_sees_counts_on_the_page_that_an_auditor_sees_first(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted: whether a visit waits, said of ordinary reports."""
+    original = open_round.AuditorRoundPage
+
+    def telling(**fields: Any) -> open_round.AuditorRoundPage:
+        counts = office.console.programme().active_counts()  # type: ignore[union-attr]
+        return original(**fields | {"visit_waits": any(counts.values())})
+
+    monkeypatch.setattr(open_round, "AuditorRoundPage", telling)
+    twins = Twins.of(office)
+    assert twins.answers(most=FIRST) != twins.answers(MORE["entered"], most=FIRST)
 
 
 def test_the_check_sees_an_emergency_that_tells(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,9 +48,9 @@ def bomb(row: bytes, rows: int, chunk: int) -> bytes:
 def rows_looked_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     really, looked_at = reading._cells, [0]
 
-    def counted(line: bytes) -> list[str] | str:
+    def counted(line: bytes, separator: str) -> list[str] | str:
         looked_at[0] += 1
-        return really(line)
+        return really(line, separator)
 
     monkeypatch.setattr(reading, "_cells", counted)
     return lambda: looked_at[0]

@@ -6,6 +6,7 @@ import pytest
 from tests.programme.imports.exports import COUNTED, NORTH, ROWS, counted, outside_id, plain_csv, refusal, set_aside
 
 from deniable.programme.imports import csv
+from deniable.programme.imports.reading import Record
 
 CSV = plain_csv()
 
@@ -21,6 +22,10 @@ def test_every_report_with_its_id_and_channel() -> None:
         b"\xef\xbb\xbf" + CSV,
         CSV + b"\n \n\n",
         CSV.replace(b"\n", b"\r\n"),
+        CSV.replace(b",", b";"),
+        CSV.replace(b",", b"\t"),
+        CSV.replace(b",", b"\t").decode().encode("utf-16"),
+        b"\xfe\xff" + CSV.decode().encode("utf-16-be"),
         CSV.replace(b",", b" , "),
         CSV.replace(NORTH.encode(), f'"{NORTH}"'.encode()),
         b"channel,id\n" + b"\n".join(b",".join(line.split(b",")[::-1]) for line in CSV.split(b"\n")[1:]),
@@ -28,6 +33,24 @@ def test_every_report_with_its_id_and_channel() -> None:
 )
 def test_tolerated_spellings(content: bytes) -> None:
     assert counted("csv", content) == COUNTED
+
+
+def test_the_header_alone_says_what_separates_cells() -> None:
+    """Otherwise one row could decide how all others are read."""
+    content = b"id;channel\n1;a,b,c\n2,a\n3;a\tb\n"
+    assert [row.channel if isinstance(row, Record) else row.place for row in csv.records(io.BytesIO(content))] == [
+        "a,b,c",
+        "line 3",
+        "line 4",
+    ]
+
+
+@pytest.mark.parametrize("end", [b"x", b"\x00\xd8"], ids=["half a character", "half a pair"])
+def test_utf_16_that_is_cut_off_spoils_the_last_row_alone(end: bytes) -> None:
+    content = b"\xff\xfe" + "id,channel\n1,a\n2,b".encode("utf-16-le") + end
+    first, last = csv.records(io.BytesIO(content))
+    assert first == ("1", "a", "")
+    assert last[0] == "line 3"
 
 
 def test_a_number_with_zeros_in_front_is_the_same_report() -> None:
@@ -49,14 +72,15 @@ def test_any_text_may_be_a_channel() -> None:
         (b"", "is empty"),
         (b"\n \n", "is empty"),
         (CSV.partition(b"\n")[2], "must have the columns id and channel and no others"),
-        (b"id;channel\n1;a\n", "between commas"),
+        (b"id|channel\n1|a\n", "between commas, semicolons or tabs"),
         (b"id,channel,text\n1,a,zq7canary\n", "and no others"),
         (b"id,sequence,channel\n1,1,a\n", "and no others"),
         (b"id,id,channel\n1,1,a\n", "must have the columns"),
         (b"ID,Channel\n1,a\n", "must have the columns"),
         (b"PK\3\4" + b"zq7canary" * 9, "must have the columns"),
         (b'[{"id": "5ec2e7"}]', "must have the columns"),
-        (CSV.decode().encode("utf-16"), "line 1: a row must be text in UTF-8"),
+        (CSV.decode().encode("utf-16-le"), "must have the columns"),
+        (CSV.decode().encode("utf-32"), "must have the columns"),
         (b'id,"channel\n1,a\n', "line 1: a quote"),
         (CSV.replace(b"\n", b"\r"), "line 1: a quote or a line end is out of place"),
         (b"id,channel" + b",x" * 70_000 + b"\n", "line 1: a row must have at most 131,072 bytes"),

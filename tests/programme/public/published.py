@@ -13,6 +13,7 @@ from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters
 from deniable.programme.randomness.source import Dice
 from deniable.programme.transcript.chain import digest, signed_head, to_file
+from deniable.programme.transcript.details import Details
 from deniable.programme.transcript.entries import KINDS, End, Override, Recovery, Renamed, Round, Skip, Targets
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.frozen import Drawn, Freeze
@@ -156,7 +157,7 @@ def programmes(draw: st.DrawFn, most: int = 12) -> tuple[Parameters, list[Entry]
 def _next_entry(draw: st.DrawFn, state: PublicState) -> Entry:
     why = draw(st.sampled_from(["Überschwemmung im Hafen", "by law", "\u65e5\u672c"]))
     struck = [number for number in range(state.n_targets) if state.latest_audit[number]]
-    kinds = [_recovery, _end, _order, _rename] + [_carried_out, _not_carried_out] * bool(struck)
+    kinds = [_recovery, _end, _order, _rename, _details] + [_carried_out, _not_carried_out] * bool(struck)
     if state.waiting is None:
         kinds += [_skip] + [_round if state.parameters.randomness is None else _freeze] * 6
         kinds += [_leave] * (len(state.present) > max(2, state.parameters.audits))
@@ -232,6 +233,12 @@ def _carried_out(draw: st.DrawFn, state: PublicState, _: str) -> Entry:
 def _rename(draw: st.DrawFn, state: PublicState, why: str) -> Entry:
     target, name = draw(st.sampled_from(state.present)), f"renamed {state.entries + 1}"
     return Renamed.following(state, target=target, name=name, **_decided(draw, state, why))
+
+
+def _details(draw: st.DrawFn, state: PublicState, _: str) -> Entry:
+    contact, hotline = f"Room {state.entries}", draw(st.sampled_from([None, "https://hotline.example.org"]))
+    day = state.parameters.calendar.day(max(1, state.closed)).isoformat()
+    return Details.following(state, contact=contact, hotline=hotline, day=day, reason=None)
 
 
 def _recovery(draw: st.DrawFn, state: PublicState, why: str) -> Entry:

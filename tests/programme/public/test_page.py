@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -33,9 +34,12 @@ from tests.programme.public.published import (
 from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters
 from deniable.programme.public import page
-from deniable.programme.public.checks import CHECKS
+from deniable.programme.public.checks import CHECKS, NOT_HERE
+from deniable.programme.public.promise import promise_of
+from deniable.programme.public.situation import Situation
 from deniable.programme.public.timeline import MOST_MARKS, MOST_ROWS, shortened, timeline
 from deniable.programme.randomness.source import Dice, Drand
+from deniable.programme.terms import Terms
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.frozen import FrozenDraw
 from deniable.programme.transcript.outcomes import present_names
@@ -68,6 +72,7 @@ def eventful() -> tuple[Parameters, list[Said]]:
         override(3, B, independent=False, reason=HOSTILE),
         ("carried-out", 3, {"of": 2, "target": A, "day": "2026-01-20", "during": 3, "reason": None}),
         ("renamed", 3, {"target": HOSTILE, "name": f"Delft {HOSTILE}", "during": 3} | ok),
+        ("details", 3, {"contact": HOSTILE, "hotline": f"Room 7 {HOSTILE}", "day": "2026-01-20", "reason": None}),
         drawn(3, A),
         ("skip", 4, {"commitment": fresh(4), "late": 1, "during": 5} | ok),
         ("targets", 5, {"added": (f"new {HOSTILE}",), "removed": (C,), "during": 5} | ok),
@@ -272,8 +277,8 @@ def test_text_can_be_read_in_light_dark_and_print() -> None:
     assert len(schemes) == 3
     for scheme in schemes:
         full = {name: c if len(c) == 7 else "#" + "".join(2 * digit for digit in c[1:]) for name, c in scheme.items()}
-        for surface in ("page", "raised", "soft", "good", "warn"):
-            for text in ("ink", "muted", "link"):
+        for surface in ("page", "raised", "soft", "good", "warn", "bad"):
+            for text in ("ink", "muted", "link", *(["wrong"] if surface == "bad" else [])):
                 assert contrast(full[text], full[surface]) >= 4.5, (text, surface)
         for mark in ("drawn", "hand", "uncovered"):
             assert contrast(full[mark], full["page"]) >= 3, mark
@@ -281,44 +286,61 @@ def test_text_can_be_read_in_light_dark_and_print() -> None:
 
 def test_an_empty_programme_says_what_comes_first() -> None:
     text = Outline(rendered(made())).text()
-    assert "No round has been closed yet. The first audit is due on Monday 12 January 2026, 00:00" in text
-    assert "The guarantee holds for every report filed since the programme began." in text
+    assert "No round has been closed yet. The first draw is due on Monday 12 January 2026, 00:00" in text
+    assert "Does the promise hold now?yes, for all reports" in text
     assert made().digest in text
 
 
 def test_the_guarantee_is_there_in_full() -> None:
     parameters, said = eventful()
     outline = Outline(rendered(parameters, said))
-    for sentence in re.split(r"(?<=\.) (?=[A-Z])", parameters.guarantee().in_words()):
+    state = replay(parameters, chained(parameters, said))
+    promise = promise_of(parameters, Situation.after(state))
+    for part in (*promise.parts, promise.experts):
+        for sentence in (*part.before, *(item.text for item in part.items), *part.after):
+            assert sentence in outline.text("main")
+    assert promise.first in outline.text("main")
+    for sentence in parameters.guarantee().statements():
         assert sentence in outline.text("main")
-    standing = replay(parameters, chained(parameters, said)).coverage
-    assert standing.in_words() in outline.text("main")
     header = outline.text("header")
-    assert "at most 14.7 points in 100, for reports filed from round 4 on from 26 January 2026 on" in header
+    assert promise.warnings[1].text in header
+    assert "yes, for reports made from Monday 26 January 2026, 00:00 (Europe/Berlin time) on" in header
+    assert "In the record: entry 4." in header
 
 
 def test_a_guarantee_that_promises_nothing_is_not_called_one() -> None:
-    text = Outline(rendered(made(reports_per_person=10_000))).text()
-    assert "promises nothing" in text
-    assert "points in 100" not in text
-    assert "the audits can give everything away" in text
+    outline = Outline(rendered(made(delta=0.9999999)))
+    assert "promises nothing" in outline.text("main")
+    assert "no: there is none" in outline.text("header")
+    assert "10,000 reports by one person" in Outline(rendered(made(reports_per_person=10_000))).text("main")
 
 
 @pytest.mark.parametrize(
-    ("delta", "intro", "tile", "coin"),
-    [
-        (0.1, "so that the audits give little away", "at most 5 points in 100, for all reports", "at most 55 times"),
-        (0.3, "so that the audits give little away", "at most 15 points in 100, for all reports", "at most 65 times"),
-        (0.31, "yet the audits can give a good deal away", "at most 15.5 points in 100", "at most 65.5 times"),
-        (0.7, "yet the audits can give a good deal away", "at most 35 points in 100", "at most 85 times"),
-        (0.99, "yet the audits can give nearly everything away", "at most 49.5 points in 100", "at most 99.5 times"),
-    ],
+    ("delta", "sure", "coin"), [(0.1, "57 %", "55"), (0.31, "71 %", "65.5"), (0.99, "99.9 %", "99.5")]
 )
-def test_the_words_fit_the_number(delta: float, intro: str, tile: str, coin: str) -> None:
-    outline = Outline(rendered(made(delta=delta)))
-    assert intro in outline.text("header")
-    assert tile in outline.text("header")
-    assert coin in outline.text("main")
+def test_the_words_fit_the_number(delta: float, sure: str, coin: str) -> None:
+    main = Outline(rendered(made(delta=delta))).text("main")
+    assert f"50 % sure that you reported can become at most {sure}" in main
+    assert f"is right at most {coin} times in 100" in main
+
+
+def test_the_page_speaks_the_words_of_the_office() -> None:
+    parameters, said = eventful()
+    written = Outline(rendered(replace(parameters, terms=Terms("inspection", "company")), said))
+    for part in ("h2", "nav", "caption", "header", "table"):
+        assert not re.search(r"\b(audit|target|guarantee)", written.text(part), re.IGNORECASE), part
+    assert "Inspections so far" in written.text("h2")
+    assert "Companies" in written.text("h2")
+
+
+def test_the_hotline_is_a_link_that_tells_it_nothing() -> None:
+    told = {"contact": f"Room {HOSTILE}", "hotline": "https://hotline.example/report", "day": "2026-01-07"}
+    text = rendered(made(), [("details", 1, told | {"reason": None})])
+    assert '<a href="https://hotline.example/report" rel="noreferrer">' in text
+    part = Outline(text).text("main")
+    assert f"Room {HOSTILE}" in part
+    assert "7 January 2026" in part
+    assert "<script" not in text
 
 
 @pytest.mark.parametrize("delta", [0.1, 0.12345649, 0.03338864])
@@ -347,9 +369,9 @@ def test_counter_auditing_has_no_limit_for_single_cases() -> None:
 
 
 def test_an_oversight_body_is_among_what_is_not_protected() -> None:
-    part = rendered(*PAGES["overseen"]()).partition("What this does not protect you from")[2].partition("</section>")[0]
-    assert "This programme has an oversight body" in part
-    assert "This programme has an oversight body" not in rendered(made())
+    part = rendered(*PAGES["overseen"]()).partition('<section id="not-protected"')[2].partition("</section>")[0]
+    assert "The oversight body." in part
+    assert "The oversight body." not in rendered(made())
 
 
 @pytest.mark.parametrize("oversight", [None, RECIPIENT])
@@ -364,7 +386,7 @@ def test_every_kind_of_entry_is_explained() -> None:
     text = Outline(rendered(*eventful())).text("main")
     for said in [
         "The round was closed 5 days late.",
-        "The guarantee covers which targets were drawn, not the time at which it happened.",
+        "The promise covers which targets were drawn, not the time at which it happened.",
         f"The audit of {HOSTILE} in round 1 was not carried out",
         "(not carried out)",
         f"{A} visited on 20 January 2026",
@@ -373,11 +395,11 @@ def test_every_kind_of_entry_is_explained() -> None:
         f"{HOSTILE} is called Delft {HOSTILE} from now on",
         f"Delft {HOSTILE} formerly {HOSTILE}",
         "Ordered by hand, outside the draw",
-        "The guarantee does not cover reports filed in round 3 or earlier, that is, before Monday 26 January 2026, "
+        "The promise does not cover reports filed in round 3 or earlier, that is, before Monday 26 January 2026, "
         "00:00 (Europe/Berlin time).",
         "The reports of this round count in the next draw.",
         "The round was skipped, 1 day late",
-        "The office says this had nothing to do with any report; the guarantee covers it.",
+        "The office says this had nothing to do with any report",
         f"Joined: new {HOSTILE}",
         f"Left: {C}",
         "The office restored its records from a backup",
@@ -417,7 +439,7 @@ def test_names_stand_in_the_row_of_their_round_once_they_are_public() -> None:
     assert "audited when" not in main
     header = Outline(rendered(parameters, said)).text("header")
     assert f"Latest names{B} in round 2" in header
-    assert "published 2 rounds later, whatever happened since" in header
+    assert "The office publishes whom a draw selected 2 rounds later, whatever happened since" in header
 
 
 def test_an_audit_by_hand_and_a_hidden_one_are_told_apart() -> None:
@@ -459,7 +481,7 @@ def test_one_row_a_frozen_round_says_what_became_of_it() -> None:
     for entry, words in {
         1: ("entries 1, 2", B, "Drawn with drand’s beacon", SIGNATURE),
         3: ("entries 3, 5", C, "Drawn without its public value", "no network", "could know the result"),
-        6: ("nobody", "never drawn", "entry 7"),
+        6: ("none", "never drawn", "entry 7"),
         8: ("not drawn yet", "Frozen; drawn with drand’s beacon", "2 February 2026, 00:00 UTC"),
     }.items():
         for word in words:
@@ -523,7 +545,11 @@ def test_the_page_says_who_can_check_what(parameters: Parameters) -> None:
     part = rendered(parameters).partition('<section id="who"')[2].partition("</section>")[0]
     values = parameters.randomness is not None
     for check in CHECKS:
-        assert escape(check.of(values=values, witnesses=False).to) in part
+        to = check.of(values=values, witnesses=False).to
+        assert (check.what[1:] in part) == (to not in NOT_HERE)
+        assert (to in NOT_HERE) or ("oversight body" in to) or (escape(to) in part)
+    assert part.count("no one here") >= (3 if values else 1)
+    assert "by <code>oversight replay" not in part
     assert "With witnesses" in part
     assert "named no oversight body" in part
     gap = "a dishonest office could work out"
@@ -587,8 +613,8 @@ def test_the_page_weighs_the_same_however_many_targets_there_are(n_targets: int,
     joining = {"added": [f"new {name}" for name in names[:10_000]], "removed": (), "during": 81}
     said: list[Said] = [*rounds, ("targets", 81, {"reason": "a new law", "independent": True} | joining)]
     text = rendered(made(targets=tuple(names), audits=audits), said)
-    assert len(text.encode()) < 100 * 2**10
-    assert f"{n_targets + min(n_targets, 10_000):,} targets can be audited" in text
+    assert len(text.encode()) < 110 * 2**10
+    assert f"{n_targets + min(n_targets, 10_000):,} targets can be drawn" in text
     assert ("Depot number 9<" in text) or n_targets > page.MOST_TARGETS
 
 
@@ -601,11 +627,19 @@ def test_the_check_of_its_weight_can_fail(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_older_entries_are_folded_away() -> None:
     outline = Outline(rendered(*long_programme()))
-    assert outline.text("summary") == "Show 30 earlier entries"
+    assert "Show 30 earlier entries" in outline.text("summary")
     assert "The record has 80 entries before these" in outline.text()
-    assert len(outline.named("details")) == 1
+    assert len(outline.named("details")) == 5
     assert "Show the earlier entry" in rendered(made(), [drawn(number, A) for number in range(1, 22)])
-    assert not Outline(rendered(made(), [drawn(number, A) for number in range(1, 21)])).named("details")
+    few = Outline(rendered(made(), [drawn(number, A) for number in range(1, 21)])).named("details")
+    assert [one["class"] for one in few] == ["fold"] * 4
+
+
+def test_what_is_for_experts_is_folded_behind_the_record() -> None:
+    text = rendered(made())
+    order = [text.index(f'<section id="{name}"') for name in ("promise", "audits", "check", "who", "experts", "rules")]
+    assert order == sorted(order)
+    assert text.index('<details class="fold">') > order[1]
 
 
 @pytest.mark.parametrize(
@@ -613,16 +647,16 @@ def test_older_entries_are_folded_away() -> None:
     [
         (
             {"max_gap": 20},
-            "every target is audited at least once in 20 rounds (140 days); rounds that are skipped are not counted",
+            "every target is audited at least once in 20 rounds (140 days); skipped rounds do not count",
         ),
         ({"cooldown": 1}, "1 round (7 days), where that is possible"),
         ({"weights": "forecast"}, "a forecast from past audits, which are public"),
         ({"weights": "steady-forecast"}, "for rates of reports that never change"),
         ({"weights": (1, 2, 3, 0.5)}, "Ashford 1; Brühl 2; Calais 3; Delft 0.5"),
         ({"mechanism": "tca", "horizon": 2000}, "2,000 rounds"),
-        ({"audits": 2}, "audits 2 targets every week"),
+        ({"audits": 2}, "It draws whom to visit: 2 targets every week"),
         ({"oversight": RECIPIENT}, RECIPIENT),
-        ({}, "no oversight body can replay the draws"),
+        ({}, "no oversight body can repeat the draws"),
     ],
 )
 def test_the_rules_are_said_in_words(settings: dict[str, Any], words: str) -> None:
@@ -691,10 +725,10 @@ def emergency(number: int, target: str) -> Said:
 
 def test_what_is_not_protected_stands_before_everything_else() -> None:
     written = rendered(made(classes=CLASSES))
-    first = written.index("a report of class danger is not protected")
-    assert first < written.index("This office receives")
-    assert "100 % of the ordinary reports" in written
-    assert "for all ordinary reports" in written
+    first = written.index("A report of class danger is not protected")
+    assert first < written.index("Do you want to report something")
+    assert "All other reports are protected" in written
+    assert "yes, for all ordinary reports" in written
 
 
 @pytest.mark.parametrize(
@@ -721,11 +755,11 @@ def test_an_emergency_is_not_called_an_order_and_limits_no_ordinary_report() -> 
     written = rendered(parameters, said)
     assert "in round 2, in an emergency" in written
     assert "visit in an emergency</li>" in written
-    assert "ordered by hand" not in written
-    assert "100 % of the ordinary reports" in written
+    assert "ordered by hand<" not in written
+    assert "yes, for all ordinary reports" in written
     state = replay(parameters, chained(parameters, [*said, override(2, C, independent=False)]))
     assert "It covers no report of class danger" in state.coverage.in_words()
-    assert "100 %" not in state.coverage.in_words()
+    assert "every ordinary report" not in state.coverage.in_words()
 
 
 def test_one_class_and_no_limit_are_not_mentioned() -> None:

@@ -127,7 +127,7 @@ def test_what_belongs_to_another_programme_is_no_contradiction(tmp_path: Path) -
     entries = [parse(line) for line in lines_in(programme.publish(tmp_path / "public"))]
     with pytest.raises(DeniableError, match="the file is another programme's"):
         replay(programme.parameters, entries, other.seals(), IDENTITY)
-    with pytest.raises(DeniableError, match="not that of the oversight body which the programme names"):
+    with pytest.raises(DeniableError, match="does not belong to the oversight body that the programme names"):
         replay(programme.parameters, entries, programme.seals(), pyrage.x25519.Identity.generate())
     with pytest.raises(DeniableError, match="names no oversight body"):
         replay(replace(programme.parameters, oversight=None), entries, programme.seals(), IDENTITY)

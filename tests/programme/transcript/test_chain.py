@@ -156,7 +156,7 @@ def test_the_head_is_signed_with_the_programme() -> None:
     assert text == dumped({"entries": 3, "root": fresh(1), "signature": head.signature})
     check_head(public_key(KEY), fresh(0), head)
     for key, parameters_digest in [(OTHER_KEY, fresh(0)), (KEY, fresh(2))]:
-        with pytest.raises(DeniableError, match="is not that of the programme's key"):
+        with pytest.raises(DeniableError, match="was not signed with the programme's key"):
             check_head(public_key(key), parameters_digest, head)
 
 

@@ -46,6 +46,7 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "renamed": {**DECISION, "target": A, "name": "Ashford North"},
     "carried-out": {"of": 1, "target": A, "day": "2026-01-06", "during": 1},
     "not-carried-out": {**DECISION, "of": 1, "target": A},
+    "details": {"contact": "Room 7", "hotline": "https://hotline.example.org", "day": "2026-01-05"},
     "recovery": {
         "lost": 1,
         "commitment": fresh(1),
@@ -101,7 +102,7 @@ def test_every_reason_is_one_line_of_text(kind: str) -> None:
 @every_kind
 def test_only_a_draw_and_a_visit_need_no_reason(kind: str) -> None:
     draws = {"round", "selection", "reveal", "freeze", "drawn", "drawn hidden"}
-    if kind in {*draws, "emergency", "figures", "carried-out"}:
+    if kind in {*draws, "emergency", "figures", "carried-out", "details"}:
         assert sample(kind, reason=None).reason is None
     else:
         with pytest.raises(DeniableError, match="reason must be"):
@@ -132,10 +133,17 @@ def test_what_was_thrown_in_public_has_its_form(kind: str) -> None:
             sample(kind, time=time)
 
 
+@pytest.mark.parametrize("kind", ["carried-out", "details"])
 @pytest.mark.parametrize("day", [None, 20260106, "2026-02-30", "2026-1-6", "20260106", "2026-W02-2", ""])
-def test_the_day_of_a_visit_is_a_calendar_day(day: object) -> None:
+def test_the_day_of_a_visit_or_of_details_is_a_calendar_day(kind: str, day: object) -> None:
     with pytest.raises(DeniableError, match=r"^day must be a calendar day written YYYY-MM-DD$"):
-        sample("carried-out", day=day)
+        sample(kind, day=day)
+
+
+def test_contact_and_hotline_are_checked() -> None:
+    for field, value in {"contact": "a\nb", "hotline": "javascript:alert(1)"}.items():
+        with pytest.raises(DeniableError, match=f"^{field} must"):
+            sample("details", **{field: value})
 
 
 def test_a_recovery_that_no_copy_backs_is_a_lapse() -> None:
@@ -150,7 +158,7 @@ def test_a_recovery_that_no_copy_backs_is_a_lapse() -> None:
     ("kind", "after"),
     [("round", [0, 2, 3, 4]), ("override", [0, 2, 3, 4]), ("targets", [0, 2, 3, 4, 0]), ("skip", [1, 2, 3, 4]),
      ("renamed", [1, 2, 3, 4]), ("carried-out", [1, 2, 3, 4]), ("not-carried-out", [1, 2, 3, 4]),
-     ("recovery", [1, 2, 3, 4])],
+     ("recovery", [1, 2, 3, 4]), ("details", [1, 2, 3, 4])],
 )  # fmt: skip
 def test_the_reports_that_an_entry_ends(kind: str, after: list[int]) -> None:
     state = PublicState.start(made())

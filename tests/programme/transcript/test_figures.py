@@ -133,7 +133,6 @@ def test_the_page_has_the_figures_and_says_what_they_cost() -> None:
     for words in (
         "watches every audit and reads the yearly figures",
         "includes at most 1 point in 100 for that",
-        "what the audits and the yearly figures show and about nothing else",
         "For the audits alone there is a limit in single cases as well",
         "For the yearly figures there is none",
         "delta = 0.02",

@@ -23,12 +23,13 @@ class Commands(LazyGroup):
         "visit": Listed("decisions", "Record the visit to which a report of an emergency class leads."),
         "visits": Listed("decisions", "Name the targets that must be visited because of a report."),
         "targets": Listed("decisions", "Let targets join or leave, rename or list them."),
+        "details": Listed("decisions", "Tell the public how to reach the office and its hotline."),
         "work-list": Listed("work_list", "List the audits that are not recorded as carried out or not."),
         "carried-out": Listed("work_list", "Record that an audit took place."),
         "not-carried-out": Listed("decisions", "Record that an audit did not take place."),
         "publish": Listed("public", "Write the public folder, or bring it up to date."),
-        "status": Listed("public", "Tell where the programme stands."),
-        "verify": Listed("verify", "Check a public folder, as anybody can."),
+        "status": Listed("public", "Show where the programme stands."),
+        "verify": Listed("verify", "Check a public folder, as anyone can."),
         "certificate": Listed(
             "certificate", "Write a page that shows how one round was drawn, for a court or an audited organisation."
         ),
@@ -53,8 +54,8 @@ commands.add_typer(programme)
 def _(context: typer.Context) -> None:
     """Run an audit programme, from the first report to the last round.
 
-    Reports come in over months, rounds are closed on a public calendar, and what was drawn is published, signed, for
-    everybody to check.
+    Reports come in over months, rounds are closed on a public calendar, and every draw is published, signed, for anyone
+    to check.
 
     A programme is one database (a SQLite file, or PostgreSQL) and one key, which is kept outside it. Reports are
     counted, encrypted, until their target is audited, and then deleted; backups, and the sealed copies for an oversight

@@ -28,10 +28,10 @@ def certificate(
 ) -> None:
     """Write a page that shows how one round was drawn, for a court or an audited organisation.
 
-    The folder is verified first, as with deniable programme verify. The page has public facts alone: the rules, when
+    The folder is verified first, as with deniable programme verify. The page holds only public facts: the rules, when
     the round was due and how it was frozen, the public value and its proof, whom the draw selected, the fingerprint of
-    the record, what all this shows and what not, and how anyone can check it. It prints on one sheet. A round that is
-    not drawn yet is refused, and so is one whose names are not public yet.
+    the record, what all this shows and what it does not, and how anyone can check it. It prints on one sheet. A round
+    that is not drawn yet is refused, and so is one whose names are not public yet.
 
     \b
     Example

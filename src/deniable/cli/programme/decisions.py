@@ -1,5 +1,5 @@
-"""`deniable programme override`, `visit`, `targets` and `not-carried-out`: what the office does outside the draw, in
-public.
+"""`deniable programme override`, `visit`, `targets`, `details` and `not-carried-out`: what the office does outside the
+draw, in public.
 """
 
 from typing import Annotated
@@ -12,6 +12,7 @@ from deniable.cli.programme import options
 from deniable.cli.programme.output import answer, told
 from deniable.errors import DeniableError
 from deniable.programme.programme import Programme
+from deniable.programme.transcript import office_details
 from deniable.programme.transcript.entry import Entry
 
 commands = typer.Typer(rich_markup_mode=None)
@@ -54,7 +55,9 @@ def override(
 def visit(
     target: Annotated[str, typer.Argument(metavar="TARGET", show_default=False, help="The target's name.")],
     *,
-    report_class: Annotated[str, shared("--class", "that of the report, which leads to a visit.", show_default=False)],
+    report_class: Annotated[
+        str, shared("--class", "an emergency class, whose reports lead to a visit.", show_default=False)
+    ],
     database: Database = DEFAULT_DATABASE,
     key: KeyPath = None,
     passphrase: AskPassphrase = False,
@@ -184,6 +187,48 @@ def list_(*, database: Database = DEFAULT_DATABASE, as_json: AsJson = False) -> 
     answer(as_json, {"targets": present}, *present, wrap=False)
 
 
+@commands.command(cls=Command)
+def details(
+    *,
+    contact: Annotated[
+        str | None, shared("--contact", 'Empty (""): the office gives none.', show_default=False)
+    ] = None,
+    hotline: Annotated[
+        str | None, shared("--hotline", 'Empty (""): the office gives none.', show_default=False)
+    ] = None,
+    independent: options.Independent = False,
+    database: Database = DEFAULT_DATABASE,
+    key: KeyPath = None,
+    passphrase: AskPassphrase = False,
+    as_json: AsJson = False,
+) -> None:
+    """Tell the public how to reach the office and its hotline.
+
+    The public page shows both with today's date, and the record shows when they changed. What you do not give stays as
+    it is. The office must declare in public, with --independent-of-reports, that they have nothing to do with any
+    report: a contact that changes because of a report would give that report away. The guarantee stays as it is.
+
+    \b
+    Example
+      deniable programme details --contact "Labour inspectorate, 1 High Street, Newtown" \\
+          --hotline https://hotline.example.org --independent-of-reports
+    """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
+    if contact is None and hotline is None:
+        raise DeniableError("give --contact, --hotline or both, got neither")
+    if not independent:
+        raise DeniableError(
+            "give --independent-of-reports: the office must declare that this has nothing to do with any report; if it "
+            "has, change nothing"
+        )
+    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+        known = programme.status().details
+        given = office_details.typed(
+            (known and known.contact) or "" if contact is None else contact,
+            (known and known.hotline) or "" if hotline is None else hotline,
+        )
+        tell(programme, programme.tell_details(*given), as_json)
+
+
 @commands.command("not-carried-out", cls=Command)
 def not_carried_out(
     round_: Annotated[int, typer.Argument(metavar="ROUND", show_default=False, help="The round of the audit.")],
@@ -199,9 +244,9 @@ def not_carried_out(
 ) -> None:
     """Record that an audit did not take place.
 
-    It was drawn, or ordered by hand; that the target was chosen stands, and its reports stay deleted. The public sees
-    the target, the reason, and whether you declare that this had nothing to do with any report: say so with one of the
-    two options below, which decides what the guarantee still covers.
+    It was drawn, or ordered by hand. The choice of the target stays valid, and the reports about it stay deleted. The
+    public sees the target, the reason, and whether you declare that this had nothing to do with any report: say so with
+    one of the two options below, which decides what the guarantee still covers.
     """
     declaration = options.declared(independent, because)
     with options.opened(database, options.key_of(database, key, passphrase)) as programme:

@@ -47,7 +47,11 @@ def draw_round(
     ] = None,
     time: Annotated[
         str | None,
-        shared("--time", "when they were thrown, YYYY-MM-DDTHH:MM; by default the announced time.", show_default=False),
+        shared(
+            "--time",
+            "when the numbers were thrown, YYYY-MM-DDTHH:MM. By default the announced time.",
+            show_default=False,
+        ),
     ] = None,
     without: Annotated[
         bool,
@@ -108,7 +112,7 @@ def _waiting(status: Status) -> tuple[Waiting, Source]:
     source = status.parameters.randomness
     if source is None:
         raise DeniableError(
-            "this programme draws without public values, and freezes no round: deniable programme close-round draws"
+            "this programme draws without public values and freezes no round; draw with deniable programme close-round"
         )
     if status.ended:
         raise DeniableError("the programme has ended, and no round of it is drawn any more")

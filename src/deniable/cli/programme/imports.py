@@ -11,8 +11,11 @@ from deniable.cli.options import DEFAULT_DATABASE, AsJson, AskPassphrase, Databa
 from deniable.cli.programme import options
 from deniable.cli.programme.output import answer
 from deniable.errors import DeniableError
-from deniable.programme.imports import EXPORTS, Batch, SetAside, read, read_mapping
+from deniable.programme.imports import EXPORTS, Batch, ClassField, SetAside, read, read_mapping
+from deniable.programme.imports import Mapping as ChannelMapping
 from deniable.programme.imports.classes import chosen_field, visit_classes
+from deniable.programme.imports.kept import Kept, from_mapping
+from deniable.programme.programme import Programme
 from deniable.programme.status import PAUSED
 from deniable.wording import count
 
@@ -48,16 +51,24 @@ def import_(
         ),
     ],
     mapping: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             metavar="FILE",
             show_default=False,
             help="CSV file with the columns channel,target: which channel of the hotline is about which target. An "
             "empty target leaves the channel out; a channel that is not in the file is set aside. Where the programme "
             "has several classes of reports, a third column, class, can say of which class all reports on the channel "
-            "are.",
+            "are. By default the channels that the programme keeps for this hotline, as the console shows them.",
         ),
-    ],
+    ] = None,
+    keep: Annotated[
+        bool,
+        typer.Option(
+            "--keep",
+            help="Keep the channels and classes of these files in the programme, in place of those it kept for this "
+            "hotline, so that later imports need no files.",
+        ),
+    ] = False,
     class_column: Annotated[
         str | None,
         typer.Option(
@@ -95,7 +106,7 @@ def import_(
     a longer one or a part of it counts nothing twice. Nothing else of the export is kept. The public sees nothing of
     it.
 
-    Whether a report counts depends on that report alone. Where one cannot be read, or is on a channel or of a class
+    Whether a report counts depends on that report alone. If one cannot be read, or is on a channel or of a class
     that the mappings do not name, it is set aside, the command says so, and all others count. Set right what it names,
     and import the same export again.
 
@@ -108,7 +119,8 @@ def import_(
 
     \b
     Example
-      deniable programme import export.csv --from csv --source hotline --mapping mapping.csv
+      deniable programme import export.csv --from csv --source hotline --mapping mapping.csv --keep
+      deniable programme import export.csv --from csv --source hotline
 
     \b
     Example: GlobaLeaks's score says how serious a report is
@@ -118,10 +130,16 @@ def import_(
     if kind not in EXPORTS:
         raise DeniableError(f"--from must be one of {', '.join(EXPORTS)}, got {kind}")
     with options.opened(database, options.key_of(database, key, passphrase)) as programme:
-        known, status, classes = programme.sources(), programme.status(), programme.parameters.classes
-        channels = read_mapping(mapping, status.targets, classes, programme.naming())
-        field = chosen_field(classes, channels, class_column, class_mapping, usual_column=EXPORTS[kind].class_column)
+        known, status, classes = programme.hotlines.names(), programme.status(), programme.parameters.classes
+        channels, field = programme.hotlines.mappings(programme.hotlines.kept(source))
+        if mapping is not None:
+            channels = read_mapping(mapping, status.targets, classes, programme.naming())
+        if mapping is not None or class_column is not None or class_mapping is not None:
+            usual = EXPORTS[kind].class_column
+            field = chosen_field(classes, channels, class_column, class_mapping, usual_column=usual)
         batch = read(kind, file, channels, field)
+        if keep and not dry_run:
+            _keep(programme, source, channels, field)
         if status.is_paused and not as_json:
             answer(False, {}, PAUSED)
         new = programme.import_reports(source, batch, dry_run=dry_run, count=not do_not_count)
@@ -151,6 +169,12 @@ def import_(
         ),
         *_confidential(counts, by_class, counted, batch.set_aside.unreadable),
     )
+
+
+def _keep(programme: Programme, source: str, channels: ChannelMapping, field: ClassField | None) -> None:
+    numbers = {name: number for number, name in enumerate(programme.all_targets())}
+    made = Kept() if field is None else Kept(class_column=field.column, values=field.class_of)
+    programme.hotlines.keep(source, lambda _: from_mapping(channels, numbers, made))
 
 
 def _done(dry_run: bool, counted: bool) -> str:

@@ -35,9 +35,12 @@ from deniable.errors import DeniableError
 from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import Calendar
 from deniable.programme.programme import Programme
-from deniable.programme.public.guarantee_wording import LITTLE, coin, promise
+from deniable.programme.public.guarantee_wording import LITTLE, coin, exact_figures
+from deniable.programme.public.promise import promise_of
 from deniable.programme.register import read_register
 from deniable.programme.secrets.keys import KeyFile
+from deniable.programme.terms import AUDIT_FORMS, DEFAULT_TERMS, TARGET_FORMS, Terms
+from deniable.programme.transcript import office_details
 from deniable.report_classes import ONE_CLASS, check_classes, heaviest, parsed
 from deniable.report_files import read_weights
 from deniable.storage.store import ExistsError
@@ -55,9 +58,9 @@ TARGET_LIST = OPTIONS["--target-list"].meaning + (
 def init(
     target_list: Annotated[Path, typer.Argument(metavar="TARGET_LIST", show_default=False, help=TARGET_LIST)],
     *,
-    name: Annotated[str, shared("--name", "what the programme is called.", show_default=False)],
+    name: Annotated[str, shared("--name", "of the programme.", show_default=False)],
     delta: Annotated[
-        list[str] | None, shared("--delta", "Where reports have classes, of one of weight 1. Give this or --advantage.")
+        list[str] | None, shared("--delta", "If there are classes: of a report of weight 1. Give this or --advantage.")
     ] = None,
     advantage: Annotated[float | None, shared("--advantage")] = None,
     reports_per_person: Annotated[int, shared("--reports-per-person")] = 1,
@@ -66,7 +69,7 @@ def init(
     start: Annotated[str | None, shared("--start", "By default today.", show_default=False)] = None,
     period: Annotated[str, shared("--period", "Or in months: 1M.")] = "1W",
     zone: Annotated[str, typer.Option(metavar="ZONE", help="Time zone, such as Europe/Berlin.")] = "UTC",
-    at: Annotated[str, shared("--time", "that of the day, written HH:MM, at which rounds are due.")] = "09:00",
+    at: Annotated[str, shared("--time", "when rounds are due, written HH:MM.")] = "09:00",
     audits: Audits = 1,
     max_gap: MaxGap = None,
     cooldown: Cooldown = 0,
@@ -98,8 +101,8 @@ def init(
         int,
         typer.Option(
             metavar="N",
-            help="For unannounced visits: the public learns whom a draw selected N rounds later, whatever happened "
-            "since, and at once only that they are fixed. 0: at once.",
+            help="For unannounced visits: the public learns N rounds later whom a draw selected, whatever happened "
+            "since. At once it learns only that the selection is fixed. With 0 it learns the names at once.",
         ),
     ] = 0,
     randomness: sources.Randomness = "none",
@@ -109,6 +112,14 @@ def init(
     drand_chain: sources.DrandChain = None,
     dice_sides: sources.DiceSides = None,
     lottery: sources.Lottery = None,
+    audit_term: Annotated[
+        str, typer.Option(metavar="WORD", help=f"What the office calls an audit: {', '.join(AUDIT_FORMS)}.")
+    ] = DEFAULT_TERMS.audit,
+    target_term: Annotated[
+        str, typer.Option(metavar="WORD", help=f"What the office calls a target: {', '.join(TARGET_FORMS)}.")
+    ] = DEFAULT_TERMS.target,
+    contact: Annotated[str, shared("--contact", show_default=False)] = "",
+    hotline: Annotated[str, shared("--hotline", show_default=False)] = "",
     database: Database = DEFAULT_DATABASE,
     key: KeyPath = None,
     passphrase: AskPassphrase = False,
@@ -116,10 +127,10 @@ def init(
 ) -> None:
     """Set up a programme in a new database, with a new key.
 
-    What is chosen here (targets, calendar, mechanism, privacy level, rules) is public and fixed: it becomes
-    programme.json in the public folder, and the transcript's chain of hashes starts from it. Targets alone can change
-    later, with a reason that is published. Rounds are due on the calendar whatever reports come in, so that nothing
-    can be read from when an audit takes place.
+    What is chosen here (targets, calendar, mechanism, privacy level, rules, terms) is public and fixed: it becomes
+    programme.json in the public folder, and the transcript's chain of hashes starts from it. Targets can change later,
+    with a reason that is published, and so can the contact and the hotline (deniable programme details). Rounds are due
+    on the calendar whatever reports come in, so that nothing can be read from when an audit takes place.
 
     With --randomness, a round is drawn in two steps. At its due time it is frozen: what it is drawn from is fixed, and
     the hash of it is published. When the public value is out, it is drawn. drand needs the extra drand (pip install
@@ -145,6 +156,11 @@ def init(
       deniable programme init targets.txt --name "Site visits" --delta 0.1 --randomness dice --lottery 6/49
 
     \b
+    Example: an office that calls an audit an inspection and a target an employer
+      deniable programme init employers.txt --name "Site visits" --delta 0.1 \\
+          --audit-term inspection --target-term employer
+
+    \b
     Example: once a year, how many reports came in, ± 20
       deniable programme init targets.txt --name "Site visits" --advantage 0.05 --yearly-figures-delta 0.02
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
@@ -165,6 +181,7 @@ def init(
         sides=dice_sides,
         lottery=lottery,
     )
+    terms, details = Terms(audit_term, target_term), office_details.typed(contact, hotline)
     calendar = _calendar(start, period, zone, at)
     sources.check_started(source, calendar)
     targets, registered = read_register(target_list)
@@ -200,6 +217,7 @@ def init(
             oversight=oversight,
             reveal_after=reveal_after,
             randomness=source,
+            terms=terms,
         )
     except ExistsError as error:
         raise DeniableError(
@@ -208,13 +226,15 @@ def init(
         ) from None
     except DeniableError as error:
         raise DeniableError(as_options(str(error))) from None
+    if any(details):
+        programme.tell_details(*details)
     programme.close()
     _tell(programme, database, chosen_key.path if isinstance(chosen_key, KeyFile) else None, as_json)
 
 
 def _tell(programme: Programme, database: str, key: Path | None, as_json: bool) -> None:
     parameters = programme.parameters
-    guarantee, calendar = parameters.guarantee(), parameters.calendar
+    guarantee, calendar, promised = parameters.guarantee(), parameters.calendar, promise_of(parameters)
     weak = f"with a delta above {LITTLE:g} the audits hide little. {coin(parameters)} See deniable plan."
     warnings = [weak] if guarantee.delta > LITTLE else []
     document = {
@@ -230,21 +250,25 @@ def _tell(programme: Programme, database: str, key: Path | None, as_json: bool) 
         "warnings": warnings,
     }
     kept = (
-        "Its key is your passphrase. Nobody can restore it: write it down, and keep it in a safe place apart from the "
+        "Its key is your passphrase. It cannot be restored: write it down, and keep it in a safe place apart from the "
         "database and its backups."
         if key is None
         else "Its key is the file below. Copy it now to a safe place apart from the database and its backups: without "
-        "it the programme cannot go on, and whoever has it and the database can read the counts. The file "
+        "it the programme cannot go on, and anyone who has it and the database can read the counts. The file "
         f"{key.name}.transcript beside it belongs to the key: move it with the key, and save it there anew after every "
-        "round, never with the database. Where it is missing, the programme goes on only in public (deniable programme "
+        "round, never with the database. If it is missing, the programme goes on only in public (deniable programme "
         "recover)."
     )
     answer(
         as_json,
         document,
-        f"The programme {parameters.name} is set up, with {len(parameters.targets):,} targets.",
-        "\nWhat it promises to whoever reports",
-        promise(parameters),
+        f"The programme {parameters.name} is set up, with {len(parameters.targets):,} {parameters.terms.targets}.",
+        *_words(parameters.terms),
+        "\nWhat it promises to a person who reports",
+        *(f"{one.title} {one.text}\n" for one in promised.warnings),
+        promised.first,
+        "\nThe exact figures",
+        " ".join(exact_figures(parameters)),
         *(f"\nWARNING: {warning}" for warning in warnings),
         f"\n{_when(calendar, database, key)}",
         f"\n{sources.in_words(parameters.randomness)}",
@@ -253,6 +277,12 @@ def _tell(programme: Programme, database: str, key: Path | None, as_json: bool) 
         "\nNext, publish the rules and the commitment to the first draw, before the first report comes in:",
         "  deniable programme publish --public FOLDER",
     )
+
+
+def _words(terms: Terms) -> list[str]:
+    if terms == DEFAULT_TERMS:
+        return []
+    return [f"You call an audit {terms.an_audit} and a target {terms.a_target}. The pages use these words."]
 
 
 def _when(calendar: Calendar, database: str, key: Path | None) -> str:

@@ -30,7 +30,7 @@ def backup(
 ) -> None:
     """Write everything in the database into one file.
 
-    Counts are in it as they are in the database, encrypted; the key is not, and must be kept elsewhere. A backup holds
+    The counts in it are encrypted, as in the database. The key is not in it, and must be kept elsewhere. A backup holds
     counts that are deleted later: destroy old backups, or make them unreadable with rekey. Other commands may run
     meanwhile. Needs no key, but a copy of the transcript that has every entry: the public folder, or the file beside
     the key.
@@ -111,7 +111,7 @@ def recover(
     counted before. Import the newest export of every hotline, and then end this with deniable programme resume-imports.
 
     Imports go on only if nothing can have been drawn or ordered since the backup: the copy beside the key (with a
-    passphrase the public folder) is there and has no more than the backup, and no round was due since. Where that copy
+    passphrase the public folder) is there and has no more than the backup, and no round was due since. If that copy
     is missing, or is older than what is known, or a round was due that it does not have, a draw may have been shown
     that no copy has. The entry says so to the public. Refused where a copy and the backup have different entries of the
     same number: two databases were used.
@@ -184,13 +184,13 @@ def rekey(
 ) -> None:
     """Lock the programme with a new key.
 
-    Every secret is encrypted anew. Old backups still open with the old key, and with it destroyed they open no more:
-    that is how counts that were deleted since disappear from them. The key that signs the transcript and the seed of
-    the open round stay the same: an attacker who had the old key and a copy of the database still has both, and can
-    sign in your name. The public sees nothing of it. A new copy of the transcript is beside the new key. In the place
-    of the one beside the old key there is a note, so that an old database does not go on with it; where the note cannot
-    be written, the key is not changed. Where this is interrupted, run it again. After a passphrase, every entry goes on
-    being published before it is shown.
+    Every secret is encrypted anew. Old backups still open with the old key. Once you destroy the old key they cannot be
+    opened any more, and the counts in them that were deleted since are gone too. The key that signs the transcript and
+    the seed of the open round stay the same: an attacker who had the old key and a copy of the database still has both,
+    and can sign in your name. The public sees nothing of it. A new copy of the transcript is beside the new key. In the
+    place of the one beside the old key there is a note, so that an old database does not go on with it; where the note
+    cannot be written, the key is not changed. If this is interrupted, run it again. After a passphrase, every entry
+    goes on being published before it is shown.
     """
     if (new_key is None) != new_passphrase:
         raise DeniableError(f"give either --new-key or --new-passphrase, got {'both' if new_passphrase else 'neither'}")
@@ -219,8 +219,8 @@ def rekey(
 def upgrade(*, database: Database = DEFAULT_DATABASE, as_json: AsJson = False) -> None:
     """Bring the database to the layout of this version.
 
-    Make a backup first, with the version used until now. Nothing is lost, and where the database has this layout
-    already nothing is done. Needs no key.
+    Make a backup first, with the version used until now. Nothing is lost. If the database has this layout already,
+    nothing is done. Needs no key.
     """
     store = Store.found(database)
     store.upgrade()

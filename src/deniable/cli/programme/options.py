@@ -82,7 +82,7 @@ def key_files(database: str) -> list[Path]:
 
 
 def _key_beside(database: str) -> Path | None:
-    """Where a key file is that nobody names; None where the database is not a file."""
+    """Where the key file is if no option names one; None where the database is not a file."""
     name = database.removeprefix("sqlite:///")
     return None if "://" in name else Path(name).with_suffix(".key")
 
@@ -98,7 +98,7 @@ def passphrase_of(variable: str, prompt: str, *, new: bool) -> str:
     if given := os.environ.get(variable):
         return given
     typed = _asked(prompt, variable)
-    if new and _asked("The same once more", variable) != typed:
+    if new and _asked("Repeat passphrase", variable) != typed:
         raise DeniableError("the two passphrases must be the same, and are not; nothing was changed")
     return typed
 
@@ -110,5 +110,5 @@ def _asked(prompt: str, variable: str) -> str:
             return getpass(f"{prompt}: ")
     except (GetPassWarning, EOFError):
         raise DeniableError(
-            f"the passphrase can only be asked for at a terminal; without one, set {variable} to it"
+            f"the passphrase can only be typed at a terminal; without a terminal, set {variable} to it"
         ) from None

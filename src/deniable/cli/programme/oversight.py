@@ -31,7 +31,7 @@ def _(context: typer.Context) -> None:
     """Let an oversight body check that the office followed the mechanism.
 
     With --oversight at init, every round's reports and seed are sealed to the oversight body's age key, and the
-    public transcript holds the hash of each seal. Whoever has the private key can read the counts of every round.
+    public transcript holds the hash of each seal. A person with the private key can read the counts of every round.
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
@@ -46,13 +46,13 @@ def seals(
 ) -> None:
     """Write the sealed rounds into one file for the oversight body.
 
-    Only the oversight body can read what is in it, so it may travel by any way. Its length depends on the number of
+    Only the oversight body can read what is in it, so you can send it in any way. Its length depends on the number of
     rounds and targets alone. Hand it over often: rounds whose seals are lost with the database cannot be checked. A
     round that no copy of the transcript has yet is not handed over: publish first.
     """
     with options.opened(database) as programme:
         if programme.parameters.oversight is None:
-            raise DeniableError("this programme has no oversight body, so nothing was sealed; one is named at init")
+            raise DeniableError("this programme has no oversight body, so nothing was sealed; only init can name one")
         sealed = programme.seals(options.key_files(database))
     write_seals(sealed, out)
     thing = "sealed round" if programme.parameters.figures is None else "sealed record"
@@ -80,15 +80,15 @@ def replay(
     """Run every round again, as the oversight body.
 
     The public folder is verified first. Then each round is drawn again from its sealed reports and seed: the seed must
-    be the one that was committed to before the round, and the audits must come out as published. Where the programme
+    be the one that was committed to before the round, and the audits must come out as published. If the programme
     draws with public values, reports and seed must also be those that were frozen, and the value goes into the draw. It
     says which rounds are confirmed. Exit code 0: all of them. 2: one contradicts its inputs, or inputs are missing, or
     the file or the key belongs to another programme, and one line says which.
 
     It shows that the audits follow from the reports which the office says it had. It cannot show that those are the
-    reports that came in: compare them with the hotline's own records. Where the programme draws without public values,
-    it cannot show either that the office did not choose a seed, on the day it fixed it, by what it would draw from the
-    reports that waited on that day.
+    reports that came in: compare them with the hotline's own records. If the programme draws without public values, it
+    cannot show either that the office did not choose its seed: on the day it fixed the seed, it could see what it would
+    draw from the reports that waited.
     """
     checked = verify(folder)
     inputs = checked.parameters, [parse(line) for line in checked.lines], read_seals(sealed), read_identity(identity)

@@ -1,4 +1,4 @@
-"""`deniable programme publish` and `status`: what the world knows, and what it will."""
+"""`deniable programme publish` and `status`: write the public folder, and show where the programme stands."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,7 +27,7 @@ def publish(
         bool,
         typer.Option(
             "--last-folder-is-lost",
-            help="The folder of the last publication is gone for good. First make sure, with somebody's copy of it, "
+            help="The folder of the last publication is gone for good. First make sure, with a reader's copy of it, "
             "that this database is not an old one: it would draw published rounds again.",
         ),
     ] = False,
@@ -67,10 +67,11 @@ def status(
     passphrase: AskPassphrase = False,
     as_json: AsJson = False,
 ) -> None:
-    """Tell where the programme stands.
+    """Show where the programme stands.
 
-    Which round is open and when it is due, which one is frozen and for what it waits, what is not yet published, and
-    what the guarantee covers. Without --show-counts it needs no key, and nothing that it prints depends on reports.
+    It shows which round is open and when it is due, which one is frozen and what it waits for, what is not yet
+    published, and what the guarantee covers. Without --show-counts it needs no key, and nothing that it prints depends
+    on reports.
     """
     with options.opened(database, options.key_of(database, key, passphrase) if show_counts else None) as programme:
         shown = programme.status()

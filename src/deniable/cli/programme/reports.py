@@ -36,7 +36,7 @@ def report(
     file: File = None,
     report_class: Annotated[
         str | None,
-        shared("--class", "that of these reports, where the programme has several. A file can have a column class."),
+        shared("--class", "the one of these reports, if the programme has several. A file can have a column class."),
     ] = None,
     database: Database = DEFAULT_DATABASE,
     key: KeyPath = None,
@@ -46,14 +46,13 @@ def report(
     """Count reports about a target, or those of a file.
 
     They belong to the open round. Only their number is kept, encrypted, until the target is audited. When the command
-    returns, the reports are on the disk. A line of a file that cannot be read, or that is about no target that takes
-    part, is set aside and named, and holds back no other. The public sees nothing of it.
+    returns, the reports are on the disk. A line of a file that cannot be read, or that names no target of the
+    programme, is set aside and named; all others count. The public sees nothing of it.
 
-    Where the console or deniable programme run is up on this computer, it takes the reports at the next second, so that
-    the disk does not tell when they came. Where neither is, they are written at once.
+    If the console or deniable programme run is running on this computer, it takes the reports at the next second, so
+    that the disk does not show when they came. Otherwise they are written at once.
 
-    It prints a receipt. Keep it until the round is closed: with it, and in no other way, these reports can be
-    withdrawn.
+    It prints a receipt. Keep it until the round is closed: you need it to withdraw these reports.
 
     A report of a class that leads to a visit counts in no draw: it waits until the office records the visit with
     deniable programme visit.

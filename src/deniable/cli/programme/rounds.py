@@ -1,4 +1,4 @@
-"""`deniable programme close-round` and `skip`: the calendar goes on."""
+"""`deniable programme close-round` and `skip`: close a round that is due, with a draw or without one."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""`deniable programme run`: the scheduler, for as long as it runs, and what it says."""
+"""`deniable programme run`: run the scheduler, and print what it does."""
 
 import json
 import signal

@@ -28,7 +28,8 @@ ValueMinutes = Annotated[
         metavar="N",
         show_default=False,
         help="For drand and dice: the public value comes N minutes after a round is due, by default 60. Close and "
-        "publish the round in the first half of them, so that others can see it frozen; later, its value comes later.",
+        "publish the round in the first half of this time, so that others can see it frozen. If you close it later, "
+        "its value comes later.",
     ),
 ]
 WaitDays = Annotated[
@@ -54,15 +55,15 @@ DicePlace = Annotated[
     typer.Option(
         metavar="TEXT",
         show_default=False,
-        help="For dice, and needed there: where people can watch the throw, or which lottery it is. It is published, "
-        "and fixed for good.",
+        help="For dice, where it is required: where people can watch the throw, or which lottery it is. It is "
+        "published, and fixed for good.",
     ),
 ]
 DiceSides = Annotated[
     int | None,
     typer.Option(
-        metavar="N", show_default=False, help="For dice: the sides of the die, by default 6. How often it is thrown "
-        "follows from it."
+        metavar="N", show_default=False, help="For dice: the sides of the die, by default 6. It decides how often "
+        "the die is thrown."
     ),
 ]  # fmt: skip
 Lottery = Annotated[

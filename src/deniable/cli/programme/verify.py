@@ -1,4 +1,4 @@
-"""`deniable programme verify`: anybody checks what was published. No database, no key, no network."""
+"""`deniable programme verify`: check what was published. No database, no key, no network."""
 
 from pathlib import Path
 from typing import Annotated
@@ -42,7 +42,7 @@ def verify(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a public folder, as anybody can.
+    """Check a public folder, as anyone can.
 
     The transcript must be complete, unaltered, signed by the office, and by the programme's own public rules. Exit code
     0: everything fits. 2: something does not, and one line says what. Warnings (a round that is overdue, a page that

@@ -1,4 +1,4 @@
-"""`deniable programme work-list` and `carried-out`: audits that wait to take place, and that they did."""
+"""`deniable programme work-list` and `carried-out`: the audits still to take place, and those that took place."""
 
 from datetime import date
 from typing import Annotated, Any
@@ -62,7 +62,7 @@ def _line(audit: OpenAudit) -> str:
 def carried_out(
     target: Annotated[str, typer.Argument(metavar="TARGET", show_default=False, help="The target's name.")],
     *,
-    round_: Annotated[int, shared("--round", "that in which it was selected.", show_default=False)],
+    round_: Annotated[int, shared("--round", "the one in which the target was selected.", show_default=False)],
     day: Annotated[
         str, typer.Option("--day", metavar="YYYY-MM-DD", show_default=False, help="The day on which it took place.")
     ],
@@ -74,8 +74,8 @@ def carried_out(
     """Record that an audit took place.
 
     It was drawn, ordered by hand, or a visit in an emergency. The public sees the target and the day; before that it
-    sees that the target was selected. Where names follow later, record it once the name is public. The guarantee covers
-    which targets were drawn, not the day on which you went there: let that day not depend on reports.
+    sees that the target was selected. If names follow later, record it once the name is public. The guarantee covers
+    which targets were drawn, not the day on which you went there: choose that day without regard to reports.
     """
     number = day_number(day)
     if number is None:

@@ -1,14 +1,15 @@
 """The activity log: who did what on which day."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Literal
 
 import sqlalchemy as sa
 
 from deniable.console import tables
 
-About = Literal["programme", "people"]
+About = Literal["programme", "people", "reports"]
+"""What is about reports tells that there were some: only those read it who may see counts."""
 
 TERMINAL = "the terminal"
 """The name under which the log keeps what is done without signing in; no person has it."""
@@ -16,7 +17,6 @@ TERMINAL = "the terminal"
 
 @dataclass(frozen=True)
 class LogEntry:
-    number: int
     day: str
     who: str
     action: str
@@ -24,34 +24,73 @@ class LogEntry:
 
 @dataclass(frozen=True)
 class LogPage:
-    """A page of the log, the newest entry first."""
+    """A page of the log, the newest entry first. The pages beside it are known by how many newer entries there are: an
+    entry's own number would tell how many are left out.
+    """
 
     entries: tuple[LogEntry, ...]
     older: int | None
-    """Older entries are those before this number; None where there are none."""
+    """Where the page of older entries starts; None where there are none."""
     newer: int | None
-    """The page of newer ones has those before this number; None where there are none."""
 
 
-def record(connection: sa.Connection, now: datetime, who: str, action: str, about: About = "programme") -> None:
+def record(
+    connection: sa.Connection,
+    now: datetime,
+    who: str,
+    action: str,
+    about: About = "programme",
+    *,
+    once_a_day: bool = False,
+) -> None:
     """The day is enough. What is about people and tokens can be read by itself."""
-    last = connection.execute(sa.select(sa.func.max(tables.activity.c.number))).scalar()
+    log = tables.activity
     day = f"{now.astimezone(UTC):%Y-%m-%d}"
-    row = {"number": (last or 0) + 1, "day": day, "who": who, "action": action, "about": about}
-    connection.execute(sa.insert(tables.activity), row)
+    row = {"day": day, "who": who, "action": action, "about": about}
+    if once_a_day:
+        same = sa.select(log.c.number).where(*(log.c[name] == value for name, value in row.items()))
+        if connection.execute(same).first() is not None:
+            return
+    last = connection.execute(sa.select(sa.func.max(log.c.number))).scalar()
+    connection.execute(sa.insert(log), {"number": (last or 0) + 1, **row})
 
 
-def read(connection: sa.Connection, most: int, before: int | None = None, about: About | None = None) -> LogPage:
-    """The newest entries, at most so many; those before a number, or about one thing, where that is said."""
-    number = tables.activity.c.number
-    wanted = sa.select(tables.activity)
+def read(
+    connection: sa.Connection,
+    most: int | None = None,
+    start: int = 0,
+    *,
+    about: About | None = None,
+    who: str | None = None,
+    with_reports: bool = False,
+) -> LogPage:
+    """At most so many entries, or all of them, the newest first, after `start` newer ones; those about one thing or of
+    one person, where that is said. What is about reports is left out unless it is asked for.
+    """
+    log = tables.activity
+    wanted = sa.select(log) if with_reports else sa.select(log).where(log.c.about != "reports")
     if about is not None:
-        wanted = wanted.where(tables.activity.c.about == about)
-    here = wanted if before is None else wanted.where(number < before)
-    rows = connection.execute(here.order_by(number.desc()).limit(most + 1)).all()
-    newer = None
-    if before is not None:
-        later = connection.execute(wanted.where(number >= before).order_by(number).limit(most)).all()
-        newer = later[-1].number + 1 if later else None
-    shown = tuple(LogEntry(row.number, row.day, row.who, row.action) for row in rows[:most])
-    return LogPage(shown, shown[-1].number if len(rows) > most else None, newer)
+        wanted = wanted.where(log.c.about == about)
+    if who is not None:
+        wanted = wanted.where(log.c.who == who)
+    newest_first = wanted.order_by(log.c.number.desc()).offset(start)
+    rows = connection.execute(newest_first if most is None else newest_first.limit(most + 1)).all()
+    shown = tuple(LogEntry(row.day, row.who, row.action) for row in rows[:most])
+    if most is None:
+        return LogPage(shown, None, None)
+    return LogPage(shown, start + most if len(rows) > most else None, max(0, start - most) if start else None)
+
+
+def last_day(connection: sa.Connection, who: str, action: str) -> date | None:
+    """On which this person did it last; None where they never did."""
+    log = tables.activity
+    last = sa.select(sa.func.max(log.c.day)).where(log.c.who == who, log.c.action == action)
+    day = connection.execute(last).scalar()
+    return None if day is None else date.fromisoformat(day)
+
+
+def names(connection: sa.Connection) -> list[str]:
+    """All who are in the log with something that every reader of it may know, by name."""
+    log = tables.activity
+    found = connection.execute(sa.select(log.c.who).where(log.c.about != "reports").distinct()).scalars()
+    return sorted(found, key=str.casefold)

@@ -1,7 +1,7 @@
 """Hotlines, and who brings the exports of each.
 
 A hotline has one person who brings it. What counts of an export depends on what was brought of the same hotline before,
-so whoever could bring a file in the name of somebody else's hotline would see from the audits what it holds.
+so a person who brought a file in the name of another person's hotline would see from the audits what it holds.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Hotline:
     person: str
     """The id of who brings it."""
     altered: bool
-    """Whether somebody else than the console wrote its row; nobody brings it then."""
+    """Whether its row was written by other means than the console; then it is assigned to no one."""
 
 
 ASSIGNABLE_ROLES: tuple[Role, ...] = ("importer", "auditor")
@@ -35,7 +35,7 @@ def assignable_people(connection: sa.Connection, key: bytes) -> list[Person]:
 
 
 def assign(connection: sa.Connection, key: bytes, name: str, person: str) -> tuple[str, str]:
-    """Let this person, and nobody else, bring a hotline, which may be a new one; returns both names."""
+    """Let this person, and no other, bring a hotline, which may be a new one; returns both names."""
     called = check_source(tidy_name(name))
     bringer = people.known(connection, key, person).person
     if bringer not in assignable_people(connection, key):

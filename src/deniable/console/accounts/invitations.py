@@ -50,7 +50,7 @@ def invite_first(connection: sa.Connection, key: bytes, now: datetime) -> str | 
 
 
 def reset_codes(connection: sa.Connection, key: bytes, person: str, now: datetime) -> str:
-    """Make somebody's one-time codes useless and return what the link ends in by which they set up new ones.
+    """Make a person's one-time codes useless and return what the link ends in by which they set up new ones.
 
     The link alone does not let anybody in: the password is asked for.
     """
@@ -86,7 +86,7 @@ def accept(
     connection: sa.Connection, key: bytes, token: str, now: datetime, *, salt: str, step: int, name: str, password: str
 ) -> Person:
     """Use up a link, with the one-time codes that were set up; `step` is that of the code they typed, which is not
-    accepted again. `password` is what is stored of it. Whoever exists keeps name and password.
+    accepted again. `password` is what is stored of it. A person who exists keeps name and password.
     """
     invited = find(connection, key, token, now)
     if invited is None:
@@ -105,7 +105,7 @@ def accept(
 
 
 def withdraw(connection: sa.Connection, person: str) -> str:
-    """Somebody's link leads nowhere any more; returns their name."""
+    """A person's link leads nowhere any more; returns their name."""
     found = sa.select(tables.invitations.c.name).where(tables.invitations.c.person == person)
     name: str | None = connection.execute(found).scalar()
     if name is None:

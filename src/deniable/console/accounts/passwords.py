@@ -26,7 +26,7 @@ class Passwords:
         return self._hasher.hash(typed)
 
     def new(self, password: str, again: str) -> str:
-        """The same for one that somebody typed twice."""
+        """The same for one that was typed twice."""
         if password != again:
             raise DeniableError("the two passwords must be the same, and are not")
         return self.hashed(password)

@@ -48,7 +48,7 @@ class PersonRow:
     waiting: bool
     """Whether a link was made for them that they did not use yet."""
     altered: bool
-    """Whether somebody else than the console wrote their row, which therefore opens nothing."""
+    """Whether their row was written by other means than the console, and therefore opens nothing."""
 
 
 def has_any(connection: sa.Connection) -> bool:
@@ -90,8 +90,13 @@ def having(connection: sa.Connection, key: bytes, roles: Collection[Role]) -> li
     return sorted(found, key=lambda one: same_name(one.name))
 
 
+def locked_out(connection: sa.Connection, key: bytes) -> set[str]:
+    """The ids of those who were given new one-time codes and have not set them up: until then they cannot sign in."""
+    return {one.person.id for one in listed(connection, key) if one.has_joined and one.waiting}
+
+
 def listed(connection: sa.Connection, key: bytes) -> list[PersonRow]:
-    """Everybody, by name, also those who were invited and have not come yet."""
+    """All people, by name, also those who were invited and have not come yet."""
     rows = connection.execute(_EVERYBODY).mappings().all()
     invited = {row["person"]: row for row in connection.execute(sa.select(tables.invitations)).mappings()}
     believed = {
@@ -152,7 +157,7 @@ def set_codes(connection: sa.Connection, key: bytes, person: str, salt: str, use
 
 
 def set_disabled(connection: sa.Connection, key: bytes, person: str, disabled: bool) -> None:
-    """Shut somebody out, or let them in again. One administrator always stays."""
+    """Shut a person out, or let them in again. One administrator always stays."""
     if disabled and not any(
         one.person.role == "administrator" and not one.disabled and one.person.id != person
         for one in _accounts(connection, key)
@@ -165,12 +170,12 @@ def set_disabled(connection: sa.Connection, key: bytes, person: str, disabled: b
 
 
 def remove(connection: sa.Connection, key: bytes, person: str) -> str:
-    """Forget somebody who is disabled, or whose row was altered; returns the name, which is free again."""
+    """Forget a person who is disabled, or whose row was altered; returns the name, which is free again."""
     row = _row(connection, person)
     if row is None:
         raise DeniableError("there is no such person")
     if not row["disabled"] and row_authentication.is_authentic(key, tables.people, row):
-        raise DeniableError("only somebody who is disabled can be removed; disable them first")
+        raise DeniableError("only a disabled person can be removed; disable them first")
     forget_links(connection, person)
     sign_out(connection, person)
     totp.set_used(connection, key, person, None)
@@ -210,12 +215,12 @@ def checked_role(role: str) -> Role:
 
 
 def free_name(connection: sa.Connection, key: bytes, name: str, but: str | None = None) -> str:
-    """Nobody else has it, also not somebody who was invited."""
+    """No other person has it, not even one who is only invited."""
     called = checked_name(name)
     if same_name(called) == TERMINAL:
         raise DeniableError(f"the name {called} is kept for what is done at the terminal; choose another name")
     if any(same_name(one.person.name) == same_name(called) for one in listed(connection, key) if one.person.id != but):
-        raise DeniableError(f"there is somebody called {called} already; choose another name")
+        raise DeniableError(f"there is a person called {called} already; choose another name")
     return called
 
 

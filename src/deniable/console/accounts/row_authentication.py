@@ -1,7 +1,7 @@
 """What ties accounts in the database to the console's key.
 
-Whoever can write to the database but has no key makes no digest that a cookie, link or token of theirs fits, and no row
-that is believed. They can still delete rows, and put back a row as it once was.
+An attacker who can write to the database but has no key makes no digest that a cookie, link or token of
+theirs fits, and no row that is believed. They can still delete rows, and put back a row as it once was.
 """
 
 import hmac

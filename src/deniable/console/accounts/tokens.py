@@ -23,7 +23,7 @@ class Token:
     name: str
     scopes: tuple[Scope, ...]
     altered: bool
-    """Whether somebody else than the console wrote its row, which therefore opens nothing."""
+    """Whether its row was written by other means than the console, and therefore opens nothing."""
 
 
 def make(connection: sa.Connection, key: bytes, name: str, scopes: Sequence[str]) -> str:

@@ -15,12 +15,12 @@ STEP = 30
 
 
 def new_salt() -> str:
-    """One whose codes nobody was ever shown."""
+    """One whose codes were never shown."""
     return secrets.token_hex(32)
 
 
 def totp(key: bytes, person: str, salt: str) -> pyotp.TOTP:
-    """Somebody's codes. Another salt makes them useless."""
+    """A person's codes. Another salt makes them useless."""
     secret = hmac.digest(key, f"codes:{person}:{salt}".encode(), "sha256")[:20]
     return pyotp.TOTP(b32encode(secret).decode("ascii"), interval=STEP)
 

@@ -22,7 +22,7 @@ from deniable.errors import DeniableError
 router = Router(prefix="/account")
 Anybody = Annotated[Person, require("account")]
 
-WRONG = "The old password or the code is not right, or the code was used before."
+WRONG = "The old password or the code is wrong, or the code was used before. Type them again, with a new code."
 DONE = {"password": "Your password is changed. You are signed out everywhere else."}
 
 
@@ -63,7 +63,7 @@ def sign_out(request: Request, person: Anybody, _: Fields) -> Response:
     console = console_of(request)
     with console.store.writing() as connection:
         people.sign_out(connection, person.id)
-    return signed_out(console)
+    return signed_out(console, "signed-out-everywhere")
 
 
 def _changed(console: Console, person: Person, cookie: str, fields: FormData) -> str:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import date
+from itertools import groupby
 from typing import Annotated
 
 from starlette.requests import Request
@@ -12,7 +13,8 @@ from deniable.console.accounts.people import Person
 from deniable.console.pages.common import number_in
 from deniable.console.rendering import render
 from deniable.console.routing import Router
-from deniable.console.security import console_of, require
+from deniable.console.security import Fields, console_of, may, require, text
+from deniable.console.target_search import Found
 from deniable.programme.public.page import Day, day_in_words
 
 router = Router()
@@ -22,37 +24,56 @@ MOST = 100
 
 
 @dataclass(frozen=True)
-class ActivityRow:
-    day: Day
+class Action:
     who: str
-    action: str
+    what: str
+
+
+@dataclass(frozen=True)
+class ActiveDay:
+    day: Day
+    actions: tuple[Action, ...]
 
 
 @dataclass(frozen=True)
 class ActivityPage:
     auditors: tuple[str, ...]
-    """Everybody who may see counts."""
-    rows: tuple[ActivityRow, ...]
+    """All who may see counts."""
+    may_count: bool
+    """Whether the person who sees the page is one of them."""
+    days: tuple[ActiveDay, ...]
+    """The newest first."""
     only_people: bool
     """Or else everything."""
-    older: str | None
-    """Addresses of the pages beside this one."""
-    newer: str | None
+    names: tuple[str, ...]
+    """Of those who are in the log."""
+    found: Found
+    """Whose actions these are, and the pages beside this one."""
 
 
 @router.get("/activity")
-def activity_page(request: Request, _: Annotated[Person, require("activity")]) -> Response:
-    console, only_people = console_of(request), request.query_params.get("about") == "people"
-    before = number_in(request.query_params.get("before", ""))
+def activity_page(request: Request, person: Annotated[Person, require("activity")]) -> Response:
+    only_people = request.query_params.get("about") == "people"
+    start = number_in(request.query_params.get("start", "")) or 0
+    return _page(request, person, start, only_people=only_people)
+
+
+@router.post("/activity/find", writes=False)
+def find(request: Request, person: Annotated[Person, require("activity")], fields: Fields) -> Response:
+    """What one person did. Posted, so that no address names people."""
+    return _page(request, person, number_in(text(fields, "start")) or 0, who=text(fields, "who"))
+
+
+def _page(request: Request, person: Person, start: int, *, only_people: bool = False, who: str = "") -> Response:
+    console, may_count = console_of(request), may(person, "counts")
+    about: activity.About | None = "people" if only_people else None
     with console.store.reading() as connection:
-        log = activity.read(connection, MOST, before, "people" if only_people else None)
+        log = activity.read(connection, MOST, start, about=about, who=who or None, with_reports=may_count)
         auditors = tuple(people.auditors(connection, console.key))
-    rows = tuple(
-        ActivityRow(day_in_words(date.fromisoformat(entry.day)), entry.who, entry.action) for entry in log.entries
+        names = tuple(activity.names(connection))
+    days = tuple(
+        ActiveDay(day_in_words(date.fromisoformat(day)), tuple(Action(one.who, one.action) for one in entries))
+        for day, entries in groupby(log.entries, key=lambda one: one.day)
     )
-    older, newer = (_address(only_people, number) for number in (log.older, log.newer))
-    return render(request, "activity.html", ActivityPage(auditors, rows, only_people, older, newer))
-
-
-def _address(only_people: bool, before: int | None) -> str | None:
-    return None if before is None else f"/activity?{'about=people&' if only_people else ''}before={before}"
+    found = Found(who, (), log.newer, log.older)
+    return render(request, "activity.html", ActivityPage(auditors, may_count, days, only_people, names, found))

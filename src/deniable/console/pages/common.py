@@ -3,8 +3,9 @@
 How a page is declared, and what it is given, stands in `console/routing.py`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -17,12 +18,17 @@ from starlette.responses import RedirectResponse, Response
 from deniable.console.console import Console
 from deniable.console.public_record import Record
 from deniable.console.remembered import Paced, takes_long
-from deniable.console.security import Given, console_of, text
+from deniable.console.security import Given, NotSetUp, console_of, text
 from deniable.console.target_search import Found
 from deniable.errors import DeniableError, elsewhere
-from deniable.programme.names import LONGEST_NAME
+from deniable.programme.calendar import Day, day_in_words, due_in_words
+from deniable.programme.names import LONGEST_NAME, caseless
 from deniable.programme.programme import Programme
+from deniable.programme.public.guarantee_wording import in_public_words
+from deniable.programme.public.page import quoted
 from deniable.programme.secrets.lock import KeyChangedError
+from deniable.programme.transcript.decision import Decision
+from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript_copies import is_kept
 from deniable.storage.store import StoreError
 
@@ -36,7 +42,7 @@ counting = Paced()
 def _current_programme(request: Request) -> Programme:
     programme = console_of(request).programme()
     if programme is None:
-        raise HTTPException(404, "There is no programme yet; somebody who is an auditor begins one under Plan.")
+        raise NotSetUp(404, "There is no programme yet. An auditor plans and begins it, under Plan.")
     return programme
 
 
@@ -66,10 +72,6 @@ def copied_record(request: Request, programme: Programme, folder: Path | None) -
         raise HTTPException(503, refusal(error)) from None
 
 
-ANY_TARGET = "the target"
-"""In place of a name, where none is chosen yet."""
-
-
 @dataclass(frozen=True)
 class Foreseen:
     """What the record will show of a visit: the words of the entry itself."""
@@ -81,10 +83,86 @@ class Foreseen:
     effect: str
 
 
-def foreseen(programme: Programme, target: str, report_class: str) -> Foreseen:
-    entry = programme.foreseen_visit(target, report_class)
-    effect = entry.effect(programme.parameters.calendar)
-    return Foreseen(report_class, entry.round, entry.heading, entry.deed, effect)
+def foreseen(programme: Programme, target: str | None, report_class: str) -> Foreseen:
+    """Without a name, where none is chosen yet."""
+    entry = programme.foreseen_visit(target or f"the {programme.parameters.terms.target}", report_class)
+    words = in_words_of(programme, entry)
+    effect = words(entry.effect(programme.parameters.calendar))
+    return Foreseen(report_class, entry.round, words(entry.heading), words(entry.deed), effect)
+
+
+def in_words_of(programme: Programme, entry: Entry) -> Callable[[str], str]:
+    """How the public page will say a sentence of this entry."""
+    return partial(in_public_words, terms=programme.parameters.terms, kept=quoted(entry))
+
+
+@dataclass(frozen=True)
+class Consequences:
+    """What a decision does, for people to read before it is recorded. Public facts and what the office typed."""
+
+    kind: str
+    round: int
+    """In which it is made."""
+    next_due: Day
+    """When the round after that is due."""
+    heading: str
+    """The words of the entry itself, as those that follow."""
+    deed: str
+    effect: str
+    audits: tuple[str, ...]
+    joined: tuple[str, ...]
+    left: tuple[str, ...]
+    renamed: tuple[str, str] | None
+    """The old name and the new one."""
+    not_carried_out: tuple[int, str] | None
+    """The round and the target."""
+    reason: str
+    independent: bool
+    during: int
+    """The round of the calendar now."""
+    lapses_from: Day | None
+    """The first day on which reports were filed that lose the promise; None where they all lost it before."""
+    holds_from: Day
+    """From when on reports are filed that keep it."""
+    lost_until: Day | None
+    """Until when the promise is lost already."""
+    n_targets: int
+
+
+def consequences_of(programme: Programme, entry: Decision) -> Consequences:
+    """Of this decision, made now."""
+    status = programme.status()
+    calendar, first = status.parameters.calendar, status.coverage.holds_from
+    outcome, (heading, deed), words = entry.outcome, _words(entry), in_words_of(programme, entry)
+    return Consequences(
+        kind=entry.kind,
+        round=entry.round,
+        next_due=due_in_words(calendar, entry.round + 1),
+        heading=words(heading),
+        deed=words(deed),
+        effect=words(entry.effect(calendar)),
+        audits=entry.audited,
+        joined=entry.joined,
+        left=entry.left,
+        renamed=entry.new_name,
+        not_carried_out=None if outcome is None else (outcome.round, outcome.target),
+        reason=entry.reason,
+        independent=entry.independent,
+        during=entry.during,
+        lapses_from=None if entry.during < first else day_in_words(calendar.first_day(first)),
+        holds_from=due_in_words(calendar, entry.during),
+        lost_until=due_in_words(calendar, first - 1) if entry.during < first else None,
+        n_targets=len(status.targets),
+    )
+
+
+def _words(entry: Decision) -> tuple[str, str]:
+    """The heading and the deed, without what one of them says already."""
+    if entry.kind == "skip":
+        return "", entry.heading
+    if entry.kind == "override":
+        return entry.heading, ", ".join(entry.audited)
+    return "" if caseless(entry.heading) == caseless(entry.deed) else entry.heading, entry.deed
 
 
 @dataclass(frozen=True)
@@ -152,9 +230,9 @@ def sentence(words: str) -> str:
     return words[:1].upper() + words[1:] + ("" if words.endswith((".", "?", "!")) else ".")
 
 
-def signed_out(console: Console) -> Response:
-    """Where a person goes whose session has ended."""
-    response = RedirectResponse("/login", 303)
+def signed_out(console: Console, done: str) -> Response:
+    """Where a person goes who has signed out."""
+    response = redirect("/login", done)
     response.delete_cookie(
         console.cookie_name("session"), path="/", secure=console.secure, httponly=True, samesite="strict"
     )

@@ -1,4 +1,5 @@
-"""Emergencies: visits to which a report of a class leads at once. One person asks for a visit, another confirms it.
+"""Emergencies: visits to which a report of a class leads at once. One person asks for a visit, another confirms it. A
+person who is alone in the office confirms their own request, and the activity log says so.
 
 Which visits wait is for those who see counts. What was asked for is seen by all who may confirm it. Nothing here
 depends on ordinary reports.
@@ -15,7 +16,6 @@ from deniable.console.accounts import people
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
 from deniable.console.pages.common import (
-    ANY_TARGET,
     CurrentProgramme,
     Foreseen,
     copied_record,
@@ -25,11 +25,13 @@ from deniable.console.pages.common import (
     redirect,
     refusal,
 )
+from deniable.console.pages.orders import others, others_away
 from deniable.console.pending_visits import KEPT_FOR, PendingVisit
 from deniable.console.rendering import render
 from deniable.console.routing import Router
-from deniable.console.security import ALLOWED, Fields, console_of, may, require, text
+from deniable.console.security import Fields, console_of, may, require, text
 from deniable.errors import DeniableError
+from deniable.programme.calendar import Day, due_in_words
 from deniable.programme.programme import Programme
 from deniable.programme.transcript_copies import NotKeptError
 
@@ -38,7 +40,7 @@ router = Router()
 HOURS = int(KEPT_FOR.total_seconds()) // 3600
 
 DONE = {
-    "asked": "You asked for the visit. Another person must confirm it now.",
+    "asked": "You asked for the visit. Nothing is recorded before it is confirmed.",
     "forgotten": "The request is withdrawn. Nothing was recorded.",
 }
 OWN = "You asked for this visit yourself, so another person must confirm it."
@@ -67,7 +69,13 @@ class EmergenciesPage:
     asked: tuple[Visit, ...]
     others: tuple[str, ...]
     """Who else may confirm, by name."""
+    away: tuple[str, ...]
+    """Who might, and cannot sign in at present."""
     hours: int
+    round: int
+    due: Day
+    """When the open round is due: then every visit that waits is recorded."""
+    is_overdue: bool
     ended: bool
     done: str | None
     error: str | None
@@ -93,12 +101,12 @@ def ask(
 ) -> Response:
     console, wanted = console_of(request), (text(fields, "target"), text(fields, "class"))
     if wanted not in programme.waiting_visits():
-        return _page(request, person, programme, "No such report waits for a visit; enter the report first.")
+        return _page(request, person, programme, "No report waits for this visit. Enter the report first.")
     before = console.pending_visits.find(*wanted)
     if before is not None and _name(console, before) is None:
         console.pending_visits.forget(*wanted)
     if not console.pending_visits.ask(*wanted, person.id):
-        return _page(request, person, programme, "This visit was asked for before; another person must confirm it.")
+        return _page(request, person, programme, "This visit was asked for before. Another person must confirm it.")
     console.record(person, "asked for a visit in an emergency")
     return redirect("/emergencies", "asked")
 
@@ -110,7 +118,8 @@ def confirm(
     console = console_of(request)
     try:
         asked = _asked(console, fields)
-        if asked.person == person.id:
+        is_alone = asked.person == person.id
+        if is_alone and others(console, person):
             return _page(request, person, programme, OWN)
         try:
             number = programme.visit(asked.target, asked.report_class).number
@@ -119,9 +128,9 @@ def confirm(
     except DeniableError as error:
         return _page(request, person, programme, refusal(error))
     console.pending_visits.forget(asked.target, asked.report_class)
-    by = _name(console, asked)
-    console.record(person, f"confirmed a visit in an emergency, which {by} had asked for (entry {number})")
-    return redirect("/transcript", "decided")
+    how = "alone, since no other person could" if is_alone else f"which {_name(console, asked)} had asked for"
+    console.record(person, f"confirmed a visit in an emergency, {how} (entry {number})")
+    return redirect("/transcript", "visit")
 
 
 @router.post("/emergencies/withdraw")
@@ -137,6 +146,11 @@ def withdraw(
     console.pending_visits.forget(asked.target, asked.report_class)
     console.record(person, f"withdrew the request of {_name(console, asked)} for a visit in an emergency")
     return redirect("/emergencies", "forgotten")
+
+
+def asked_visits(console: Console) -> list[tuple[PendingVisit, str]]:
+    """All that wait to be confirmed, with the names of those who asked and still see counts."""
+    return [(one, name) for one in console.pending_visits.all() if (name := _name(console, one)) is not None]
 
 
 def _asked(console: Console, fields: FormData) -> PendingVisit:
@@ -159,19 +173,19 @@ def _page(request: Request, person: Person, programme: Programme, error: str | N
     if not status.parameters.visit_classes:
         return redirect("/round")
     copied_record(request, programme, status.folder)  # what no longer waits was recorded
-    with console.store.reading() as connection:
-        able = people.having(connection, console.key, ALLOWED["decide"])
-    pending = console.pending_visits.all()
     asked = (
         replace(_visit(programme, one.target, one.report_class), asked_by=name, is_own=one.person == person.id)
-        for one in pending
-        if (name := _name(console, one)) is not None
+        for one, name in asked_visits(console)
     )
     page = EmergenciesPage(
-        classes=tuple(foreseen(programme, ANY_TARGET, name) for name in status.parameters.visit_classes),
+        classes=tuple(foreseen(programme, None, name) for name in status.parameters.visit_classes),
         asked=tuple(asked),
-        others=tuple(one.name for one in able if one.id != person.id),
+        others=others(console, person),
+        away=others_away(console, person),
         hours=HOURS,
+        round=status.open_round,
+        due=due_in_words(status.parameters.calendar, status.open_round),
+        is_overdue=bool(status.overdue),
         ended=status.ended,
         done=done_message(request, DONE),
         error=error,

@@ -210,7 +210,7 @@ def _drawn(sent: _Sent, value: PublicValue, confirmed: str = "", reason: str | N
         closed = sent.programme.draw_round(value, reason, wanted)
     except NotKeptError as error:
         sent.console.record(sent.person, action)
-        page = asked(sent.request, sent.programme.status(), error=refusal(error))
+        page = asked(sent.request, sent.person, sent.programme, error=refusal(error))
         return render(sent.request, "close.html", replace(page, round=wanted, is_drawn=True), 422)
     except DeniableError as error:
         return _refused(sent, error)

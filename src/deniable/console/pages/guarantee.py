@@ -1,6 +1,4 @@
-"""Guarantee: one page to print for anyone considering a report: the text of the public page, and how soon a visit may
-follow.
-"""
+"""Guarantee: the promise to anyone considering a report, as on the public page, on one page to print."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -14,69 +12,39 @@ from deniable.console.remembered import Remembered
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import require
-from deniable.programme.calendar import rounds_in_words
-from deniable.programme.parameters import Parameters
-from deniable.programme.public.page import Promise, promise_of
-from deniable.promptness import quiet_waits
-from deniable.wording import count
+from deniable.programme.programme import Programme
+from deniable.programme.public.promise import Promise, promise_of
+from deniable.programme.public.situation import Situation
 
 router = Router()
-
-REPORTS = (1, 3, 10)
-"""The numbers of reports for which the waits are told, where there is one class."""
 
 
 @dataclass(frozen=True)
 class GuaranteePage:
     name: str
     promise: Promise
-    coverage: str
-    lapsed: bool
-    waits: tuple[tuple[str, str], ...]
-    """From a report to a visit: of how many reports, and how long."""
 
 
 @router.get("/guarantee")
 def guarantee_page(
     request: Request, _: Annotated[Person, require("guarantee")], programme: CurrentProgramme
 ) -> Response:
+    return render(request, "guarantee.html", GuaranteePage(programme.parameters.name, promise_now(programme)))
+
+
+_promises = Remembered[Promise]()
+
+
+def promise_now(programme: Programme) -> Promise:
+    """By what is public at this moment; made once for each situation."""
     status = programme.status()
-    page = GuaranteePage(
-        name=status.parameters.name,
-        promise=promise_of(status.parameters),
-        coverage=status.coverage.in_words(),
-        lapsed=bool(status.coverage.lapses),
-        waits=waits_of(status.parameters),
+    situation = Situation(
+        coverage=status.coverage,
+        open_round=status.open_round,
+        n_targets=len(status.targets),
+        is_paused=status.is_paused,
+        ended=status.ended,
+        details=status.details,
     )
-    return render(request, "guarantee.html", page)
-
-
-def _filed(parameters: Parameters) -> dict[str, int]:
-    """What the waits are told for, and what it comes to in the draw: one report of each class, or some reports that
-    count in one round.
-    """
-    if len(parameters.classes) > 1:
-        return {f"1 report of class {one.name}": one.weight for one in parameters.classes if one.weight is not None}
-    most = parameters.most_counted or max(REPORTS)
-    return {count(number, "report"): number for number in REPORTS if number <= most}
-
-
-_waits = Remembered[tuple[tuple[str, str], ...]]()
-
-
-def waits_of(parameters: Parameters) -> tuple[tuple[str, str], ...]:
-    """By the public rules alone: on average, and at the latest where a longest gap says so. Made once."""
-    return _waits.get(parameters.digest, lambda: _waits_of(parameters))
-
-
-def _waits_of(parameters: Parameters) -> tuple[tuple[str, str], ...]:
-    calendar, filed = parameters.calendar, _filed(parameters)
-    come_to = tuple(filed.values())
-    waits = quiet_waits(parameters.built(), parameters.audits, come_to) if parameters.weights is None else None
-    average = [
-        (name, f"{wait} {'round' if str(wait) == '1' else 'rounds'} on average ({calendar.length(wait.rounds)})")
-        for name, wait in zip(filed, waits or (), strict=False)
-    ]
-    if parameters.max_gap is None:
-        return tuple(average)
-    return (*average, ("At the latest", f"{rounds_in_words(calendar, parameters.max_gap)}, also without any report"))
+    key = status.parameters.digest, situation
+    return _promises.get(key, lambda: promise_of(status.parameters, situation))

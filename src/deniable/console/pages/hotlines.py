@@ -17,7 +17,7 @@ from deniable.errors import DeniableError
 router = Router(prefix="/hotlines")
 Administrator = Annotated[Person, require("people")]
 
-DONE = {"assigned": "Done. Nobody else can bring this hotline’s exports, but for auditors."}
+DONE = {"assigned": "The hotline is assigned. Only this person, and auditors, can import its exports."}
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def assign(request: Request, administrator: Administrator, programme: CurrentPro
             name, by = hotlines.assign(connection, console.key, text(fields, "name"), text(fields, "person"))
             action = f"let {by} bring the hotline {name}"
             activity.record(connection, console.clock(), administrator.name, action, "people")
-        programme.add_source(name)
+        programme.hotlines.add(name)
     except DeniableError as error:
         return _page(request, typed_name=text(fields, "name"), error=refusal(error))
     return redirect("/hotlines", "assigned")

@@ -1,23 +1,22 @@
-"""Import: a hotline's export is read, looked at, and then counted or forgotten."""
+"""Import: a hotline's export is read, looked at, counted or forgotten, and taken back while it can be."""
 
 import io
 from asyncio import shield, wait_for, wrap_future
-from collections import Counter
-from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from deniable.console.accounts import hotlines
 from deniable.console.accounts.people import Person
 from deniable.console.accounts.row_authentication import digest
-from deniable.console.pages.common import Bar, CurrentProgramme, bars, counting, done_message, redirect, refusal
-from deniable.console.pending_imports import KEPT_FOR, PendingImport
+from deniable.console.pages.channels import MANY, NOT_YOURS, assigned, keep, typed_rows
+from deniable.console.pages.common import CurrentProgramme, counting, done_message, redirect, refusal
+from deniable.console.pages.import_preview import Preview, megabytes, preview_page, would_count
+from deniable.console.pending_imports import AcceptedImport, Held, PendingImport, PendingImports, TakeBack
 from deniable.console.remembered import takes_long
 from deniable.console.rendering import render
 from deniable.console.routing import Router
@@ -33,47 +32,60 @@ from deniable.console.security import (
     uploaded,
 )
 from deniable.errors import DeniableError
-from deniable.programme.imports import EXPORTS, Mapping, read, read_mapping
-from deniable.programme.imports.classes import chosen_field, visit_classes
+from deniable.programme.imports import EXPORTS, read
+from deniable.programme.imports.batch import MOST_DISTINCT
 from deniable.programme.programme import Programme
 from deniable.programme.status import PAUSED, Status
-from deniable.report_classes import ReportClass
 
 router = Router()
 
 DONE = {
-    "counted": "The file is imported. What was counted before was not counted again.",
+    "counted": "The file is imported. What was counted before is not counted again.",
     "noted": "The file is noted. Nothing in it is counted, now or later.",
     "paused": "The file is noted. Imports are paused, so nothing in it counts, now or later.",
     "under-way": "The file is being imported: it is a large one, and that goes on while you do other things. If the "
     "console is stopped within the next hour, import the file again; nothing counts twice.",
+    "choose-again": f"The channels are saved. More than {MOST_DISTINCT:,} in this file were new, so choose it again.",
     "dropped": "The file was discarded; nothing was counted.",
+    "taken-back": "The import was taken back. None of its reports counts, and you can import the file again.",
     "resumed": "Imports count again from now on. Publish, so that the public sees it, too.",
 }
 LONGEST_WAIT = 20
 """Seconds until the page says that an import goes on: browsers and proxies do not wait for ever."""
-MANY = 10_000
-"""Targets."""
 GONE = "The file is not kept any more; choose it again."
-NOT_YOURS = "Choose a hotline that you bring; an administrator says who brings which."
+FINAL = (
+    "It is too late to take this import back: its reports are counted. If it was the wrong file, tell an auditor "
+    "before the round is closed."
+)
+NOT_KNOWN = "This import cannot be taken back here: it was counted, or the console was restarted since."
+OTHER_COLUMN = "The class column of this hotline was changed in the meantime; choose the file again."
+
+
+@dataclass(frozen=True)
+class RecentImport:
+    """An import of the person who sees the page. It follows from the clock, and from nothing that is in it."""
+
+    source: str
+    name: str
+    state: Literal["open", "not taken back", "being taken back", "taken back", "too late"]
+    """In the first two it can be taken back; in the second it was tried before."""
 
 
 @dataclass(frozen=True)
 class ImportPage:
     """The same whatever was reported."""
 
+    ended: bool
     kinds: tuple[tuple[str, str], ...]
     kind: str
     sources: tuple[tuple[str, str], ...]
     """The hotlines that this person brings, each twice: as it is and as it is shown."""
     source: str
-    mapped: str
-    """`names` where channels are called like targets, `file` where a mapping says which is which."""
-    classes: tuple[str, ...]
-    """The classes of reports; none where there is only one."""
-    class_column: str
+    has_classes: bool
     megabytes: int
     """The most that a file may have."""
+    recent: tuple[RecentImport, ...]
+    """What this person imported and can take back, or asked to take back."""
     paused: str | None
     """That imports are paused, if they are."""
     may_resume: bool
@@ -81,42 +93,6 @@ class ImportPage:
     reason: str
     done: str | None
     error: str | None
-
-
-@dataclass(frozen=True)
-class PreviewPage:
-    """Public facts, and what in the file cannot count yet: for the person who brought it. The same whatever was
-    reported before, and whatever else is in the file.
-    """
-
-    pending: str
-    """The name by which the file is confirmed."""
-    kind: str
-    source: str
-    round: int
-    minutes: int
-    megabytes: int
-    paused: str | None
-    is_large: bool
-    """Whether the file has more than half of the bytes that a file may have."""
-    set_aside: tuple[str, ...]
-    visits: tuple[str, ...]
-    """The classes that lead to a visit, of those that the mappings name: whether the file has such a report or not."""
-
-
-@dataclass(frozen=True)
-class CountedPreviewPage(PreviewPage):
-    """Confidential: for auditors."""
-
-    new: int
-    others: int
-    """Reports that were known before, or, while imports are paused, all that could count otherwise."""
-    n_set_aside: int
-    left_out: int
-    by_class: tuple[tuple[str, int], ...]
-    """Of the file, those that were known before included; none where there is only one class."""
-    counts: tuple[Bar, ...]
-    """Of the file."""
 
 
 @router.get("/import")
@@ -131,48 +107,47 @@ def preview(
     request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
     console, status = console_of(request), programme.status()
-    kind, source = text(fields, "kind"), text(fields, "source")
-    file, mapping, class_mapping = (uploaded(fields, name) for name in ("file", "mapping", "class_mapping"))
-    if len(file) + len(mapping) + len(class_mapping) > SMALL or len(status.targets) > MANY:
+    kind, source, file = text(fields, "kind"), text(fields, "source"), uploaded(fields, "file")
+    if len(file) > SMALL or len(status.targets) > MANY:
         takes_long()
     try:
         _check_assigned(request, person, source)
         _check_file(kind, file, status)
-        is_mapped, classes = text(fields, "mapped") == "file", programme.parameters.classes
-        channels = _channels(mapping if is_mapped else None, status, classes, programme.naming())
-        values = io.BytesIO(class_mapping) if class_mapping else None
-        column, usual = text(fields, "class_column") or None, EXPORTS[kind].class_column
-        class_field = chosen_field(classes, channels, column, values, usual_column=usual)
-        batch = read(kind, io.BytesIO(file), channels, class_field)
-        looked = partial(programme.import_reports, source, batch, dry_run=True)
-        new = counting(looked) if may(person, "counts") else 0
-        pending = console.pending_imports.add(person.id, _session(request), source, batch)
+        mapping, class_field = programme.hotlines.mappings(programme.hotlines.kept(source))
+        batch = read(kind, io.BytesIO(file), mapping, class_field)
+        held = Held(kind, source, batch, is_large=len(file) > MOST_UPLOADED // 2)
+        is_new = would_count(programme, person, held)
+        pending = console.pending_imports.add(person.id, _session(request), held)
     except DeniableError as error:
         return _page(request, person, programme, fields, error=refusal(error))
-    public = PreviewPage(
-        pending=pending,
-        kind=EXPORTS[kind].label,
-        source=source,
-        round=status.open_round,
-        minutes=int(KEPT_FOR.total_seconds()) // 60,
-        megabytes=_megabytes(),
-        paused=PAUSED if status.is_paused else None,
-        is_large=len(file) + len(mapping) + len(class_mapping) > MOST_UPLOADED // 2,
-        set_aside=batch.set_aside.in_words(counts=not status.is_paused),
-        visits=() if status.is_paused else visit_classes(classes, channels, class_field),
-    )
-    if not may(person, "counts"):
-        return render(request, "import_preview.html", public)
-    page = CountedPreviewPage(
-        **vars(public),
-        new=new,
-        others=batch.with_target - new,
-        n_set_aside=batch.set_aside.reports,
-        left_out=batch.left_out,
-        by_class=tuple(batch.by_class().items()),
-        counts=bars(Counter(target for _, target, _ in batch if target is not None)),
-    )
-    return render(request, "import_preview_counts.html", page)
+    return preview_page(request, programme, Preview(pending, held, is_new))
+
+
+@router.post("/import/assign")
+def assign(
+    request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme, fields: Fields
+) -> Response:
+    """Keep what was chosen for the new channels of a file, and look at the file again; or have it chosen again, where
+    it has so many that not all are told apart.
+    """
+    console, pending = console_of(request), _take(request, fields)
+    if pending is None:
+        return _page(request, person, programme, error=GONE)
+    held, error = pending.held, None
+    try:
+        _check_assigned(request, person, held.source)
+        mapping, class_field = programme.hotlines.mappings(keep(request, programme, held.source, fields))
+        column = None if class_field is None else class_field.column
+        if column != (None if held.batch.class_field is None else held.batch.class_field.column):
+            return _page(request, person, programme, error=OTHER_COLUMN)
+        if held.batch.has_too_many:
+            return redirect("/import", "choose-again")
+        held = replace(held, batch=held.batch.mapped(mapping, class_field))
+    except DeniableError as refused:
+        error = refusal(refused)
+    name = console.pending_imports.add(person.id, _session(request), held)
+    typed = {row.name: row for row in typed_rows(fields, "channel")} if error else {}
+    return preview_page(request, programme, Preview(name, held, would_count(programme, person, held), error, typed))
 
 
 @router.post("/import/confirm")
@@ -195,15 +170,51 @@ async def confirm(
 
 def _bring(request: Request, person: Person, programme: Programme, fields: FormData) -> "tuple[str, Future[None]]":
     """What the page says afterwards, and when the reports are on the disk."""
-    pending = _take(request, fields)
+    pending, name = _take(request, fields), text(fields, "pending")
     if pending is None:
         raise DeniableError(GONE)
-    _check_assigned(request, person, pending.source)
+    held = pending.held
+    _check_assigned(request, person, held.source)
     do_not_count = text(fields, "do_not_count") == "yes"
-    _, written = programme.bring_import(pending.source, pending.batch, count=not do_not_count)
+    _, written = programme.hotlines.bring(held.source, held.batch, count=not do_not_count, name=name)
+    console_of(request).pending_imports.accept(person.id, held.source, name)
     if programme.status().is_paused:
         return "paused", written
     return "noted" if do_not_count else "counted", written
+
+
+@router.post("/import/take-back")
+async def take_back(
+    request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme, fields: Fields
+) -> Response:
+    """Answered when it is on the disk that the import does not count, or that it was counted before; or after a while
+    if the import is still coming in. What becomes of it is then on the page (`_recent`).
+    """
+    imports, name = console_of(request).pending_imports, text(fields, "import")
+    accepted = next((one for one in imports.accepted_by(person.id) if one.name == name), None)
+    if accepted is None:
+        return _page(request, person, programme, error=NOT_KNOWN)
+    if accepted.take_back is TakeBack.ASKED:
+        return redirect("/import")
+    source = accepted.source
+    imports.note(person.id, name, TakeBack.ASKED)
+    try:
+        written = await in_slow_thread(request, partial(programme.hotlines.take_back, source, name))
+        written.add_done_callback(partial(_note_end, imports, person.id, name))
+        await wait_for(shield(wrap_future(written)), LONGEST_WAIT)
+    except TimeoutError:
+        return redirect("/import")
+    except DeniableError as error:
+        imports.note(person.id, name, TakeBack.FAILED)
+        return _page(request, person, programme, error=refusal(error))
+    imports.forget(person.id, name)
+    if await in_slow_thread(request, partial(programme.hotlines.is_final, source, name)):
+        return _page(request, person, programme, error=FINAL)
+    return redirect("/import", "taken-back")
+
+
+def _note_end(imports: PendingImports, person: str, name: str, written: "Future[None]") -> None:
+    imports.note(person, name, TakeBack.WRITTEN if written.exception() is None else TakeBack.FAILED)
 
 
 def _take(request: Request, fields: FormData) -> PendingImport | None:
@@ -231,33 +242,39 @@ def _check_file(kind: str, file: bytes, status: Status) -> None:
         raise DeniableError("Choose a file that is not empty.")
 
 
-def _channels(
-    mapping: bytes | None, status: Status, classes: Sequence[ReportClass], named: Callable[[str], str]
-) -> Mapping:
-    """mapping: None where channels are called like targets."""
-    if mapping is None:
-        return Mapping({name: name for name in status.targets})
-    return read_mapping(io.BytesIO(mapping), status.targets, classes, named)
-
-
-def _megabytes() -> int:
-    return MOST_UPLOADED // 2**20
-
-
-def _sources(request: Request, person: Person) -> tuple[str, ...]:
-    console = console_of(request)
-    with console.store.reading() as connection:
-        return hotlines.assigned_to(connection, console.key, person)
-
-
 def _check_assigned(request: Request, person: Person, source: str) -> None:
-    if source not in _sources(request, person):
+    if source not in assigned(request, person):
         raise DeniableError(NOT_YOURS)
 
 
 def _session(request: Request) -> str:
     cookie: str = request.state.visitor.name
     return digest(console_of(request).key, "session", cookie)
+
+
+def _recent(request: Request, person: Person, programme: Programme) -> tuple[RecentImport, ...]:
+    """It follows from the clock, and not from what was imported."""
+    accepted = console_of(request).pending_imports.accepted_by(person.id)
+    if not accepted or programme.status().ended:
+        return ()
+    found = counting(lambda: [_recent_import(programme, one) for one in accepted])
+    return tuple(one for one in found if one is not None)
+
+
+def _recent_import(programme: Programme, accepted: AcceptedImport) -> RecentImport | None:
+    """None where it is counted and the person did not ask to take it back."""
+    source, name, asked = accepted.source, accepted.name, accepted.take_back
+    if programme.hotlines.is_final(source, name):
+        return None if asked is TakeBack.NOT_ASKED else RecentImport(source, name, "too late")
+    match asked:
+        case TakeBack.NOT_ASKED:
+            return RecentImport(source, name, "open")
+        case TakeBack.ASKED:
+            return RecentImport(source, name, "being taken back")
+        case TakeBack.WRITTEN:
+            return RecentImport(source, name, "taken back")
+        case TakeBack.FAILED:
+            return RecentImport(source, name, "not taken back")
 
 
 def _page(
@@ -267,16 +284,16 @@ def _page(
     fields: FormData | None = None,
     error: str | None = None,
 ) -> Response:
-    filled, status, classes = fields or FormData(), programme.status(), programme.parameters.classes
+    filled, status = fields or FormData(), programme.status()
     page = ImportPage(
+        ended=status.ended,
         kinds=tuple((name, export.label) for name, export in EXPORTS.items()),
         kind=text(filled, "kind"),
-        sources=tuple((name, name) for name in _sources(request, person)),
+        sources=tuple((name, name) for name in assigned(request, person)),
         source=text(filled, "source"),
-        mapped=text(filled, "mapped") or "names",
-        classes=tuple(one.name for one in classes) if len(classes) > 1 else (),
-        class_column=text(filled, "class_column"),
-        megabytes=_megabytes(),
+        has_classes=len(programme.parameters.classes) > 1,
+        megabytes=megabytes(),
+        recent=_recent(request, person, programme),
         paused=PAUSED if status.is_paused else None,
         may_resume=status.is_paused and may(person, "resume"),
         reason=text(filled, "reason"),

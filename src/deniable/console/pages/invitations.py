@@ -17,19 +17,19 @@ from deniable.console.console import Console
 from deniable.console.pages.common import redirect, refusal
 from deniable.console.rendering import render
 from deniable.console.routing import Router
-from deniable.console.security import AnyVisitor, Fields, Visitor, console_of, quickly, text
+from deniable.console.security import AnyVisitor, Fields, LinkGone, Visitor, console_of, quickly, text
 from deniable.errors import DeniableError
 
 router = Router()
 
-WRONG = "The password or the code is not right."
-GONE = "This link was used or has expired. Ask for another one."
+WRONG = "The password or the code is wrong. Type them again, with the code that the app shows now."
+GONE = "This link was used or has expired. Ask the administrator for a new one. If you have joined already, sign in."
 GONE_FIRST = (
-    "This link was used, or the console was started again since. If nobody is administrator yet, stop deniable serve "
-    "at the terminal and start it again: it prints another one."
+    "This link was used, or the console was started again since. If there is no administrator yet, stop deniable serve "
+    "in the terminal and start it again: it prints a new link."
 )
 WRONG_CODE = (
-    "The code is not right. Type the six digits that the app shows now, and check that the telephone's clock is right."
+    "The code is wrong. Type the six digits that the app shows now, and check that your telephone's clock is right."
 )
 
 
@@ -105,7 +105,7 @@ def _opened(request: Request, token: str, who: Visitor) -> OpenedInvitation:
         invitation = invitations.find(connection, console.key, token, console.clock())
     is_first_run = request.scope["path"].startswith("/first-run/")
     if invitation is None or invitation.is_first != is_first_run:
-        raise HTTPException(404, GONE_FIRST if is_first_run else GONE)
+        raise LinkGone(404, GONE_FIRST if is_first_run else GONE)
     return OpenedInvitation(token, invitation, invitations.salt(console.key, token, who.name))
 
 

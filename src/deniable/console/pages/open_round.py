@@ -1,4 +1,4 @@
-"""The open round: when it closes, what is waiting (for auditors alone), and closing it."""
+"""The open round: what to do now, counts for auditors who ask for them, and closing it."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from deniable.console.accounts.people import Person
+from deniable.console.console import Console
 from deniable.console.pages.common import (
     MOST_BARS,
     Bar,
@@ -21,6 +22,10 @@ from deniable.console.pages.common import (
     refusal,
     search,
 )
+from deniable.console.pages.emergencies import asked_visits
+from deniable.console.pages.notices import Notices, notices_of
+from deniable.console.pages.orders import others, waiting_orders
+from deniable.console.pages.work_list import Unrecorded
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, may, require, text
@@ -28,11 +33,16 @@ from deniable.console.target_search import Found
 from deniable.errors import DeniableError
 from deniable.programme.programme import Programme
 from deniable.programme.public.frozen_rounds import FrozenRound, value_in_words
-from deniable.programme.public.page import Day, due_in_words
+from deniable.programme.public.page import Day, day_in_words, due_in_words
 from deniable.programme.status import Closed, Status
 from deniable.programme.transcript_copies import NotKeptError
 
 router = Router()
+
+LOOKED = "looked at the counts"
+"""In the activity log."""
+MOST_TO_VISIT = 5
+"""Selected targets on the page; the work list has all."""
 
 
 @dataclass(frozen=True)
@@ -48,17 +58,26 @@ class NotPublic:
 
 
 @dataclass(frozen=True)
+class ToVisit:
+    """A selected target whose visit is not recorded yet. Public."""
+
+    target: str
+    round: int
+    due: Day
+    is_emergency: bool
+
+
+@dataclass(frozen=True)
 class RoundPage:
-    """The same whatever was reported. An operator sees this page."""
+    """What to do now. The same whatever was reported. An operator sees this page."""
 
     round: int
     due: Day
     overdue: int
     """Rounds that are due and not closed."""
     ended: bool
+    notices: Notices
     targets: int
-    may_close: bool
-    may_decide: bool
     may_report: bool
     waiting: FrozenRound | None
     """The round that is frozen and not drawn yet."""
@@ -66,20 +85,44 @@ class RoundPage:
     """Whether its public value is there for who looks, or people can throw the numbers."""
     not_public: tuple[NotPublic, ...]
     """For those who may close a round, and have seen the names."""
+    to_visit: tuple[ToVisit, ...]
+    """Emergencies, then the oldest; not all of them."""
+    n_to_visit: int
+    visits: tuple[str, ...]
+    """Who asked for visits in an emergency that the person who sees the page can confirm, by name."""
+    has_own_visit: bool
+    """Whether they asked for one that another person must confirm."""
+    orders: tuple[str, ...]
+    """Who else asked to order an audit by hand and waits for a second person, by name."""
+    has_own_order: bool
+    unpublished: int
+    """Entries that the public does not see yet."""
+    is_published: bool
+    """Whether anything was published, the rules at least."""
 
 
 @dataclass(frozen=True)
-class CountedRoundPage(RoundPage):
-    """Confidential: for auditors."""
+class AuditorRoundPage(RoundPage):
+    """The same with a button that shows counts. It depends on no report that the guarantee covers."""
 
+    visit_waits: bool
+    """Whether a report leads to a visit that was not asked for yet."""
+
+
+@dataclass(frozen=True)
+class CountsPage:
+    """Confidential: for auditors who asked for it, and are in the activity log with that."""
+
+    round: int
+    targets: int
     counts: tuple[Bar, ...]
     found: Found
     """What was looked for, and the pages beside this one."""
     has_classes: bool
     """Whether there are several classes of reports."""
     most_counted: int | None
-    visit_waits: bool
-    """Whether a report leads to a visit that is not recorded yet."""
+    is_frozen: bool
+    """Whether reports of a frozen round are among them."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +133,12 @@ class ClosePage:
     audits: int
     public_value: str
     """With which it is drawn after it is frozen; empty where it is drawn at once."""
+    has_visits: bool
+    """Whether reports of a class lead to a visit at once."""
+    visits: tuple[str, ...]
+    """Targets of visits that wait: all, for those who see counts; for others, those that were asked for."""
+    orders: tuple[str, ...]
+    """Who asked to order an audit by hand and waits for a second person, by name."""
     late: int
     """In days; a reason is asked for where it is not 0."""
     reason: str
@@ -100,6 +149,8 @@ class ClosePage:
 class ClosedPage:
     round: int
     audits: tuple[str, ...]
+    visits: tuple[str, ...]
+    """Targets of the round's emergencies that are not recorded as visited. Public."""
     already: bool
     next_round: int
     next_due: Day
@@ -114,57 +165,81 @@ class ClosedPage:
 
 @router.get("/round")
 def round_page(request: Request, person: Annotated[Person, require("round")], programme: CurrentProgramme) -> Response:
-    return _page(request, person, programme, start=number_in(request.query_params.get("start", "")) or 0)
-
-
-@router.post("/round/find", writes=False)
-def find(
-    request: Request, person: Annotated[Person, require("counts")], programme: CurrentProgramme, fields: Fields
-) -> Response:
-    """The counts of some targets. Posted, so that no address tells which."""
-    return _page(request, person, programme, fields=fields)
-
-
-def _page(
-    request: Request, person: Person, programme: Programme, *, start: int = 0, fields: FormData | None = None
-) -> Response:
     status = programme.status()
-    record = copied_record(request, programme, status.folder)  # what is gone from the counts was drawn
-    waits = None if status.ended else status.waiting
-    public = RoundPage(
+    record = copied_record(request, programme, status.folder)
+    console, waits = console_of(request), None if status.ended else status.waiting
+    unrecorded = Unrecorded(record.events)
+    to_visit = [] if status.ended else unrecorded.emergencies_first(programme.work_list())
+    orders, visits = waiting_orders(console), asked_visits(console)
+    own_visits = [name for visit, name in visits if visit.person == person.id]
+    is_alone = bool(own_visits) and not others(console, person)
+    page = RoundPage(
         round=status.open_round,
         due=due_in_words(status.parameters.calendar, status.open_round),
         overdue=status.overdue,
         ended=status.ended,
+        notices=notices_of(console, programme, status),
         targets=len(status.targets),
-        may_close=may(person, "close"),
-        may_decide=may(person, "decide"),
         may_report=may(person, "report"),
         waiting=None if waits is None else record.waiting,
-        value_is_out=waits is not None and console_of(request).clock() >= waits.expected,
+        value_is_out=waits is not None and console.clock() >= waits.expected,
         not_public=_not_public(programme, status) if may(person, "close") else (),
+        to_visit=tuple(
+            ToVisit(one.target, one.round, day_in_words(one.day), unrecorded.is_emergency(one))
+            for one in to_visit[:MOST_TO_VISIT]
+        ),
+        n_to_visit=len(to_visit),
+        visits=tuple(dict.fromkeys(name for visit, name in visits if is_alone or visit.person != person.id)),
+        has_own_visit=bool(own_visits) and not is_alone,
+        orders=tuple(name for order, name in orders if order.person != person.id),
+        has_own_order=any(order.person == person.id for order, _ in orders),
+        unpublished=max(0, status.entries - status.published),
+        is_published=status.folder is not None,
     )
     if status.ended or not may(person, "counts"):
-        return render(request, "round.html", public)
-    counts = counting(programme.active_counts)
-    if fields is not None and text(fields, "find"):
+        return render(request, "round.html", page)
+    known = {(visit.target, visit.report_class) for visit, _ in visits}
+    visit_waits = bool(status.parameters.visit_classes and set(counting(programme.waiting_visits)) - known)
+    return render(request, "round_auditor.html", AuditorRoundPage(**vars(page), visit_waits=visit_waits))
+
+
+@router.get("/round/counts")
+def no_counts(_: Annotated[Person, require("counts")]) -> Response:
+    """Counts are shown when they are asked for, and not because of an address."""
+    return redirect("/round")
+
+
+@router.post("/round/counts")
+def show_counts(
+    request: Request, person: Annotated[Person, require("counts")], programme: CurrentProgramme, fields: Fields
+) -> Response:
+    """Counts of all targets, or of some, in this one answer. The activity log says on which day a person looked at
+    them. Posted, so that no address tells which, and reloading the round shows none.
+    """
+    status = programme.status()
+    if status.ended:
+        return redirect("/round")
+    copied_record(request, programme, status.folder)  # what is gone from the counts was drawn
+    console_of(request).record(person, LOOKED, once_a_day=True)
+    counts = programme.active_counts()
+    if text(fields, "find"):
         found = search(request, status.targets, fields)
         shown = bars_of(found.names, counts)
     else:
+        start = number_in(text(fields, "start")) or 0
         start = start if start < len(counts) else 0
         found = Found.place("", start, MOST_BARS, len(counts))
         shown = bars(counts, start)
     parameters = status.parameters
     has_classes = len(parameters.classes) > 1
-    if has_classes:
-        shown = _with_classes(programme, shown)
-    page = CountedRoundPage(
-        **vars(public),
-        counts=shown,
+    page = CountsPage(
+        round=status.open_round,
+        targets=len(status.targets),
+        counts=_with_classes(programme, shown) if has_classes else shown,
         found=found,
         has_classes=has_classes,
         most_counted=parameters.most_counted,
-        visit_waits=bool(parameters.visit_classes and programme.waiting_visits()),
+        is_frozen=status.waiting is not None,
     )
     return render(request, "round_counts.html", page)
 
@@ -179,11 +254,11 @@ def _with_classes(programme: Programme, shown: tuple[Bar, ...]) -> tuple[Bar, ..
 
 
 @router.get("/round/close")
-def ask(request: Request, _: Annotated[Person, require("close")], programme: CurrentProgramme) -> Response:
+def ask(request: Request, person: Annotated[Person, require("close")], programme: CurrentProgramme) -> Response:
     status = programme.status()
     if not status.overdue or status.waiting is not None:
         return redirect("/round")
-    return render(request, "close.html", asked(request, status))
+    return render(request, "close.html", asked(request, person, programme))
 
 
 @router.post("/round/close")
@@ -198,7 +273,7 @@ def close(
     except DeniableError as error:
         if isinstance(error, NotKeptError):
             console.record(person, f"closed round {wanted}")
-        page = asked(request, programme.status(), reason, refusal(error))
+        page = asked(request, person, programme, reason, refusal(error))
         if 0 < wanted < page.round:
             page = replace(page, round=wanted, is_drawn=True)
         return render(request, "close.html", page, 422)
@@ -215,12 +290,32 @@ def round_in(fields: FormData) -> int:
     return int(wanted)
 
 
-def asked(request: Request, status: Status, reason: str = "", error: str | None = None) -> ClosePage:
+def asked(
+    request: Request, person: Person, programme: Programme, reason: str = "", error: str | None = None
+) -> ClosePage:
     """The form that closes the open round."""
+    console, status = console_of(request), programme.status()
     parameters = status.parameters
-    late = parameters.calendar.days_late(status.open_round, console_of(request).clock())
-    value = "" if parameters.randomness is None else value_in_words(parameters.randomness)
-    return ClosePage(status.open_round, False, parameters.audits, value, late, reason, error)
+    return ClosePage(
+        round=status.open_round,
+        is_drawn=False,
+        audits=parameters.audits,
+        public_value="" if parameters.randomness is None else value_in_words(parameters.randomness),
+        has_visits=bool(parameters.visit_classes),
+        visits=() if error else _visits_that_wait(console, person, programme),
+        orders=tuple(name for _, name in waiting_orders(console)),
+        late=parameters.calendar.days_late(status.open_round, console.clock()),
+        reason=reason,
+        error=error,
+    )
+
+
+def _visits_that_wait(console: Console, person: Person, programme: Programme) -> tuple[str, ...]:
+    """A visit that was not asked for yet is known to those alone who see counts."""
+    asked_for = {visit.target for visit, _ in asked_visits(console)}
+    if programme.parameters.visit_classes and may(person, "counts"):
+        asked_for |= {target for target, _ in counting(programme.waiting_visits)}
+    return tuple(sorted(asked_for))
 
 
 def _not_public(programme: Programme, status: Status) -> tuple[NotPublic, ...]:
@@ -241,6 +336,7 @@ def shown(request: Request, programme: Programme, closed: Closed) -> Response:
     page = ClosedPage(
         round=closed.round,
         audits=closed.audits,
+        visits=Unrecorded(record.events).visits_of(closed.round),
         already=closed.already,
         next_round=status.open_round,
         next_due=due_in_words(status.parameters.calendar, status.open_round),

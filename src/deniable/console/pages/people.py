@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from starlette.requests import Request
 from starlette.responses import Response
 
-from deniable.console.accounts import activity, invitations, people
+from deniable.console.accounts import activity, hotlines, invitations, people
 from deniable.console.accounts.people import ROLES, Person, PersonRow
 from deniable.console.console import Console
 from deniable.console.pages.common import redirect, refusal
@@ -31,14 +31,38 @@ class NewLink:
 
 
 @dataclass(frozen=True)
+class Done:
+    """What was done just now, and to whom."""
+
+    what: str
+    name: str
+    """Empty for an account that is gone."""
+
+
+@dataclass(frozen=True)
+class DisablePage:
+    """The question before an account is disabled."""
+
+    id: str
+    name: str
+    role: str
+    is_self: bool
+    is_last: bool
+    """Whether there is no other person of this role who can sign in."""
+
+
+@dataclass(frozen=True)
 class PeoplePage:
     people: tuple[PersonRow, ...]
     self_id: str
     """Of the person who looks at it."""
     lacks_auditor: bool
     """Whether there is no programme, and nobody who could begin one."""
+    lacks_hotline: bool
+    """Whether there is a programme, and no hotline whose exports a person could bring."""
     roles: tuple[str, ...]
     link: NewLink | None
+    done: Done | None
     typed_name: str
     typed_role: str
     error: str | None
@@ -73,6 +97,19 @@ def reset(request: Request, person: Administrator, id_: str, _: Fields) -> Respo
     return _page(request, person, link=link)
 
 
+@router.get("/{id_}/disable")
+def ask_before_disabling(request: Request, person: Administrator, id_: str) -> Response:
+    console = console_of(request)
+    with console.store.reading() as connection:
+        known = people.by_id(connection, console.key, id_)
+        if known is None or known.disabled:
+            return redirect("/people")
+        other = known.person
+        alike = people.having(connection, console.key, [other.role])
+    page = DisablePage(id_, other.name, other.role, is_self=other == person, is_last=alike == [other])
+    return render(request, "disable.html", page)
+
+
 @router.post("/{id_}/disable")
 def disable(request: Request, person: Administrator, id_: str, _: Fields) -> Response:
     return _set_disabled(request, person, id_, True)
@@ -90,7 +127,7 @@ def withdraw(request: Request, person: Administrator, id_: str, _: Fields) -> Re
     with console.store.writing() as connection:
         name = invitations.withdraw(connection, id_)
         _record(console, connection, person, f"withdrew the link of {name}")
-    return redirect("/people")
+    return redirect("/people", "withdrawn")
 
 
 @router.post("/{id_}/remove")
@@ -103,7 +140,7 @@ def remove(request: Request, person: Administrator, id_: str, _: Fields) -> Resp
             _record(console, connection, person, f"removed {name}")
     except DeniableError as error:
         return _page(request, person, status=422, error=refusal(error))
-    return redirect("/people")
+    return redirect("/people", "removed")
 
 
 def _set_disabled(request: Request, person: Person, id_: str, disabled: bool) -> Response:
@@ -112,10 +149,11 @@ def _set_disabled(request: Request, person: Person, id_: str, disabled: bool) ->
         with console.store.writing() as connection:
             people.set_disabled(connection, console.key, id_, disabled)
             name = people.known(connection, console.key, id_).person.name
-            _record(console, connection, person, f"{'disabled' if disabled else 'enabled'} {name}")
+            done = "disabled" if disabled else "enabled"
+            _record(console, connection, person, f"{done} {name}")
     except DeniableError as error:
         return _page(request, person, status=422, error=refusal(error))
-    return redirect("/people")
+    return redirect("/people", f"{done}&person={id_}")
 
 
 def _record(console: Console, connection: sa.Connection, person: Person, action: str) -> None:
@@ -134,6 +172,27 @@ def _page(
     console = console_of(request)
     with console.store.reading() as connection:
         rows = tuple(people.listed(connection, console.key))
-    lacks_auditor = console.programme() is None and not any(one.person.role == "auditor" for one in rows)
-    page = PeoplePage(rows, person.id, lacks_auditor, ROLES, link, *typed, error)
+        has_hotline = bool(hotlines.listed(connection, console.key))
+    is_planned = console.programme() is not None
+    page = PeoplePage(
+        people=rows,
+        self_id=person.id,
+        lacks_auditor=not is_planned and not any(one.person.role == "auditor" for one in rows),
+        lacks_hotline=is_planned and not has_hotline,
+        roles=ROLES,
+        link=link,
+        done=None if error or link else _done(request, rows),
+        typed_name=typed[0],
+        typed_role=typed[1],
+        error=error,
+    )
     return render(request, "people.html", page, status)
+
+
+def _done(request: Request, rows: tuple[PersonRow, ...]) -> Done | None:
+    """Only what can be true of the people as they are now, whatever the address says."""
+    what, id_ = (request.query_params.get(name, "") for name in ("done", "person"))
+    if what in ("removed", "withdrawn"):
+        return Done(what, "")
+    named = [row.person.name for row in rows if row.person.id == id_ and row.disabled == (what == "disabled")]
+    return Done(what, named[0]) if what in ("disabled", "enabled") and named else None

@@ -1,10 +1,10 @@
-"""Plan: what a programme could promise and cost, and beginning it. Afterwards, the rules that were fixed."""
+"""Plan: the choices and what they mean, a last check, and the start. Afterwards, the rules that were fixed."""
 
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime
+from datetime import UTC
 from functools import cache
 from typing import Annotated, Any
 from zoneinfo import available_timezones
@@ -13,10 +13,14 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
+from deniable.console.accounts import people
 from deniable.console.accounts.people import Person
 from deniable.console.charts import Chart, plan_charts
 from deniable.console.pages.common import redirect, refusal, sentence
-from deniable.console.pages.plan_form import PlanForm, deadline_of, settings_of
+from deniable.console.pages.notices import Notices, notices_of
+from deniable.console.pages.plan_check import Facts, check_page, split_facts
+from deniable.console.pages.plan_choices import Comparison, alone, compared, planned, taken, warnings
+from deniable.console.pages.plan_form import MORE, PlanForm, deadline_of, field_of, settings_of
 from deniable.console.remembered import Remembered
 from deniable.console.rendering import render
 from deniable.console.routing import Router
@@ -27,15 +31,16 @@ from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import rounds_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.programme import Programme
-from deniable.programme.public.frozen_rounds import randomness_rule
 from deniable.programme.public.guarantee_wording import level
-from deniable.programme.public.page import Day, Promise, due_in_words, every_period, facts_of, promise_of
+from deniable.programme.public.page import Day, due_in_words, every_period
+from deniable.programme.public.promise import Promise, promise_of
+from deniable.programme.terms import AUDIT_FORMS, DEFAULT_TERMS, TARGET_FORMS, Terms
 from deniable.promptness import (
     Deadline,
     decided_by_gap,
     in_words,
     is_bound,
-    keeps_rest,
+    is_too_large,
     lead_needed,
     least_lead,
     quiet_waits,
@@ -49,20 +54,21 @@ router = Router()
 COMPARED = 1000
 """Rounds that counter auditing is compared for where nothing bounds them."""
 
-_explained = Remembered[tuple[tuple[Chart, ...], tuple[str, ...]]]()
+_explained = Remembered["Explained"]()
 
-CHANGED = "You changed the plan after you looked at what it means; look again, then begin."
+CHANGED = "This is another plan than the one you checked. Check it again, then start it."
 
 
 @dataclass(frozen=True)
 class Preview:
-    promise: Promise
+    comparison: Comparison
+    warnings: tuple[str, ...]
     delta: str
     every: str
     first: Day
     second: Day
     overdue: int
-    """Rounds that would be due, and not closed, when it begins now."""
+    """Rounds that would be due, and not closed, when it starts now."""
     lead: str | None
     least: str | None
     """The lead that any mechanism would need that goes by the counts alone; not known with rules or weights."""
@@ -74,8 +80,6 @@ class Preview:
     """What a visit within the deadline takes; empty where none was asked for."""
     charts: tuple[Chart, ...]
     notes: tuple[str, ...]
-    randomness: str
-    """Where the random numbers come from, and what that leaves open."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +87,23 @@ class PlanPage:
     form: PlanForm
     zones: tuple[str, ...]
     preview: Preview | None
-    shown: str
-    """Fingerprint of the plan that the preview is about."""
     error: str | None
+    wrong: Mapping[str, str]
+    """What is wrong with a field, by its name."""
+    more: bool
+    """Whether the choices are unfolded that most offices leave as they are."""
+    audit_terms: tuple[tuple[str, str], ...] = tuple((word, word) for word in AUDIT_FORMS)
+    target_terms: tuple[tuple[str, str], ...] = tuple((word, word) for word in TARGET_FORMS)
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What a programme's rules mean, calculated once."""
+
+    comparison: Comparison
+    charts: tuple[Chart, ...]
+    notes: tuple[str, ...]
+    """What the figures cannot say."""
 
 
 @dataclass(frozen=True)
@@ -93,12 +111,16 @@ class PlannedPage:
     name: str
     begun: bool
     """Whether that was just now."""
+    notices: Notices
     promise: Promise
     first: Day
     first_is_past: bool
-    facts: tuple[tuple[str, str], ...]
-    charts: tuple[Chart, ...]
-    notes: tuple[str, ...]
+    facts: Facts
+    expert_facts: Facts
+    explained: Explained
+    administrators: tuple[str, ...]
+    has_key_file: bool
+    """Or else a passphrase."""
 
 
 @router.get("/plan")
@@ -107,26 +129,32 @@ def plan_page(request: Request, _: Annotated[Person, require("plan")]) -> Respon
     if programme is None:
         today = console_of(request).clock().astimezone(UTC).date().isoformat()
         return _page(request, PlanForm(start=today))
-    parameters = programme.parameters
-    charts, notes = explained(parameters)
+    console, parameters = console_of(request), programme.parameters
+    facts, expert_facts = split_facts(parameters)
+    with console.store.reading() as connection:
+        administrators = people.having(connection, console.key, ["administrator"])
     page = PlannedPage(
         name=parameters.name,
         begun=request.query_params.get("done") == "begun",
+        notices=notices_of(console_of(request), programme, programme.status()),
         promise=promise_of(parameters),
         first=due_in_words(parameters.calendar, 1),
-        first_is_past=parameters.calendar.rounds_due(console_of(request).clock()) > 0,
-        facts=facts_of(parameters),
-        charts=charts,
-        notes=notes,
+        first_is_past=parameters.calendar.rounds_due(console.clock()) > 0,
+        facts=facts,
+        expert_facts=expert_facts,
+        explained=explained(parameters),
+        administrators=tuple(one.name for one in administrators),
+        has_key_file=console.copy is not None,
     )
     return render(request, "planned.html", page)
 
 
-def explained(parameters: Parameters) -> tuple[tuple[Chart, ...], tuple[str, ...]]:
-    """The charts, and what they cannot say; made once."""
+def explained(parameters: Parameters) -> Explained:
+    """Made once."""
 
-    def make() -> tuple[tuple[Chart, ...], tuple[str, ...]]:
-        return plan_charts(parameters.built(), parameters.guarantee(), parameters.audits), _notes(parameters)
+    def make() -> Explained:
+        charts = plan_charts(parameters.built(), parameters.guarantee(), parameters.audits, terms=parameters.terms)
+        return Explained(alone(parameters), charts, _notes(parameters))
 
     return _explained.get(parameters.digest, make)
 
@@ -136,53 +164,59 @@ def plan(request: Request, person: Annotated[Person, require("plan")], fields: F
     console = console_of(request)
     if console.programme() is not None:
         return redirect("/plan")
-    form = _typed(fields)
+    form, step = taken(_typed(fields), text(fields, "take")), text(fields, "step")
     try:
         settings = settings_of(form)
-        preview = _preview(settings, deadline_of(form), console.clock())
-        if text(fields, "step") == "begin":
-            if text(fields, "shown") != form.fingerprint:
-                return _page(request, form, preview, CHANGED)
+        parameters = planned(settings)
+        overdue = parameters.calendar.rounds_due(console.clock())
+        if step == "begin" and text(fields, "shown") == form.fingerprint:
             Programme.begin(console.store, console.vault, console.copy, clock=console.clock, **settings)
             console.record(person, "began the programme")
             return redirect("/plan", "begun")
+        if step in ("begin", "check"):
+            error = CHANGED if step == "begin" else None
+            page = check_page(form, parameters, warnings(parameters), overdue, error)
+            return render(request, "plan_check.html", page, 422 if error else 200, parameters.terms)
+        preview = _preview(form, parameters, deadline_of(form), overdue)
     except DeniableError as error:
-        return _page(request, form, None, _labelled(refusal(error)))
-    return _page(request, form, preview)
+        return _page(request, form, None, _labelled(refusal(error)), field_of(error))
+    return _page(request, form, preview, terms=parameters.terms)
 
 
-def _preview(settings: Mapping[str, Any], deadline: Deadline | None, now: datetime) -> Preview:
-    # What is drawn afresh when it begins does not matter to what the plan means.
-    parameters = Parameters(programme="0" * 32, public_key="0" * 64, commitment="0" * 64, **settings)
+def _preview(form: PlanForm, parameters: Parameters, deadline: Deadline | None, overdue: int) -> Preview:
     built, guarantee, calendar = parameters.built(), parameters.guarantee(), parameters.calendar
     lead, rules = lead_needed(built, parameters.audits), parameters.rules
     at_most = "at most " if is_bound(built, parameters.audits) else ""
     return Preview(
-        promise=promise_of(parameters),
+        comparison=compared(form, parameters),
+        warnings=warnings(parameters),
         delta=level(parameters),
         every=every_period(calendar.period),
         first=due_in_words(calendar, 1),
         second=due_in_words(calendar, 2),
-        overdue=calendar.rounds_due(now),
+        overdue=overdue,
         lead=None if lead is None else f"{at_most}{count(lead, 'report')}",
         least=_least(parameters),
         latest=None if rules.max_gap is None else rounds_in_words(calendar, rules.max_gap),
         decided=f"{math.ceil(100 * decided_by_gap(len(parameters.targets), parameters.audits, rules))}",
         deadline=() if deadline is None else _by_deadline(parameters, deadline),
-        charts=plan_charts(built, guarantee, parameters.audits, _other(parameters)),
+        charts=plan_charts(built, guarantee, parameters.audits, _other(parameters), parameters.terms),
         notes=_notes(parameters),
-        randomness=sentence(randomness_rule(parameters)),
     )
 
 
 def _by_deadline(parameters: Parameters, deadline: Deadline) -> tuple[str, ...]:
     deadline.check_rules(parameters.rules, parameters.horizon)
-    days = parameters.calendar.length(deadline.rounds)
+    days, gap, terms = parameters.calendar.length(deadline.rounds), parameters.max_gap, parameters.terms
+    if gap is not None and gap > deadline.rounds and is_too_large(len(parameters.targets), 1, gap):
+        return (
+            f"How probable a visit in time is cannot be calculated for so many {terms.targets} with a longest gap.",
+        )
     name = {"race": "race", "tca": "counter auditing"}[parameters.mechanism]
     words = in_words(parameters.built(), name, deadline, parameters.audits, days)
     if parameters.weights is None:
         return words
-    return (*words, "The figures are for targets that are all equally likely before any report.")
+    return (*words, f"The figures are for {terms.targets} that are all equally likely before any report.")
 
 
 def _least(parameters: Parameters) -> str | None:
@@ -201,29 +235,29 @@ def _least(parameters: Parameters) -> str | None:
 
 def _notes(parameters: Parameters) -> tuple[str, ...]:
     """What the charts cannot say."""
-    C, audits, rules = len(parameters.targets), parameters.audits, parameters.rules
+    C, audits, rules, t = len(parameters.targets), parameters.audits, parameters.rules, parameters.terms
     notes = [
-        "The charts are about one target with reports while no other has any. The more is reported about others, the "
-        "harder it is for one target to stand out."
+        f"The figures are about one {t.target} with reports while no other has any. The more is reported about others, "
+        f"the harder it is for one {t.target} to stand out."
     ]
-    if len(parameters.classes) > 1:
-        notes.append("In the charts and in the lead, a report is one that counts once.")
-    if not keeps_rest(C, audits, rules):
+    if rules != NO_RULES:
         notes.append(
-            f"A rest of {count(rules.cooldown, 'round')} is too long for {C:,} targets with "
-            f"{count(audits, 'audit')} a round: it ends early where no other target is left to audit."
+            f"The chance is that of {t.a_target} which is not resting, in a round in which the longest gap claims no "
+            f"{t.audit}."
         )
+    if len(parameters.classes) > 1:
+        notes.append("In these figures, a report is one that counts once.")
     if parameters.weights is not None:
         notes.append(
-            "Some targets are more likely than others before any report. The charts leave that out: they are right for "
-            "targets that are all equally likely."
+            f"Some {t.targets} are more likely than others before any report. The figures leave that out: they are "
+            f"right for {t.targets} that are all equally likely."
         )
     if quiet_waits(parameters.built(), audits) is None:
         given = [f"--targets {C}", f"--delta {parameters.delta:.9g}", f"--horizon {parameters.horizon}"]
         given += [f"--audits {audits}"] * (audits > 1) + [f"--cooldown {rules.cooldown}"] * (rules.cooldown > 0)
         notes.append(
-            "How long a target waits cannot be calculated for counter auditing without a longest gap. This command "
-            f"simulates it: deniable plan {' '.join(given)}"
+            f"How long {t.a_target} waits cannot be calculated for counter auditing without a longest gap. This "
+            f"command simulates it: deniable plan {' '.join(given)}"
         )
     return tuple(notes)
 
@@ -267,9 +301,18 @@ def _labelled(sentence: str) -> str:
 
 @cache
 def _zones() -> tuple[str, ...]:
-    return tuple(sorted(zone for zone in available_timezones() if "/" in zone and not zone.startswith("Etc/")))
+    return ("UTC", *sorted(zone for zone in available_timezones() if "/" in zone and not zone.startswith("Etc/")))
 
 
-def _page(request: Request, form: PlanForm, preview: Preview | None = None, error: str | None = None) -> Response:
-    page = PlanPage(form, _zones(), preview, form.fingerprint if preview else "", error)
-    return render(request, "plan.html", page, 422 if error else 200)
+def _page(
+    request: Request,
+    form: PlanForm,
+    preview: Preview | None = None,
+    error: str | None = None,
+    field: str = "",
+    *,
+    terms: Terms = DEFAULT_TERMS,
+) -> Response:
+    wrong = {field: sentence(error)} if error and field else {}
+    page = PlanPage(form, _zones(), preview, error, wrong, more=form.has_more or field in MORE)
+    return render(request, "plan.html", page, 422 if error else 200, terms)

@@ -3,7 +3,9 @@
 import hashlib
 import json
 import re
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
 from datetime import date, time
 from fractions import Fraction
 from typing import Any
@@ -12,15 +14,40 @@ from deniable.errors import MAX_REPORTS, DeniableError
 from deniable.mechanisms.forecasts import FORECASTS
 from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import Calendar
+from deniable.programme.names import check_targets
 from deniable.programme.randomness.dice import Throws
 from deniable.programme.randomness.drand import check_chain
-from deniable.programme.randomness.source import Dice, Drand, Source
+from deniable.programme.randomness.source import LEAST_MINUTES, MOST_DAYS, MOST_MINUTES, Dice, Drand, Source
+from deniable.programme.secrets.sealed_inputs import check_recipient
+from deniable.programme.terms import AUDIT_FORMS, DEFAULT_TERMS, Terms
 from deniable.promptness import Deadline
-from deniable.report_classes import ONE_CLASS, check_classes, heaviest, parsed
+from deniable.report_classes import ONE_CLASS, ReportClass, check_classes, heaviest, parsed
 from deniable.rules import MAX_GAP
 from deniable.wording import count
 
 LONGEST_ROUND = 9999
+
+
+class FieldError(DeniableError):
+    """FieldError(field, sentence): what is wrong with one field of the form."""
+
+    @property
+    def field(self) -> str:
+        return str(self.args[0])
+
+    def __str__(self) -> str:
+        return str(self.args[1])
+
+
+@contextmanager
+def _about(field: str) -> Iterator[None]:
+    """What is refused inside is wrong with this field."""
+    try:
+        yield
+    except FieldError:
+        raise
+    except DeniableError as error:
+        raise FieldError(field, str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -42,7 +69,7 @@ class PlanForm:
     time: str = "09:00"
     length: str = "1"
     unit: str = "W"
-    zone: str = "UTC"
+    zone: str = ""
     oversight: str = ""
     deadline: str = ""
     probability: str = "90"
@@ -55,32 +82,51 @@ class PlanForm:
     numbers: str = "6"
     of: str = "49"
     days: str = "7"
+    audit_term: str = DEFAULT_TERMS.audit
+    target_term: str = DEFAULT_TERMS.target
 
     @property
     def fingerprint(self) -> str:
-        """By which the plan that is begun is known to be the one that was looked at."""
-        return hashlib.sha256(json.dumps(asdict(self)).encode()).hexdigest()
+        """By which the plan that is begun is known to be the one that was looked at; browsers end lines in their own
+        way.
+        """
+        typed = {name: value.splitlines() for name, value in asdict(self).items()}
+        return hashlib.sha256(json.dumps(typed).encode()).hexdigest()
+
+    @property
+    def has_more(self) -> bool:
+        """Whether a choice was made that most offices leave as it is."""
+        return any(getattr(self, one.name) != one.default for one in fields(self) if one.name in MORE)
+
+
+MORE = (
+    "mechanism", "horizon", "weights", "reveal_after", "classes", "most_counted", "randomness", "minutes", "place",
+    "sides", "numbers", "of", "days", "oversight", "deadline", "probability", "audit_term", "target_term",
+)  # fmt: skip
+"""The fields under "More choices"."""
 
 
 def settings_of(form: PlanForm) -> dict[str, Any]:
     """The choices as `Parameters` takes them."""
     targets = tuple(name.strip() for name in form.targets.splitlines() if name.strip())
     if not form.name.strip():
-        raise DeniableError("give the programme a name")
+        raise FieldError("name", "give the programme a name, such as Site visits")
     if len(targets) < 2:
-        raise DeniableError("name at least two targets, one a line")
+        raise FieldError("targets", "name at least two targets, one a line")
+    with _about("targets"):
+        check_targets(targets)
     if form.mechanism not in ("race", "tca"):
-        raise DeniableError("choose race or counter auditing")
-    horizon, max_gap = _optional("horizon", form.horizon), _optional("longest gap", form.max_gap)
-    lines = [line.strip() for line in form.classes.splitlines() if line.strip()]
-    classes = check_classes(map(parsed, lines)) if lines else ONE_CLASS
-    audits, people = _whole("audits a round", form.audits), _whole("reports by one person", form.reports_per_person)
+        raise FieldError("mechanism", "choose race or counter auditing")
+    horizon, max_gap = _rounds(form, "horizon"), _rounds(form, "max_gap")
+    classes = _classes(form.classes)
+    audits, people = _whole(form, "audits"), _whole(form, "reports_per_person")
     if audits > len(targets):
-        raise DeniableError(f"audits a round must be at most the number of targets, {len(targets):,}")
+        raise FieldError("audits", f"audits a round must be at most the number of targets, {len(targets):,}")
     if max_gap is not None and max_gap * audits < len(targets):
-        raise DeniableError(
+        raise FieldError(
+            "max_gap",
             f"the longest gap must be at least {count(-(-len(targets) // audits), 'round')}: in fewer, "
-            f"{count(audits, 'audit')} a round cannot reach all {len(targets):,} targets"
+            f"{count(audits, 'audit')} a round cannot reach all {len(targets):,} targets",
         )
     calendar = _calendar(form)
     return {
@@ -92,15 +138,39 @@ def settings_of(form: PlanForm) -> dict[str, Any]:
         "reports_per_person": people,
         "audits": audits,
         "max_gap": max_gap,
-        "cooldown": _whole("rest after an audit", form.cooldown, least=0),
+        "cooldown": _whole(form, "cooldown", least=0),
         "weights": form.weights if form.weights in FORECASTS else None,
         "calendar": calendar,
-        "oversight": form.oversight or None,
-        "reveal_after": _whole("rounds until names are public", form.reveal_after, least=0),
+        "oversight": _oversight(form.oversight.strip()),
+        "reveal_after": _whole(form, "reveal_after", least=0),
         "classes": classes,
-        "most_counted": _whole("most reports that count", form.most_counted) if form.most_counted else None,
+        "most_counted": _whole(form, "most_counted") if form.most_counted else None,
         "randomness": _source(form, calendar),
+        "terms": _terms(form),
     }
+
+
+def _terms(form: PlanForm) -> Terms:
+    with _about("audit_term" if form.audit_term not in AUDIT_FORMS else "target_term"):
+        return Terms(form.audit_term, form.target_term)
+
+
+def _oversight(typed: str) -> str | None:
+    if not typed:
+        return None
+    try:
+        check_recipient(typed)
+    except DeniableError:
+        raise FieldError(
+            "oversight", "the key of an oversight body must be an age recipient, age1 and 58 more characters"
+        ) from None
+    return typed
+
+
+def _classes(typed: str) -> tuple[ReportClass, ...]:
+    lines = [line.strip() for line in typed.splitlines() if line.strip()]
+    with _about("classes"):
+        return check_classes(map(parsed, lines)) if lines else ONE_CLASS
 
 
 def _source(form: PlanForm, calendar: Calendar) -> Source | None:
@@ -108,44 +178,55 @@ def _source(form: PlanForm, calendar: Calendar) -> Source | None:
     if form.randomness == "none":
         return None
     if form.randomness not in ("drand", "dice", "lottery"):
-        raise DeniableError("choose where the random numbers come from")
-    minutes = _whole("minutes until the public value", form.minutes)
-    days = _whole("days that a round waits for its public value", form.days)
+        raise FieldError("randomness", "choose where the random numbers come from")
+    minutes, days = _whole(form, "minutes", LEAST_MINUTES), _whole(form, "days")
+    if minutes > MOST_MINUTES:
+        raise FieldError("minutes", f"{_LABELS['minutes']} can be at most {MOST_MINUTES:,}")
+    if days > MOST_DAYS:
+        raise FieldError("days", f"{_LABELS['days']} can be at most {MOST_DAYS:,}")
     if form.randomness == "drand":
-        source = Drand(minutes=minutes, days=days)
-        check_chain(source.chain)
-        source.value_at(calendar.due(1), calendar.due(1))
-        return source
+        with _about("randomness"):
+            source = Drand(minutes=minutes, days=days)
+            check_chain(source.chain)
+            source.value_at(calendar.due(1), calendar.due(1))
+            return source
     if not form.place:
-        raise DeniableError("say where people can watch the throw, or which lottery it is")
+        raise FieldError("place", "say where people can watch the throw, or which lottery it is")
     if form.randomness == "dice":
-        return Dice(form.place, Throws(of=_whole("sides of the die", form.sides, least=2)), minutes, days)
-    highest = _whole("the highest number of the lottery", form.of, least=2)
-    return Dice(form.place, Throws(_whole("numbers in a drawing", form.numbers), highest), minutes, days)
+        with _about("sides"):
+            throws = Throws(of=_whole(form, "sides", least=2))
+    else:
+        with _about("numbers"):
+            throws = Throws(_whole(form, "numbers"), _whole(form, "of", least=2))
+    with _about("place"):
+        return Dice(form.place, throws, minutes, days)
 
 
 def _bound(mechanism: str, horizon: int | None, max_gap: int | None) -> int | None:
     """The rounds that the noise of counter auditing must cover."""
     if mechanism == "race":
         if horizon is not None:
-            raise DeniableError("leave the horizon empty: race holds however long the programme runs")
+            raise FieldError("horizon", "leave the horizon empty: race holds however long the programme runs")
         return None
     if horizon is not None and max_gap is not None:
-        raise DeniableError("give either a horizon or a longest gap, not both: with a longest gap there is no horizon")
+        raise FieldError(
+            "horizon", "give either a horizon or a longest gap, not both: with a longest gap there is no horizon"
+        )
     if horizon is None and max_gap is None:
-        raise DeniableError("counter auditing needs a horizon or a longest gap")
+        raise FieldError("horizon", "counter auditing needs a horizon or a longest gap")
     return max_gap if horizon is None else horizon
 
 
 def _delta(form: PlanForm, reports: int, bound: int | None) -> float:
-    advantage = _advantage(form.points)
+    advantage = advantage_of(form)
     if reports > MAX_REPORTS:
-        raise DeniableError(f"reports by one person must be at most {MAX_REPORTS:,}")
+        raise FieldError("reports_per_person", f"reports by one person must be at most {MAX_REPORTS:,}")
     try:
         return delta_for(advantage, reports, form.mechanism, bound)
     except DeniableError:
-        raise DeniableError(
-            "this promise is too strict to be kept; allow more points, fewer reports by one person, or smaller weights"
+        raise FieldError(
+            "points",
+            "this promise is too strict to be kept; allow more points, fewer reports by one person, or smaller weights",
         ) from None
 
 
@@ -153,43 +234,92 @@ def deadline_of(form: PlanForm) -> Deadline | None:
     """By which a visit should come; none where none was typed."""
     if not form.deadline:
         return None
-    if not re.fullmatch(r"[0-9]{1,2}([.,][0-9]{1,6})?", form.probability) or not _decimal(form.probability):
-        raise DeniableError("how often a visit must come in time is a number above 0 and below 100, such as 90")
-    rounds = _optional("deadline", form.deadline)
+    if not re.fullmatch(r"[0-9]{1,2}([.,][0-9]{1,6})?", form.probability) or not decimal_of(form.probability):
+        raise FieldError(
+            "probability", "how often a visit must come in time is a number above 0 and below 100, such as 90"
+        )
+    rounds = _rounds(form, "deadline")
     assert rounds is not None
     return Deadline(rounds, float(Fraction(form.probability.replace(",", ".")) / 100))
 
 
-def _advantage(points: str) -> float:
-    if not re.fullmatch(r"[0-9]{1,2}([.,][0-9]{1,6})?", points) or not 0 < (value := _decimal(points)) < 50:
-        raise DeniableError("the points must be a number above 0 and below 50, such as 5")
+def advantage_of(form: PlanForm) -> float:
+    """What watching may add to the chance of a right guess."""
+    typed = form.points
+    if not re.fullmatch(r"[0-9]{1,2}([.,][0-9]{1,6})?", typed) or not 0 < (value := decimal_of(typed)) < 50:
+        raise FieldError("points", "the points must be a number above 0 and below 50, such as 5")
     return value / 100
 
 
-def _decimal(typed: str) -> float:
+def decimal_of(typed: str) -> float:
+    """With a point or a comma."""
     return float(typed.replace(",", "."))
 
 
-def _whole(label: str, typed: str, least: int = 1) -> int:
+_LABELS = {
+    "horizon": "horizon",
+    "max_gap": "longest gap",
+    "audits": "audits a round",
+    "reports_per_person": "reports by one person",
+    "cooldown": "rest after an audit",
+    "reveal_after": "rounds until names are public",
+    "most_counted": "most reports that count",
+    "minutes": "minutes until the public value",
+    "days": "days that a round waits for its public value",
+    "sides": "sides of the die",
+    "of": "the highest number of the lottery",
+    "numbers": "numbers in a drawing",
+    "deadline": "deadline",
+    "length": "how long a round lasts",
+}
+
+
+def _whole(form: PlanForm, name: str, least: int = 1) -> int:
+    typed = getattr(form, name)
     if not re.fullmatch("[0-9]{1,9}", typed) or int(typed) < least:
-        raise DeniableError(f"{label} must be a whole number of at least {least}")
+        raise FieldError(name, f"{_LABELS[name]} must be a whole number of at least {least}")
     return int(typed)
 
 
-def _optional(label: str, typed: str) -> int | None:
-    """In rounds."""
-    value = _whole(label, typed) if typed else None
+def _rounds(form: PlanForm, name: str) -> int | None:
+    """None where nothing was typed."""
+    value = _whole(form, name) if getattr(form, name) else None
     if value is not None and value > MAX_GAP:
-        raise DeniableError(f"{label} must be at most {MAX_GAP:,} rounds")
+        raise FieldError(name, f"{_LABELS[name]} must be at most {MAX_GAP:,} rounds")
     return value
 
 
 def _calendar(form: PlanForm) -> Calendar:
     try:
-        start, at = date.fromisoformat(form.start), time.fromisoformat(form.time)
+        start = date.fromisoformat(form.start)
     except ValueError:
-        raise DeniableError("the first day and the time of day must be given") from None
-    length = _whole("how long a round lasts", form.length)
+        raise FieldError("start", "give the first day of round 1, written as 2026-01-31") from None
+    try:
+        at = time.fromisoformat(form.time)
+    except ValueError:
+        raise FieldError("time", "give the time of day at which rounds close, written as 09:00") from None
+    length = _whole(form, "length")
     if length > LONGEST_ROUND or form.unit not in ("D", "W", "M"):
-        raise DeniableError(f"a round lasts 1 to {LONGEST_ROUND:,} days, weeks or months")
-    return Calendar(start, f"{length}{form.unit}", form.zone, at)
+        raise FieldError("length", f"a round lasts 1 to {LONGEST_ROUND:,} days, weeks or months")
+    if not form.zone:
+        raise FieldError("zone", "choose the time zone of your office, such as Europe/Berlin")
+    with _about("zone"):
+        return Calendar(start, f"{length}{form.unit}", form.zone, at)
+
+
+def field_of(error: DeniableError) -> str:
+    """The field that an error is about; empty where that is not known."""
+    if isinstance(error, FieldError):
+        return error.field
+    return next((field for words, field in _BEGINNINGS.items() if str(error).startswith(words)), "")
+
+
+_BEGINNINGS = {
+    "the programme's name": "name",
+    "reports_per_person": "reports_per_person",
+    "weights": "weights",
+    "reveal_after": "reveal_after",
+    "oversight": "oversight",
+    "deadline": "deadline",
+}
+"""Of what `Parameters` and `Deadline` refuse, by the fields that it is about."""

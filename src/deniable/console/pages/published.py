@@ -4,9 +4,10 @@ import hashlib
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 from deniable.console.console import Console
 from deniable.console.pages.common import refusal, sentence
@@ -27,7 +28,7 @@ from deniable.programme.public.folder import (
 )
 from deniable.programme.public.publish import contents
 from deniable.programme.public.verify import verify
-from deniable.programme.transcript.chain import from_file
+from deniable.programme.transcript.chain import check_lines, from_file
 from deniable.programme.transcript_copies import check_agree
 
 _FILES = (TRANSCRIPT, CHECKPOINT, PROGRAMME, PUBLIC_KEY, INSTRUCTIONS, CALENDAR, PAGE)
@@ -39,11 +40,46 @@ _checks = Remembered["Verified"](most=4)
 _digests: dict[Path, tuple[tuple[int, ...], str]] = {}
 
 
+Damage = Literal["", "missing", "changed"]
+"""What happened to a file without which nothing can be published: the transcript, or the rules."""
+
+
 @dataclass(frozen=True)
 class Verified:
     ok: bool
     remarks: tuple[str, ...]
     """Sentences: warnings, or why it does not check out."""
+    to_do: str = ""
+    """What to do where it does not check out, in sentences."""
+    damage: Damage = ""
+    """Where publishing again does not mend it: people must put a file back first."""
+    unpublished: tuple[int, ...] = ()
+    """Rounds that are closed, and due, and not in the published files."""
+
+
+_PUBLISH_AGAIN = (
+    "Find out who or what changed them. Then publish again, under Public record: that puts back the right files."
+)
+_DATABASE_FIRST = "Keep both as they are. Health says, under Database, what to do first."
+_PUT_BACK = (
+    "put back the newest copy of it: from your web server, another computer or a reader. If there is no copy, they "
+    "download the file under Public record and save it there. Then publish again, under Public record."
+)
+
+
+def _missing(what: str, folder: Path) -> Verified:
+    remark = f"{what}. Reports still count. No round can be closed, and no decision recorded, until it is back."
+    to_do = f"The people who run this computer look in the folder {folder} and {_PUT_BACK}"
+    return Verified(False, (remark,), to_do, "missing")
+
+
+def _changed(what: str, folder: Path) -> Verified:
+    remark = f"{what}. Close no round until it is put right."
+    to_do = (
+        f"The people who run this computer move the changed file out of the folder {folder}, keep it as evidence, and "
+        f"{_PUT_BACK}"
+    )
+    return Verified(False, (remark,), to_do, "changed")
 
 
 def verified(console: Console, programme: Programme, folder: Path) -> Verified:
@@ -75,26 +111,56 @@ def _verified(folder: Path, seen: Sequence[str], now: datetime, parameters: Para
         content is not None and _hash(content) != hash_ for content, hash_ in zip(files.values(), seen, strict=True)
     ):
         raise ChangingError
+    damaged = _damaged(files, folder, parameters, record)
+    if damaged is not None:
+        return damaged
     try:
-        warnings = verify(folder, now=now).warnings
+        found = verify(folder, now=now)
         altered = _altered(files, parameters, record)
     except DeniableError as error:
-        return Verified(False, (sentence(refusal(error)),))
+        return Verified(False, (sentence(refusal(error)),), _DATABASE_FIRST)
+    closed = {event.round for event in record.events if event.due is not None}
+    unpublished = tuple(number for number in found.overdue if number in closed)
+    warnings = replace(found, overdue=tuple(number for number in found.overdue if number not in closed)).warnings
     if altered:
         told = (
-            f"Not as the office wrote them: {', '.join(altered)}. They were changed or taken away, or another version "
-            "of deniable wrote them. Find out which, then publish again: that puts back what belongs there."
+            f"These files were changed or taken away, or another version of deniable wrote them: {', '.join(altered)}."
         )
-        return Verified(False, (told, *map(sentence, warnings)))
-    return Verified(True, tuple(map(sentence, warnings)))
+        return Verified(False, (told, *map(sentence, warnings)), _PUBLISH_AGAIN, unpublished=unpublished)
+    return Verified(True, tuple(map(sentence, warnings)), unpublished=unpublished)
+
+
+def _damaged(
+    files: Mapping[str, bytes | None], folder: Path, parameters: Parameters, record: Record
+) -> Verified | None:
+    """What is wrong with the transcript or the rules, where publishing again does not put it right."""
+    rules, transcript = files[PROGRAMME], files[TRANSCRIPT]
+    if not folder.is_dir():
+        return _missing(f"The public folder {folder} is gone", folder)
+    if transcript is None:
+        return _missing(f"The file {TRANSCRIPT} is missing from the public folder, or cannot be read", folder)
+    if rules is not None and rules != parameters.to_bytes():
+        return _changed(f"The file {PROGRAMME} in the public folder is not the one that the office published", folder)
+    try:
+        lines, head_line = from_file(transcript)
+        check_lines(bytes.fromhex(parameters.public_key), parameters.digest, lines, head_line)
+    except DeniableError:
+        which = _first_difference(transcript, record)
+        where = "" if which is None else f", from entry {which} on"
+        return _changed(f"The file {TRANSCRIPT} in the public folder is not what the office signed{where}", folder)
+    return None
+
+
+def _first_difference(transcript: bytes, record: Record) -> int | None:
+    """The number of the first entry that is not the office's; None where all are, and the file ends otherwise."""
+    entries = transcript.split(b"\n")[:-2]
+    pairs = enumerate(zip(entries, record.lines, strict=False), start=1)
+    return next((number for number, (there, here) in pairs if there != here.encode("ascii")), None)
 
 
 def _altered(files: Mapping[str, bytes | None], parameters: Parameters, record: Record) -> tuple[str, ...]:
     """The published files that are not what this office would have written for as many entries, byte for byte."""
-    transcript = files[TRANSCRIPT]
-    if transcript is None:
-        return (TRANSCRIPT,)
-    lines, head_line = from_file(transcript)
+    lines, head_line = from_file(files[TRANSCRIPT] or b"")
     check_agree(lines, record.lines, "in the public folder differs from the database's")
     expected = contents(parameters, lines, head_line)
     return tuple(name for name in expected if files[name] != expected[name])

@@ -10,18 +10,19 @@ import json
 import re
 import secrets
 from asyncio import wrap_future
+from collections.abc import Awaitable
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Annotated
+from typing import Annotated, Self
 
+from markupsafe import escape
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
+from deniable.console.accounts import people
 from deniable.console.accounts.people import Person
 from deniable.console.pages.common import (
-    ANY_TARGET,
     CurrentProgramme,
     Foreseen,
     done_message,
@@ -30,23 +31,53 @@ from deniable.console.pages.common import (
     refusal,
     search,
 )
+from deniable.console.pages.notices import Notices, notices_of
 from deniable.console.rendering import render
 from deniable.console.routing import Router
-from deniable.console.security import Fields, console_of, may, quickly, require, text
+from deniable.console.security import Fields, console_of, may, require, text
 from deniable.console.target_search import FEW, Found
 from deniable.errors import DeniableError
+from deniable.programme.names import LONGEST_NAME
 from deniable.programme.programme import Programme
 from deniable.programme.public.guarantee_wording import class_in_words
 from deniable.programme.public.page import Day, due_in_words
 from deniable.programme.receipt import receipt_from
 from deniable.programme.status import Status
+from deniable.wording import count
 
 router = Router()
 
 MOST = 10_000
 """At once: far above what a person counts by hand."""
+MOST_BYTES = len(f"{MOST:,} reports") + 5 * LONGEST_NAME
+"""That a number and a target's name take in a page: a character has at most five."""
 
-DONE = {"withdrawn": "Taken back."}
+DONE = {"withdrawn": "The reports are taken back. They no longer count."}
+ASKED_BACK = "asked to take back reports"
+"""In the activity log, for those who may see counts: neither how often, nor how many, nor about which target."""
+
+
+@dataclass(frozen=True)
+class Entered:
+    """What the person who sees the page has just entered. Confidential."""
+
+    number: int
+    target: str
+    report_class: str
+    """Empty where there is only one."""
+    leads_to_visit: bool
+    """Whether a report of this class leads to a visit at once."""
+    receipt: str
+    room: str
+    """So many spaces that the answer is as long whatever was entered: an observer of the network sees its length."""
+
+    @classmethod
+    def of(cls, number: int, target: str, name: str, receipt: str, programme: Programme) -> Self:
+        classes = [one.name for one in programme.parameters.classes]
+        report_class, longest = (name, max(map(len, classes))) if len(classes) > 1 else ("", 0)
+        used = len(f"{count(number, 'report')}{report_class}{escape(target)}".encode())
+        urgent = name in programme.parameters.visit_classes
+        return cls(number, target, report_class, urgent, receipt, " " * (MOST_BYTES + longest - used))
 
 
 @dataclass(frozen=True)
@@ -55,7 +86,10 @@ class ReportPage:
 
     round: int
     due: Day
+    is_overdue: bool
+    """Whether the open round is due and not closed."""
     ended: bool
+    notices: Notices
     targets: tuple[str, ...]
     """Those to choose from: all of them, where they are few."""
     found: Found | None
@@ -68,10 +102,12 @@ class ReportPage:
     visits: tuple[Foreseen, ...]
     """For each class that leads to a visit, what the record will show."""
     may_withdraw: bool
+    auditors: tuple[str, ...]
+    """Who can take reports back, by name."""
     form_id: str
     """Of the form that enters reports; every page has another."""
-    receipt: str | None
-    """Of what was counted just now."""
+    entered: Entered | None
+    """What was counted just now."""
     done: str | None
     error: str | None
     error_at: str
@@ -82,29 +118,39 @@ class ReportPage:
 def report_page(
     request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme
 ) -> Response:
-    return render(request, "report.html", replace(_page(person, programme), done=done_message(request, DONE)))
+    return render(request, "report.html", replace(_page(request, person, programme), done=done_message(request, DONE)))
 
 
-@router.post("/report")
-async def enter(
+@router.post("/report", writes=False)
+def enter(
     request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme, fields: Fields
-) -> Response:
+) -> Response | Awaitable[Response]:
     """Answered when the reports are on the disk, with the receipt: no address may hold it, and reloading counts
-    nothing. No thread waits for that.
+    nothing. No thread waits for that. The database is asked what the page to look at asks it, and all of it before: its
+    statistics do not tell that reports were entered.
     """
+    page = _page(request, person, programme)
     try:
-        receipt, written = await quickly(request, partial(_bring, request, person, programme, fields))
+        entered, written = _bring(request, person, programme, fields)
+    except DeniableError as error:
+        return _refused(request, page, error, "report")
+    return _entered(request, page, entered, written)
+
+
+async def _entered(request: Request, page: ReportPage, entered: Entered, written: "Future[None]") -> Response:
+    try:
         await wrap_future(written)
     except DeniableError as error:
-        return _refused(request, person, programme, error, "report")
-    return render(request, "report.html", replace(_page(person, programme), receipt=receipt))
+        return _refused(request, page, error, "report")
+    return render(request, "report.html", replace(page, entered=entered))
 
 
-def _bring(request: Request, person: Person, programme: Programme, fields: FormData) -> "tuple[str, Future[None]]":
+def _bring(request: Request, person: Person, programme: Programme, fields: FormData) -> "tuple[Entered, Future[None]]":
     target, number = _target(request, programme, fields), _number(fields)
     name = _class(programme, fields)
     receipt = _receipt(console_of(request).key, person, text(fields, "form_id"), [target, number, name])
-    return receipt, programme.bring_reports({target: number}, receipt, name)
+    written = programme.bring_reports({target: number}, receipt, name)
+    return Entered.of(number, target, name, receipt, programme), written
 
 
 @router.post("/report/find", writes=False)
@@ -114,7 +160,7 @@ def find(
     """Targets with this in their name. Posted, so that no address tells what a report is about."""
     status = programme.status()
     found = search(request, status.targets, fields, "target")
-    page = _page(person, programme, status)
+    page = _page(request, person, programme, status)
     return render(request, "report.html", replace(page, found=found, targets=found.names))
 
 
@@ -122,10 +168,14 @@ def find(
 def withdraw(
     request: Request, person: Annotated[Person, require("withdraw")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
+    """The log says on which day it was asked for, before anything is looked up: whether there were reports changes
+    nothing.
+    """
+    console_of(request).record(person, ASKED_BACK, "reports", once_a_day=True)
     try:
         programme.withdraw([_target(request, programme, fields)], text(fields, "receipt"))
     except DeniableError as error:
-        return _refused(request, person, programme, error, "withdraw")
+        return _refused(request, _page(request, person, programme), error, "withdraw")
     return redirect("/report", "withdrawn")
 
 
@@ -144,7 +194,7 @@ def _target(request: Request, programme: Programme, fields: FormData) -> str:
         .exact(programme.naming()(text(fields, "target").strip()))
     )
     if target is None:
-        raise DeniableError("Choose one of the targets, or type its whole name.")
+        raise DeniableError(f"Choose one of the {programme.parameters.terms.targets}, or type its whole name.")
     return target
 
 
@@ -158,34 +208,38 @@ def _class(programme: Programme, fields: FormData) -> str:
 
 
 def _number(fields: FormData) -> int:
-    """It is not shown again: it is confidential."""
+    """A wrong one is not shown again: it is confidential."""
     number = text(fields, "number")
     if not (number.isascii() and number.isdigit() and len(number) <= 9 and 1 <= int(number) <= MOST):
         raise DeniableError(f"The number of reports must be a whole number from 1 to {MOST:,}.")
     return int(number)
 
 
-def _refused(request: Request, person: Person, programme: Programme, error: DeniableError, at: str) -> Response:
-    page = replace(_page(person, programme), error=refusal(error), error_at=at)
-    return render(request, "report.html", page, 422)
+def _refused(request: Request, page: ReportPage, error: DeniableError, at: str) -> Response:
+    return render(request, "report.html", replace(page, error=refusal(error), error_at=at), 422)
 
 
-def _page(person: Person, programme: Programme, known: Status | None = None) -> ReportPage:
-    status = programme.status() if known is None else known
+def _page(request: Request, person: Person, programme: Programme, known: Status | None = None) -> ReportPage:
+    console, status = console_of(request), programme.status() if known is None else known
+    with console.store.reading() as connection:
+        auditors = people.auditors(connection, console.key)
     is_long, classes = len(status.targets) > FEW, status.parameters.classes
     return ReportPage(
         round=status.open_round,
         due=due_in_words(status.parameters.calendar, status.open_round),
+        is_overdue=status.overdue > 0,
         ended=status.ended,
+        notices=notices_of(console_of(request), programme, status),
         targets=() if is_long else status.targets,
         found=None,
         is_long=is_long,
         most=MOST,
         classes=tuple((one.name, class_in_words(one)) for one in classes) if len(classes) > 1 else (),
-        visits=tuple(foreseen(programme, ANY_TARGET, name) for name in status.parameters.visit_classes),
+        visits=tuple(foreseen(programme, None, name) for name in status.parameters.visit_classes),
         may_withdraw=may(person, "withdraw"),
+        auditors=tuple(auditors),
         form_id=secrets.token_urlsafe(16),
-        receipt=None,
+        entered=None,
         done=None,
         error=None,
         error_at="",

@@ -1,4 +1,4 @@
-"""Transcript: what the world sees, whether it checks out, publishing and downloading it."""
+"""Transcript: the public record, whether it checks out, publishing and downloading it."""
 
 import io
 import zipfile
@@ -44,9 +44,11 @@ MOST = 25
 
 ZIP = "public.zip"
 
+PUT_RIGHT_FIRST = "Nothing was published. The files in the public folder must be put right first: see above what to do."
+
 DONE = {
-    "published": "Published.",
-    "decided": "The decision is recorded. Publish it, so that the world sees it.",
+    "visit": "The visit is recorded. Publish when your people are there.",
+    "decided": "The decision is recorded. The public sees it when you press Publish.",
 }
 
 
@@ -72,6 +74,8 @@ class TranscriptPage:
     """What was looked for, and the pages beside this one."""
     head: str
     may_publish: bool
+    is_new: bool
+    """Whether the person who sees the page has just published it."""
     done: str | None
     error: str | None
 
@@ -96,9 +100,11 @@ def find(
 def publish(
     request: Request, person: Annotated[Person, require("publish")], programme: CurrentProgramme, _: Fields
 ) -> Response:
-    console = console_of(request)
+    console, folder = console_of(request), programme.status().folder
+    if folder is not None and verified(console, programme, folder).damage:
+        return _page(request, person, programme, error=PUT_RIGHT_FIRST)
     try:
-        programme.publish(None if programme.status().folder else proposed_folder(console.store))
+        programme.publish(None if folder else proposed_folder(console.store))
     except DeniableError as error:
         return _page(request, person, programme, error=refusal(error))
     console.record(person, "published the transcript")
@@ -160,6 +166,7 @@ def _page(
         found=found,
         head=head,
         may_publish=may(person, "publish"),
+        is_new=not error and status.folder is not None and request.query_params.get("done") == "published",
         done=None if error else done_message(request, DONE),
         error=error,
     )

@@ -1,4 +1,4 @@
-"""Work list: audits that were drawn or ordered, until it is recorded whether they took place."""
+"""Work list: selected targets, until it is recorded whether the audit took place."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,6 @@ from deniable.console.accounts.people import Person
 from deniable.console.pages.common import (
     CurrentProgramme,
     copied_record,
-    done_message,
     number_in,
     redirect,
     refusal,
@@ -34,7 +33,6 @@ router = Router()
 
 MOST = 25
 """Audits a page."""
-DONE = {"recorded": "The visit is recorded. Publish it, so that the world sees it."}
 
 
 @dataclass(frozen=True)
@@ -49,6 +47,8 @@ class Waiting:
     first: str
     """The first day on which it can have taken place, as the browser's calendar wants it."""
     is_emergency: bool
+    also_in: tuple[int, ...]
+    """Earlier rounds in which it was selected, of which nothing can be recorded any more."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,25 @@ class WorkListPage:
     """Confidential: it has the names that the public does not know yet, for those who may close a round."""
 
     audits: tuple[Waiting, ...]
-    """The oldest first."""
+    """Emergencies first, then the oldest."""
     total: int
+    had_any: bool
+    """Whether any target was ever selected, as far as the person may know."""
     found: Found
     today: str
     done: str | None
+    """The entry that was recorded just now, in the record's words."""
     error: str | None
+
+
+@dataclass(frozen=True)
+class VisitPage:
+    """A visit, before it is recorded."""
+
+    key: str
+    target: str
+    round: int
+    day: Day
 
 
 @router.get("/work-list")
@@ -82,19 +95,45 @@ def find(
 def record(
     request: Request, person: Annotated[Person, require("decide")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
-    """That an audit took place."""
+    """That an audit took place. First it asks; sent from there, it is recorded."""
     round_, _, target = text(fields, "audit").partition(" ")
     of, day = number_in(round_), day_number(text(fields, "day"))
     if of is None or day is None:
-        return _page(request, programme, error="Say on which day the audit took place, written YYYY-MM-DD.")
+        return _page(request, programme, error="Give the day of the visit, written YYYY-MM-DD.")
     try:
+        if text(fields, "confirmed") != "yes":
+            return _ask(request, programme, of, target, date.fromordinal(day))
         entry = programme.carried_out(of, target, date.fromordinal(day)).number
     except NotKeptError:  # the transcript's page says so
         entry = programme.status().entries
     except DeniableError as error:
         return _page(request, programme, error=refusal(error))
-    console_of(request).record(person, f"recorded that an audit took place (entry {entry})")
+    an_audit = programme.parameters.terms.an_audit
+    console_of(request).record(person, f"recorded that {an_audit} took place (entry {entry})")
     return redirect("/work-list", "recorded")
+
+
+def _ask(request: Request, programme: Programme, of: int, target: str, day: date) -> Response:
+    """Refused at once where it cannot be recorded."""
+    calendar, terms = programme.parameters.calendar, programme.parameters.terms
+    if not any((one.round, one.target) == (of, target) for one in programme.work_list()):
+        raise DeniableError(
+            f"This {terms.audit} cannot be recorded: its name is not public yet, or the {terms.target} was selected "
+            "again, or it is recorded already."
+        )
+    first, today = calendar.first_day(of), calendar.today(console_of(request).clock())
+    if not first <= day <= today:
+        raise DeniableError(
+            f"The visit can have been on a day from {day_in_words(first).words} to {day_in_words(today).words}. Give "
+            "its day."
+        )
+    page = VisitPage(f"{of} {target}", target, of, day_in_words(day))
+    return render(request, "work_list_confirm.html", page)
+
+
+def _latest(events: Sequence[Event]) -> str | None:
+    """The visit that was recorded last."""
+    return next((event.heading for event in events if event.kind == "carried-out"), None)
 
 
 def key_of(audit: OpenAudit) -> str:
@@ -102,28 +141,51 @@ def key_of(audit: OpenAudit) -> str:
     return f"{audit.round} {audit.target}"
 
 
-def _every(programme: Programme) -> tuple[OpenAudit, ...]:
+def open_audits(programme: Programme) -> tuple[OpenAudit, ...]:
     """At the end all names are public, and no key is left that could open them."""
     return programme.work_list() if programme.status().ended else programme.whole_work_list()
 
 
-def _emergencies(events: Sequence[Event]) -> set[tuple[int, str]]:
-    """Round and target of those of which nothing is recorded yet."""
-    return {
-        (event.round, audited.name)
-        for event in events
-        if event.kind == "emergency"
-        for audited in event.audited
-        if audited.carried_out and audited.visited is None
-    }
+class Unrecorded:
+    """What the public record has of each target since an audit of it was last recorded."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        """`events` are newest first."""
+        self._selected: dict[str, list[tuple[int, str]]] = {}
+        recorded = set()
+        for event in events:
+            for audited in event.audited:
+                if audited.visited is not None or not audited.carried_out:
+                    recorded.add(audited.name)
+                elif audited.name not in recorded:
+                    self._selected.setdefault(audited.name, []).append((event.round, event.kind))
+
+    def is_emergency(self, audit: OpenAudit) -> bool:
+        """Also where the target was drawn as well."""
+        return audit.secret_until is None and any(kind == "emergency" for _, kind in self._of(audit))
+
+    def also_in(self, audit: OpenAudit) -> tuple[int, ...]:
+        """Earlier rounds in which the target was selected, the oldest first."""
+        return () if audit.secret_until else tuple(sorted({of for of, _ in self._of(audit) if of < audit.round}))
+
+    def visits_of(self, round_: int) -> tuple[str, ...]:
+        """Targets of this round's emergencies."""
+        return tuple(sorted(name for name, found in self._selected.items() if (round_, "emergency") in found))
+
+    def emergencies_first(self, audits: Sequence[OpenAudit]) -> list[OpenAudit]:
+        return sorted(audits, key=lambda one: not self.is_emergency(one))
+
+    def _of(self, audit: OpenAudit) -> list[tuple[int, str]]:
+        return self._selected.get(audit.target, [])
 
 
 def _page(
     request: Request, programme: Programme, *, start: int = 0, query: str = "", error: str | None = None
 ) -> Response:
     record = copied_record(request, programme, programme.status().folder)
-    calendar, every = programme.parameters.calendar, _every(programme)
-    wanted, emergencies = caseless(query), _emergencies(record.events)
+    unrecorded = Unrecorded(record.events)
+    calendar, every = programme.parameters.calendar, unrecorded.emergencies_first(open_audits(programme))
+    wanted = caseless(query)
     audits = [audit for audit in every if wanted in caseless(audit.target)] if query else every
     start = start if start < len(audits) else 0
     shown = tuple(
@@ -134,7 +196,8 @@ def _page(
             due=day_in_words(one.day),
             secret_until=one.secret_until,
             first=calendar.first_day(one.round).isoformat(),
-            is_emergency=one.secret_until is None and (one.round, one.target) in emergencies,
+            is_emergency=unrecorded.is_emergency(one),
+            also_in=unrecorded.also_in(one),
         )
         for one in audits[start : start + MOST]
     )
@@ -143,7 +206,8 @@ def _page(
         total=len(every),
         found=Found.place(query, start, MOST, len(audits)),
         today=calendar.today(console_of(request).clock()).isoformat(),
-        done=None if error else done_message(request, DONE),
+        had_any=bool(every) or any(event.audited for event in record.events),
+        done=None if error or request.query_params.get("done") != "recorded" else _latest(record.events),
         error=error,
     )
     return render(request, "work_list.html", page, 422 if error else 200)

@@ -4,7 +4,8 @@ UTF-8, the columns `channel,target`, one line a channel; where the programme has
 column `class` may say which one all reports on the channel have. Several channels may have one target. A channel with
 an empty target is left out on purpose. Reports on a channel that is not in the file at all are set aside, and the
 person who brings the export is told, so that a new channel cannot be forgotten. Nothing of either is remembered: as
-soon as the file gives the channel a target, the same export counts.
+soon as the file gives the channel a target, the same export counts. An apostrophe before what looks like a formula, as
+spreadsheets and the console put it there, is not part of a name.
 
 The file is the office's own, so anything wrong with it refuses it as a whole.
 """
@@ -14,6 +15,7 @@ from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from deniable.csv_files import as_it_was
 from deniable.errors import DeniableError
 from deniable.programme.imports.reading import File, Table, is_name, opened, pieces, quietly
 from deniable.report_classes import ONE_CLASS, ReportClass
@@ -68,15 +70,14 @@ def _read(file: File, targets: Collection[str], classes: Collection[str], named:
         for line, cells in table.columns(*names):
             if isinstance(cells, str):
                 raise table.refusal(line, cells)
-            channel, given, *its_class = cells
+            channel, given, *its_class = map(as_it_was, cells)
             target = named(given)
             if not is_name(channel):
                 raise table.refusal(line, "the channel must be 1 to 200 printable characters")
             if target and target not in public:
                 raise table.refusal(
                     line,
-                    "the target must be a public name of the programme's targets, or empty; they are listed by: "
-                    "deniable programme targets list",
+                    "the target must be the name of a target that takes part, spelt exactly so, or empty",
                 )
             if has_class and its_class[0] not in classes and (target or its_class[0]):
                 raise table.refusal(line, f"the class must be one of {', '.join(classes)}")

@@ -1,6 +1,7 @@
 r"""Reports from any other hotline, as a CSV file that the office makes for this purpose.
 
-UTF-8, commas, a first line that names the columns, one line a report. The columns, in any order and no others:
+UTF-8, or UTF-16 with a byte order mark; commas, semicolons or tabs; a first line that names the columns, one line a
+report. The columns, in any order and no others:
 
 - `id`: what the hotline calls the report; never given to another. 1 to 100 letters, digits or signs in ASCII, without
   spaces. Zeros in front of a number do not count: spreadsheets drop them.
@@ -21,7 +22,7 @@ from deniable.errors import DeniableError
 from deniable.programme.imports.reading import File, Record, Row, Table, opened, pieces
 from deniable.wording import listed
 
-WHAT = "the plain CSV"
+WHAT = "the CSV file"
 
 
 def records(file: File, class_column: str | None = None) -> Iterator[Row]:
@@ -31,7 +32,8 @@ def records(file: File, class_column: str | None = None) -> Iterator[Row]:
         table = Table(pieces(binary.read, WHAT), WHAT)
         if sorted(table.names) != sorted({*names}):
             raise DeniableError(
-                f"{WHAT} must have the columns {listed(names)} and no others, named in the first line between commas"
+                f"{WHAT} must have the columns {listed(names)} and no others, named in its first line between commas, "
+                "semicolons or tabs"
             )
         for row in table.records(*names):
             if isinstance(row, Record) and row.outside_id.isdigit():

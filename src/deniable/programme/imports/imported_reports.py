@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.arrays import IntArray
+from deniable.errors import DeniableError
 from deniable.programme.names import check_name
 from deniable.state import Secret
 
@@ -64,7 +65,7 @@ class KnownReports(Secret):
             # Both are looked at in any case: a report that is known takes no less work than a new one.
             found = [_stands_in(self.hashes, row) | _stands_in(brought[:i], row) for i, row in enumerate(brought)]
             return ~np.array(found, np.bool_)
-        return ~_seen_before(np.concatenate([self.hashes, brought]))[len(self.hashes) :]
+        return ~seen_before(np.concatenate([self.hashes, brought]))[len(self.hashes) :]
 
     def numbers(self, brought: Hashes) -> IntArray:
         """The number that stands in each of these hashes (`with_numbers`), shape (rows,); 0 where none is known."""
@@ -118,8 +119,25 @@ def with_numbers(hashes: Hashes, numbers: Iterable[int]) -> Hashes:
     return hidden
 
 
+def seen_before(hashes: Hashes) -> NDArray[np.bool_]:
+    """Whether the same hash stands in an earlier row, shape (rows,)."""
+    order = np.lexsort(hashes.T)  # stable, so that the first of equals stays first
+    ordered = hashes[order]
+    again = np.zeros(len(hashes), np.bool_)
+    again[order[1:]] = (ordered[1:] == ordered[:-1]).all(axis=1)
+    return again
+
+
 def check_source(name: str) -> str:
     return check_name("a hotline's name", name, LONGEST_NAME)
+
+
+def pack_sources(names: Sequence[str]) -> bytes:
+    """The names of all sources, in a length that depends on their number alone."""
+    if len(names) > MOST_SOURCES + 1:  # what is entered has a source of its own
+        raise DeniableError(f"a programme can have at most {MOST_SOURCES} hotlines; use one of those it has")
+    letter = 12  # of a name in JSON: at most two escapes of six
+    return json.dumps(names).encode().ljust(len(names) * (letter * LONGEST_NAME + 4))
 
 
 def _random(rows: int) -> Hashes:
@@ -129,12 +147,3 @@ def _random(rows: int) -> Hashes:
 
 def _stands_in(hashes: Hashes, row: NDArray[np.uint64]) -> bool:
     return bool((hashes == row).all(axis=1).any())
-
-
-def _seen_before(hashes: Hashes) -> NDArray[np.bool_]:
-    """Whether the same hash stands in an earlier row, shape (rows,)."""
-    order = np.lexsort(hashes.T)  # stable, so that the first of equals stays first
-    ordered = hashes[order]
-    again = np.zeros(len(hashes), np.bool_)
-    again[order[1:]] = (ordered[1:] == ordered[:-1]).all(axis=1)
-    return again

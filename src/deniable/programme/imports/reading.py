@@ -13,6 +13,7 @@ import csv
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeVar
@@ -36,6 +37,11 @@ this limit.
 File = str | PathLike[str] | BinaryIO
 
 _T = TypeVar("_T")
+_SEPARATORS = ",;\t"
+_UTF_16 = {
+    codecs.BOM_UTF16_LE: codecs.getincrementaldecoder("utf-16-le"),
+    codecs.BOM_UTF16_BE: codecs.getincrementaldecoder("utf-16-be"),
+}
 _PRINTABLE_ASCII = re.compile(r"[!-~]{1,100}")
 
 
@@ -104,6 +110,21 @@ def pieces(read: Callable[[int], bytes], what: str) -> Iterator[bytes]:
         yield piece
 
 
+def in_utf8(source: Iterable[bytes]) -> Iterator[bytes]:
+    """The same text in UTF-8, where a byte order mark says that it is in UTF-16, as spreadsheets write it."""
+    pieces_left = iter(source)
+    start = b""
+    for piece in pieces_left:
+        start += piece
+        if len(start) >= len(codecs.BOM_UTF16):
+            break
+    decoder = next((make("surrogatepass") for mark, make in _UTF_16.items() if start.startswith(mark)), None)
+    for piece in chain((start,), pieces_left):
+        yield piece if decoder is None else decoder.decode(piece).encode(errors="surrogatepass")
+    if decoder is not None and decoder.getstate()[0]:
+        yield b"\xff"  # half a character is left, so that the last row cannot be read
+
+
 def lines(source: Iterable[bytes]) -> Iterator[bytes]:
     """Each line without its end, of one that is too long only as much as shows that it is."""
     rest = b""
@@ -130,6 +151,8 @@ def empty_rows(what: str) -> Callable[[], None]:
 class Table:
     """The rows of a CSV file below its header, one line each. names: the header's cells; none where all lines are
     blank, which only `may_be_blank` allows. It has at most `most` lines, where that is said.
+
+    Cells stand between commas, semicolons or tabs: the header alone says which, and so no row decides about another.
     """
 
     def __init__(
@@ -137,7 +160,8 @@ class Table:
     ) -> None:
         self._what = what
         self._most = most
-        self._lines = enumerate(lines(source), start=1)
+        self._lines = enumerate(lines(in_utf8(source)), start=1)
+        self._separator = ""
         number, header = next(self._rows(), (0, []))
         if isinstance(header, str):
             raise self.refusal(number, header)
@@ -151,11 +175,16 @@ class Table:
         for number, line in self._lines:
             if self._most is not None and number > self._most:
                 raise DeniableError(f"{self._what} has far more lines than its size in the ZIP allows")
-            cells = _cells(line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
+            cells = self._cells(line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
             if not cells or len(line) < SHORTEST:
                 check_empty()
             if cells:
                 yield number, cells
+
+    def _cells(self, line: bytes) -> list[str] | str:
+        if not self._separator and line.strip():
+            self._separator = max(_SEPARATORS, key=lambda one: line.count(one.encode()))
+        return _cells(line, self._separator or ",")
 
     def refusal(self, line: int, why: str) -> DeniableError:
         return DeniableError(f"{self._what}, line {line}: {why}")
@@ -169,7 +198,8 @@ class Table:
         if any(self.names.count(name) != 1 for name in wanted):
             names = ", ".join(wanted)
             raise DeniableError(
-                f"{self._what} must name its columns in the first line, {names} among them, once each, between commas"
+                f"{self._what} must name its columns in the first line, {names} among them, once each, between commas, "
+                "semicolons or tabs"
             )
         at = [self.names.index(name) for name in wanted]
         width = len(self.names)
@@ -208,7 +238,7 @@ def in_place(place: str, made: Record | str) -> Row:
     return made if isinstance(made, Record) else Malformed(place, made)
 
 
-def _cells(line: bytes) -> list[str] | str:
+def _cells(line: bytes, separator: str) -> list[str] | str:
     """The cells of a line, trimmed, or why it cannot be read; none of a blank one."""
     if len(line) > MAX_ROW:
         return f"a row must have at most {MAX_ROW:,} bytes"
@@ -216,9 +246,9 @@ def _cells(line: bytes) -> list[str] | str:
     with suppress(UnicodeDecodeError):
         decoded = line.decode()
     if decoded is None:
-        return "a row must be text in UTF-8"
+        return "a row must be text in UTF-8; save the file as CSV UTF-8"
     if not decoded.strip():
         return []
     with suppress(csv.Error):  # strict: otherwise a quote left open would pass for one that is closed
-        cells = next(csv.reader([decoded], strict=True))
+        cells = next(csv.reader([decoded], strict=True, delimiter=separator))
     return "a quote or a line end is out of place" if cells is None else [cell.strip() for cell in cells]

@@ -37,6 +37,8 @@ def _always(what: str, to: str, by: str = "") -> Check:
     return Check(what, *3 * [Shown(to, by)])
 
 
+NOT_HERE = ("there is none", "no round is frozen")
+"""What stands in place of a reader where a programme has nothing of the kind."""
 _REPLAY = "oversight replay"
 _WITNESSED = "verify --witness"
 _FORESEEN = (
@@ -62,18 +64,18 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "the public value is genuine",
-        Shown("there is none"),
+        Shown(NOT_HERE[0]),
         *2 * [Shown("any reader, where it is drand's; the people who saw the throw, where it was thrown", "verify")],
     ),
     Check(
         "what a round is drawn from was fixed before its public value was out",
-        Shown("there is none"),
+        Shown(NOT_HERE[0]),
         Shown("readers who took a copy when it was frozen, before the value was out", "verify --against"),
         Shown("any reader", _WITNESSED),
     ),
     Check(
         "every frozen round was drawn, and with its public value",
-        Shown("no round is frozen"),
+        Shown(NOT_HERE[1]),
         *2 * [Shown("any reader", "verify")],
     ),
     Check(

@@ -101,7 +101,7 @@ def check_apart(folder: Path, database: Path | None, keys: Iterable[Path] = ()) 
     else:
         return
     raise folder_error(
-        f"{what} in the folder {folder}, and what is published there is for everybody; publish into a folder of its "
+        f"{what} in the folder {folder}, and what is published there is for all to see; publish into a folder of its "
         "own, such as public",
         folder,
     )

@@ -153,7 +153,7 @@ def randomness_rule(parameters: Parameters) -> str:
     about = ""
     if isinstance(source, Drand):
         known = "drand is a public network, and no single member of it can choose or foresee a beacon"
-        unknown = "this is not drand’s own chain, and whoever has its key, perhaps the office, knows all its beacons"
+        unknown = "this is not drand’s own chain, and the holder of its key, perhaps the office, knows all its beacons"
         about = f"{known if source.is_known else unknown}; the chain is {source.chain.hash}; "
     return (
         "a number that the office fixed in advance and keeps secret, together with a public value that is not out yet "

@@ -1,31 +1,18 @@
-"""How much a guarantee leaves to be seen, in the words of everybody who reads a programme's pages."""
+"""The guarantee in precise sentences and figures, for readers who want them exactly."""
 
 import math
+import re
+from collections.abc import Collection
 
-from deniable.guarantee import Guarantee, points, points_above_half
+from deniable.guarantee import points, points_above_half
 from deniable.programme.parameters import Parameters
-from deniable.programme.transcript.coverage import either_class
+from deniable.programme.terms import DEFAULT_TERMS, Terms
 from deniable.report_classes import ReportClass
 from deniable.rounding import float_above, rounded_up
 from deniable.wording import count
 
 LITTLE = 0.3
 """Up to this delta the audits give little away: a guess improves by at most 15 points in 100. Above it `init` warns."""
-A_GOOD_DEAL = 0.7
-"""Up to this delta they can give a good deal away; above it, nearly everything."""
-
-
-def given_away(delta: float) -> str:
-    """What the audits give away of whether a report was filed: the end of a sentence on how targets are drawn.
-
-    >>> given_away(0.1)
-    'so that the audits give little away'
-    """
-    if delta <= LITTLE:
-        return "so that the audits give little away"
-    if delta <= A_GOOD_DEAL:
-        return "yet the audits can give a good deal away"
-    return "yet the audits can give nearly everything away" if delta < 1 else "yet the audits can give everything away"
 
 
 def level(parameters: Parameters) -> str:
@@ -40,37 +27,67 @@ def level(parameters: Parameters) -> str:
     return levels[0][1] if len(parameters.classes) == 1 else ", ".join(f"{delta} ({name})" for name, delta in levels)
 
 
-def at_most(guarantee: Guarantee) -> str:
-    """The number, for those who read no further."""
-    return f"at most {points(guarantee.delta)}"
-
-
 def coin(parameters: Parameters) -> str:
-    """The same number as somebody who knows no statistics may picture it."""
-    seen = "watching every audit" + (" and reading the yearly figures" if parameters.figures else "")
+    """The limit of the whole promise, for a reader to picture."""
+    seen = f"watching every {parameters.terms.audit}" + (
+        " and reading the yearly figures" if parameters.figures else ""
+    )
     return (
-        "So somebody who could only toss a coin, and would be right 50 times in 100, is right at most "
+        "Someone who could only toss a coin, and would be right 50 times in 100, is right at most "
         f"{points_above_half(parameters.guarantee().delta)} times in 100 after {seen}."
     )
 
 
-def promise(parameters: Parameters) -> str:
-    """What the programme promises, in one paragraph; where it publishes yearly figures, about both together."""
-    figures, audits = parameters.figures, parameters.guarantee_of_audits()
+def in_public_words(text: str, terms: Terms, kept: Collection[str] = ()) -> str:
+    """A sentence of the transcript in the words of the public page: the office's for audits and targets, and "promise";
+    `kept` are names and quotations in it, which stay as they are.
+
+    >>> in_public_words("The audit of Audit Ltd, a target. The guarantee covers it.", Terms("visit", "site"))
+    'The visit to Audit Ltd, a site. The promise covers it.'
+    >>> in_public_words("the audit of our target", Terms("visit", "site"), ["our target"])
+    'the visit to our target'
+    """
+    if not text:
+        return text
+    spoken = {
+        "audit of": "visit to" if terms.audit == "visit" else f"{terms.audit} of",
+        "an audit": terms.an_audit, "audits": terms.audits, "audited": terms.audited, "audit": terms.audit,
+        "a target": terms.a_target, "targets": terms.targets, "target": terms.target, "guarantee": "promise",
+    }  # fmt: skip
+    names = [re.escape(name) for name in sorted(kept, key=len, reverse=True) if name]
+    pattern = "|".join([*names, *(rf"\b{word}\b" for word in spoken)])
+    return re.sub(pattern, lambda found: found[0] if found[0] in kept else spoken[found[0]], text)
+
+
+def exact_figures(parameters: Parameters) -> tuple[str, ...]:
+    """What the programme promises, in precise sentences; where it publishes yearly figures, about both together."""
+    guarantee, terms, said = parameters.guarantee(), parameters.terms, []
+    if terms != DEFAULT_TERMS:
+        said.append(
+            f"Experts say audit and target: here {terms.an_audit} is an audit, and {terms.a_target} is a target."
+        )
+    said += guarantee.statements("every audit and reads the yearly figures" if parameters.figures else "every audit")
+    if not guarantee.promises_nothing:
+        said += [coin(parameters), *_yearly(parameters)]
+        if math.isinf(parameters.guarantee_of_audits().likelihood_cap):
+            said.append(NO_CAP)
+        if parameters.horizon is not None:
+            said.append(f"There are no later rounds: the programme has {count(parameters.horizon, 'round')}.")
+    return (*said, *class_statements(parameters), f"The delta of one report is {level(parameters)}.")
+
+
+def _yearly(parameters: Parameters) -> list[str]:
+    figures = parameters.figures
     if figures is None:
-        return audits.in_words()
+        return []
     added = points(float_above(figures.delta(parameters.reports_per_person)))
     own = "your report is" if parameters.reports_per_person == 1 else "each of your reports is"
-    return parameters.guarantee().in_words(
-        "every audit and reads the yearly figures",
-        "the audits and the yearly figures",
-        [
-            "Once a year the office publishes how many reports came in, with random noise of "
-            f"± {figures.deviation():,} in each number; {own} in the figures of one year only, "
-            f"and the limit above includes at most {added} for that.",
-            *_single_cases(audits.likelihood_cap),
-        ],
-    )
+    return [
+        "Once a year the office publishes how many reports came in, with random noise of "
+        f"± {figures.deviation():,} in each number; {own} in the figures of one year only, "
+        f"and the limit above includes at most {added} for that.",
+        *_single_cases(parameters.guarantee_of_audits().likelihood_cap),
+    ]
 
 
 def _single_cases(cap: float) -> list[str]:
@@ -101,17 +118,10 @@ def figures_rule(parameters: Parameters) -> str:
 
 NO_CAP = (
     "There is no limit for single cases: a sequence of audits that is rare in any event may be many times as likely "
-    "with your report as without it, and somebody who happens to see such a one may become nearly certain. The number "
-    "above limits how often that happens."
+    "with your report as without it, and someone who happens to see one may become nearly certain. The limit "
+    "above says how often that happens at most."
 )
 """For a guarantee without a likelihood cap, such as that of counter auditing."""
-
-OVERSIGHT = (
-    "This programme has an oversight body, which the rules of the programme name. It can read how many reports there "
-    "were about each target in every round, also after the office has deleted them, for as long as it keeps its key. "
-    "The promise trusts it as it trusts the office."
-)
-"""For a programme that has one."""
 
 
 def class_in_words(one: ReportClass) -> str:
@@ -122,18 +132,6 @@ def class_in_words(one: ReportClass) -> str:
     """
     does = "leads to a visit at once; not protected" if one.weight is None else f"counts {_times(one.weight)}"
     return f"{one.name} ({does})"
-
-
-def visit_warning(parameters: Parameters) -> str:
-    """What must be read before anything else where reports of a class lead to a visit; otherwise empty."""
-    if not parameters.visit_classes:
-        return ""
-    return (
-        f"Read this first: a report of {either_class(parameters.visit_classes)} is not protected. It leads to a visit "
-        "at once, outside the draw, and the public record names the target and the class of the report: anyone can see "
-        "that such a report was filed. Only reports of this kind lose the promise. All other reports keep it, whatever "
-        "emergencies there are."
-    )
 
 
 def class_statements(parameters: Parameters) -> tuple[str, ...]:
@@ -152,8 +150,8 @@ def flood_cap(parameters: Parameters) -> str:
         return ""
     each = "of each class " if len(parameters.classes) > 1 else ""
     return (
-        f"{each}at most {count(parameters.most_counted, 'report')} about a target count in a round; further ones "
-        "change nothing"
+        f"{each}at most {count(parameters.most_counted, 'report')} about {parameters.terms.a_target} count in a round; "
+        "further ones change nothing"
     )
 
 
@@ -172,7 +170,7 @@ def _statement(parameters: Parameters, one: ReportClass) -> str:
     )
     return (
         f"Class {one.name}: a report counts {_times(one.weight)}. Watching{with_figures} improves a guess about one "
-        f"such report by {at_most(promise)} (delta = {rounded_up(promise.delta, digits=4)}){cap}."
+        f"such report by at most {points(promise.delta)} (delta = {rounded_up(promise.delta, digits=4)}){cap}."
     )
 
 

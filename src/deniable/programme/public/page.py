@@ -4,10 +4,8 @@ One file without scripts or outside resources. Its text is a function of what is
 else: no clock, no locale.
 """
 
-import math
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 from itertools import chain
@@ -16,23 +14,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from deniable.programme.calendar import Day, day_in_words, due_in_words, rounds_in_words
 from deniable.programme.parameters import Parameters
-from deniable.programme.public.checks import CHECKS, Shown
+from deniable.programme.public.checks import CHECKS, NOT_HERE, Shown
 from deniable.programme.public.frozen_rounds import FrozenRound, frozen_rounds, randomness_rule, value_in_words
-from deniable.programme.public.guarantee_wording import (
-    NO_CAP,
-    OVERSIGHT,
-    at_most,
-    class_in_words,
-    class_statements,
-    coin,
-    figures_rule,
-    flood_cap,
-    given_away,
-    level,
-    promise,
-    visit_warning,
-)
+from deniable.programme.public.guarantee_wording import class_in_words, figures_rule, flood_cap, in_public_words, level
+from deniable.programme.public.promise import promise_of
+from deniable.programme.public.situation import Situation
 from deniable.programme.public.timeline import timeline
+from deniable.programme.transcript.draws import NO_REASON
 from deniable.programme.transcript.entry import Entry, Outcome
 from deniable.programme.transcript.figures import Figures
 from deniable.programme.transcript.frozen import DrawnHidden, Freeze, FrozenDraw
@@ -43,8 +31,8 @@ from deniable.programme.transcript.unannounced import Reveal, Selection
 from deniable.programme.witness.checkpoints import office_key
 from deniable.wording import count
 
-__all__ = ["Day", "Event", "Promise", "day_in_words", "due_in_words", "events_of", "every_period", "facts_of",
-           "promise_of", "render", "verify_text"]  # fmt: skip
+__all__ = ["Day", "Event", "day_in_words", "due_in_words", "events_of", "every_period", "facts_of", "render",
+           "verify_text"]  # fmt: skip
 """What publishing and the console's pages use; they write days as this page does."""
 
 NEWEST = 20
@@ -117,31 +105,17 @@ class Target:
     """Its number in the public register, or empty."""
 
 
-@dataclass(frozen=True)
-class Promise:
-    """The guarantee in words, laid out for reading: the main thing, the details, and what it leaves out."""
-
-    first: str
-    details: tuple[str, ...]
-    exclusions: str
-    warning: str = ""
-    """What to read before anything else: which reports are not protected at all."""
-    classes: tuple[str, ...] = ()
-    """What is promised about a report of each class, where there are several."""
-    oversight: str = ""
-    """What the oversight body sees, where there is one."""
-
-
 def render(parameters: Parameters, entries: Sequence[Entry], known: PublicState | None = None) -> str:
     """The text of index.html after these entries; `known` is the public state after them, worked out here where the
     caller does not have it.
     """
     state = replay(parameters, entries) if known is None else known
-    calendar, guarantee = parameters.calendar, parameters.guarantee()
+    calendar = parameters.calendar
     events = events_of(parameters, entries)
     frozen = [event.frozen for event in events if event.frozen is not None]
     targets = _targets(state, events, present_names(entries))
     shown = {event.number for event in events[:MOST_ENTRIES]}
+    promise = promise_of(parameters, Situation.after(state))
     template = templates().get_template("index.html.j2")
     return template.render(
         parameters=parameters,
@@ -155,13 +129,10 @@ def render(parameters: Parameters, entries: Sequence[Entry], known: PublicState 
         without=tuple(one.round for one in reversed(frozen) if one.state == "without"),
         undrawn=tuple(one.round for one in reversed(frozen) if one.state == "never"),
         public_value=_public_value(parameters),
-        coverage=state.coverage,
-        holds_from=day_in_words(calendar.day(state.coverage.holds_from - 1)) if state.coverage.lapses else None,
-        promise=promise_of(parameters),
-        given_away=given_away(guarantee.delta),
-        at_most=at_most(guarantee),
-        coin=coin(parameters),
-        no_cap=NO_CAP if math.isinf(parameters.guarantee_of_audits().likelihood_cap) else "",
+        promise=promise,
+        contact=next(part for part in promise.parts if part.id == "contact"),
+        no_reason=NO_REASON,
+        t=parameters.terms,
         figures=tuple(entry for entry in reversed(entries) if isinstance(entry, Figures)),
         next_figures=None if state.ended else due_in_words(calendar, calendar.last_of_year(state.open_round)),
         is_visited=any(audited.visited for event in events for audited in event.audited),
@@ -185,7 +156,7 @@ def render(parameters: Parameters, entries: Sequence[Entry], known: PublicState 
 
 @cache
 def templates() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("deniable.programme.public"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -193,6 +164,8 @@ def templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.globals["count"] = count
+    return environment
 
 
 def verify_text(parameters: Parameters) -> str:
@@ -204,34 +177,32 @@ def verify_text(parameters: Parameters) -> str:
 
 
 def _checks(parameters: Parameters) -> tuple[tuple[str, Shown, Shown | None], ...]:
-    """What can be checked, by whom, and by whom where witnesses countersign the record, if those are others."""
+    """What can be checked, by whom, and by whom where witnesses countersign the record, if those are others; without
+    what there is not in this programme.
+    """
     values = parameters.randomness is not None
-    shown = [(one.of(values=values, witnesses=False), one.of(values=values, witnesses=True)) for one in CHECKS]
-    return tuple(
-        (one.what, alone, None if seen == alone else seen) for one, (alone, seen) in zip(CHECKS, shown, strict=True)
-    )
+    told = []
+    for one in CHECKS:
+        alone, seen = (_here(parameters, one.of(values=values, witnesses=witnesses)) for witnesses in (False, True))
+        if alone.to not in NOT_HERE:
+            told.append((in_public_words(one.what, parameters.terms), alone, None if seen == alone else seen))
+    return tuple(told)
+
+
+def _here(parameters: Parameters, shown: Shown) -> Shown:
+    """To whom, where the programme may have named no oversight body."""
+    if parameters.oversight or "oversight body" not in shown.to:
+        return shown
+    return Shown(shown.to.partition(";")[0] if shown.to.startswith("no one") else "no one here")
 
 
 def _public_value(parameters: Parameters) -> str:
     return "" if parameters.randomness is None else value_in_words(parameters.randomness)
 
 
-def promise_of(parameters: Parameters) -> Promise:
-    first, *others = re.split(r"(?<=\.) (?=[A-Z])", promise(parameters))
-    exclusions = others[-1] if others else ""
-    return Promise(
-        first=first,
-        details=tuple(others[:-1]),
-        exclusions=exclusions,
-        warning=visit_warning(parameters),
-        classes=class_statements(parameters),
-        oversight=OVERSIGHT if parameters.oversight else "",
-    )
-
-
 def events_of(parameters: Parameters, entries: Sequence[Entry]) -> tuple[Event, ...]:
     """Newest first. What was drawn stands in the row of its round, and so do its names, once they are public."""
-    calendar, present = parameters.calendar, present_names(entries)
+    calendar, terms, present = parameters.calendar, parameters.terms, present_names(entries)
     known, frozen = outcomes(entries, present), frozen_rounds(parameters, entries)
     later = {entry.of: entry for entry in entries if isinstance(entry, FrozenDraw)}
     revealed = {entry.of: entry for entry in entries if isinstance(entry, Reveal)}
@@ -242,24 +213,33 @@ def events_of(parameters: Parameters, entries: Sequence[Entry]) -> tuple[Event, 
         names = () if naming is None or isinstance(entry, Reveal) else naming.audited
         number = entry.number if naming is None else naming.number
         here = frozen[entry.round] if isinstance(entry, Freeze) else None
+        if here is not None and here.state == "without":
+            here = replace(here, sentence=in_public_words(here.sentence, terms))
         follow = draw.follow(calendar) if isinstance(draw, Selection | DrawnHidden) and naming is None else ""
-        usual = "" if entry.is_usual else entry.effect(calendar)
+        usual = "" if entry.is_usual or entry.kind == "details" else entry.effect(calendar)
+        kept = quoted(entry)
         return Event(
             number=entry.number,
             kind=entry.kind,
             round=entry.round,
             due=day_in_words(calendar.day(entry.round)) if entry.closes_round else None,
             audited=tuple(_audited(name, known.get((number, present.get(name, name)))) for name in names),
-            heading=entry.heading,
+            heading=in_public_words(entry.heading, terms, kept),
             added=entry.joined,
             removed=entry.left,
             reason=entry.reason,
-            effect=f"{follow} {usual}".strip(),
+            effect=in_public_words(f"{follow} {usual}".strip(), terms, kept),
             lapse=entry.lapse is not None,
             frozen=here,
         )
 
     return tuple(event(entry) for entry in reversed(entries) if not isinstance(entry, FrozenDraw))
+
+
+def quoted(entry: Entry) -> set[str]:
+    """What others wrote and the entry's own sentences may quote."""
+    texts = {text for field, text in entry.own().items() if isinstance(text, str) and field != "reason"}
+    return texts | {*entry.audited, *entry.joined, *entry.left}
 
 
 def _audited(name: str, outcome: Outcome | None) -> Audited:
@@ -309,33 +289,35 @@ def facts_of(parameters: Parameters) -> tuple[tuple[str, str], ...]:
 
 
 def _all_facts(parameters: Parameters) -> list[tuple[str, str]]:
-    calendar, weights = parameters.calendar, parameters.weights
+    calendar, weights, t = parameters.calendar, parameters.weights, parameters.terms
     return [
-        ("Rounds", f"{every_period(calendar.period)}, closed at {calendar.time:%H:%M} ({calendar.zone} time), counted "
-                   f"from {day_in_words(calendar.start).words}; each is closed at its time whatever reports came in"),
-        ("Audits a round", f"{parameters.audits}"),
+        ("Rounds", f"{every_period(calendar.period)}, at {calendar.time:%H:%M} ({calendar.zone} time), counted from "
+                   f"{day_in_words(calendar.start).words}. A round closes at its time whatever reports came in"),
+        (f"{t.audits.capitalize()} a round", f"{parameters.audits}"),
         ("Names of those selected", f"public {count(parameters.reveal_after, 'round')} after the draw, whatever "
-                                    "happened since; until then the record has a fingerprint that fixes them"
+                                    "happened since. Until then the record has a fingerprint that fixes them"
                                     if parameters.reveal_after else ""),
-        ("How targets are chosen", _MECHANISMS[parameters.mechanism]),
+        (f"How {t.targets} are chosen", _mechanism(parameters)),
         ("Random numbers", randomness_rule(parameters)),
         ("Privacy level of one report", f"delta = {level(parameters)}"),
-        ("Reports by one person", f"the promise above is about {count(parameters.reports_per_person, 'report')}"
+        ("Reports by one person", "the exact figures above are about "
+                                  f"{count(parameters.reports_per_person, 'report')}"
                                   f"{' of the heaviest class' if len(parameters.classes) > 1 else ''}"),
         ("Classes of reports", "; ".join(map(class_in_words, parameters.classes))
                                if len(parameters.classes) > 1 else ""),
         ("Floods of reports", flood_cap(parameters)),
         ("Horizon", rounds_in_words(calendar, parameters.horizon) if parameters.horizon else ""),
-        ("Least coverage", f"every target is audited at least once in {rounds_in_words(calendar, parameters.max_gap)}; "
-                           "rounds that are skipped are not counted"
-                           if parameters.max_gap else "none: a target may go without an audit for long"),
-        ("Rest after an audit", f"{rounds_in_words(calendar, parameters.cooldown)}, where that is possible"
-                                if parameters.cooldown else "none: a target may be audited twice in a row"),
-        ("Weights", _FORECASTS[weights] if weights is None or isinstance(weights, str)
+        ("Longest gap", f"every {t.target} is {t.audited} at least once in "
+                        f"{rounds_in_words(calendar, parameters.max_gap)}; skipped rounds do not count"
+                        if parameters.max_gap else f"none: {t.a_target} may go without {t.an_audit} for long"),
+        (f"Rest after {t.an_audit}", f"{rounds_in_words(calendar, parameters.cooldown)}, where that is possible"
+                                     if parameters.cooldown else f"none: {t.a_target} may be {t.audited} twice in a "
+                                                                 "row"),
+        ("Weights", _FORECASTS[weights].format(t=t) if weights is None or isinstance(weights, str)
                     else _weights(parameters.targets, weights)),
         ("Yearly figures", figures_rule(parameters)),
-        ("Oversight", f"an oversight body can replay every draw; its key is {parameters.oversight}"
-                      if parameters.oversight else "no oversight body can replay the draws"),
+        ("Oversight", f"an oversight body can repeat every draw; its key is {parameters.oversight}"
+                      if parameters.oversight else "no oversight body can repeat the draws"),
         ("Programme", parameters.programme),
         ("Public key (Ed25519)", parameters.public_key),
     ]  # fmt: skip
@@ -343,8 +325,8 @@ def _all_facts(parameters: Parameters) -> list[tuple[str, str]]:
 
 _FORECASTS = {
     None: "",
-    "forecast": "a forecast from past audits, which are public",
-    "steady-forecast": "a forecast from past audits, which are public, for rates of reports that never change",
+    "forecast": "a forecast from past {t.audits}, which are public",
+    "steady-forecast": "a forecast from past {t.audits}, which are public, for rates of reports that never change",
 }
 
 
@@ -354,11 +336,16 @@ def _weights(targets: Sequence[str], weights: Sequence[float]) -> str:
     return f"fixed by the office at the start: {'; '.join(some + (others if len(targets) > len(some) else []))}"
 
 
-_MECHANISMS = {
-    "race": "race: chance decides, and every report that waits makes its target somewhat more likely to be audited",
-    "tca": "counter auditing (tca): chance is added to every target’s number of waiting reports, and the largest "
-    "result is audited",
-}
+def _mechanism(parameters: Parameters) -> str:
+    t = parameters.terms
+    if parameters.mechanism == "race":
+        return f"race: chance decides, and each report that waits makes its {t.target} somewhat more likely to be drawn"
+    return (
+        f"counter auditing (tca): chance is added to the number of reports that wait about each {t.target}, and the "
+        "largest result is drawn"
+    )
+
+
 _UNITS = {"D": "day", "W": "week", "M": "month"}
 
 

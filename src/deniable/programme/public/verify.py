@@ -88,7 +88,7 @@ class VerificationResult:
     """The number of the entry that closed, or drew, the last round, or 0."""
     parameters: Parameters = field(repr=False)
     lines: tuple[str, ...] = field(repr=False)
-    """The entries that were checked, byte for byte: whoever goes on with them must not read the folder again."""
+    """The entries that were checked, byte for byte: use these, and do not read the folder again."""
     head_line: str = field(repr=False)
     """The line of the signed head."""
 

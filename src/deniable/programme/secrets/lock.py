@@ -14,7 +14,7 @@ CHECK = "check"
 
 
 class KeyChangedError(DeniableError):
-    """Somebody changed the key of the database since it was unlocked."""
+    """The key of the database was changed after it was unlocked."""
 
 
 def create_locked(
@@ -69,7 +69,7 @@ def vault_of(connection: sa.Connection, key: Key, where: str) -> Vault:
 
 
 def check_key(connection: sa.Connection, vault: Vault) -> None:
-    """Refuse to go on with a key that is not the database's any more: what it would seal nobody could open."""
+    """Refuse to go on with a key that is not the database's any more: what it sealed could never be opened."""
     check = _stored_check(connection)
     if check is not None and not vault.matches(check):
         raise KeyChangedError("the key was changed since this was started; start it again with the new key")

@@ -1,4 +1,5 @@
-"""Random numbers that what is entered is hashed with: without a target's nonce, neither key nor receipt tells it.
+"""Random numbers for hashing what is entered by hand: without a target's nonce, neither key nor receipt shows the
+target.
 
 A target's nonce is destroyed when the round's reports are fixed for the draw, and by its audit or removal before that:
 from then on nothing that was entered can be taken back, or found out. A skip keeps it, since its reports go on.

@@ -41,7 +41,7 @@ Seals = Mapping[int, bytes]
 
 @dataclass(frozen=True)
 class Replayed:
-    """How far the transcript follows from the sealed inputs; rounds that were skipped had no draw, and are nowhere."""
+    """How far the transcript follows from the sealed inputs; a skipped round has no draw and does not appear."""
 
     confirmed: tuple[int, ...]
     """Rounds whose audits follow."""
@@ -58,7 +58,7 @@ class Replayed:
     why: str | None = None
     undrawn: tuple[int, ...] = ()
     """Rounds that were frozen and never drawn: the office lost what they were to be drawn from, or ended the programme,
-    or says so. Where their sealed inputs are here, nothing was lost.
+    or says so. If their sealed inputs are here, nothing was lost.
     """
     figures: tuple[int, ...] = ()
     """Years whose figures follow."""
@@ -83,13 +83,13 @@ def check_belongs(
         raise DeniableError("this programme names no oversight body, so nothing was sealed and nothing can be replayed")
     if str(identity.to_public()) != parameters.oversight:
         raise DeniableError(
-            "the private key is not that of the oversight body which the programme names, so take another key or "
-            "another folder"
+            "this private key does not belong to the oversight body that the programme names; take the right key, or "
+            "the right folder"
         )
     known = {entry.sealed for entry in entries if isinstance(entry, Draw | Figures)}
     if seals and known and known.isdisjoint(hashlib.sha256(seal).hexdigest() for seal in seals.values()):
         raise DeniableError(
-            "not one of the sealed rounds is of this programme: the file is another programme's, or all of it was "
+            "none of the sealed rounds belongs to this programme: the file is another programme's, or all of it was "
             "replaced; ask the office for the right one"
         )
 

@@ -1,7 +1,7 @@
 """What keeps a programme's secrets at rest: the master key, which is never in the database, and what it encrypts.
 
-The master key is 32 bytes, from a key file or from a passphrase. Whoever loses it loses the open reports and the
-signing key; whoever has it and the database can read both.
+The master key is 32 bytes, from a key file or from a passphrase. An office that loses it loses the open reports and
+the signing key; an attacker who has it and the database can read both.
 """
 
 import dataclasses
@@ -205,7 +205,7 @@ def derive(passphrase: str, kdf: Kdf) -> bytes:
         )
     except HashingError:
         raise DeniableError(
-            f"the key cannot be derived: it takes {kdf.memory_kib // 1024} MiB of memory, which are not free"
+            f"the key cannot be derived: that needs {kdf.memory_kib // 1024} MiB of free memory"
         ) from None
 
 

@@ -67,8 +67,7 @@ def check_head(public_key: bytes, parameters_digest: str, head: Head) -> None:
     text = checkpoint_text(parameters_digest, head.entries, bytes.fromhex(head.root))
     if not is_signed(public_key, text.encode("ascii"), bytes.fromhex(head.signature)):
         raise DeniableError(
-            "the signature of the transcript's head is not that of the programme's key: the head or programme.json was "
-            "changed"
+            "the transcript's head was not signed with the programme's key: the head or programme.json was changed"
         )
 
 

@@ -1,9 +1,10 @@
 """Which reports the guarantee covers, after what happened."""
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import NamedTuple
 
-from deniable.programme.calendar import Calendar, due_in_words
+from deniable.programme.calendar import Calendar, Day, due_in_words
 
 
 class Lapse(NamedTuple):
@@ -38,6 +39,18 @@ class Coverage:
         """The first round whose reports the guarantee covers."""
         return max((lapse.round for lapse in self.lapses), default=0) + 1
 
+    @property
+    def last(self) -> Lapse | None:
+        """The lapse from which it takes longest to recover."""
+        return max(self.lapses, key=lambda lapse: (lapse.round, lapse.entry), default=None)
+
+    def lost_until(self, now: datetime) -> Day | None:
+        """The end of the time in which reports are filed that the guarantee does not cover; None where it covers those
+        filed now.
+        """
+        last = self.holds_from - 1
+        return due_in_words(self.calendar, last) if last and now < self.calendar.due(last) else None
+
     def after(self, lapse: Lapse | None) -> "Coverage":
         return self if lapse is None else replace(self, lapses=(*self.lapses, lapse))
 
@@ -45,13 +58,13 @@ class Coverage:
         """For the public page: since when the guarantee holds, what it does not cover, and why."""
         if not self.lapses and self.visit_classes:
             return (
-                "The guarantee covers 100 % of the ordinary reports filed since the programme began, whatever "
-                f"emergencies there were. Ordinary are all reports but those of {either_class(self.visit_classes)}, "
-                "which lead to a visit at once."
+                "The guarantee covers every ordinary report filed since the programme began, whatever "
+                f"emergencies there were. Only reports of {either_class(self.visit_classes)} are not ordinary: they "
+                "lead to a visit at once."
             )
-        if not self.lapses:
+        last = self.last
+        if last is None:
             return "The guarantee holds for every report filed since the programme began."
-        last = max(self.lapses, key=lambda lapse: (lapse.round, lapse.entry))
         others = ", ".join(str(lapse.entry) for lapse in self.lapses if lapse != last)
         also = f" It lapsed also through entries numbered {others}." if others else ""
         never = ""
@@ -60,7 +73,7 @@ class Coverage:
         return (
             f"The guarantee holds for reports filed from round {self.holds_from} on, that is, from "
             f"{due_in_words(self.calendar, last.round).words} on. It does not cover reports filed in round "
-            f"{last.round} or earlier, because before that day and hour the office {last.because}.{also}{never}"
+            f"{last.round} or earlier, because in round {last.round} the office {last.because}.{also}{never}"
         )
 
 

@@ -10,6 +10,9 @@ from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import Flag, Number, Reason
 from deniable.programme.transcript.state import PublicState
 
+INDEPENDENT = "The office says this had nothing to do with any report, so it takes nothing from the guarantee."
+"""Whatever the guarantee had lost before."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Decision(Entry):
@@ -27,8 +30,12 @@ class Decision(Entry):
     def lapse(self) -> Lapse | None:
         if self.independent:
             return None
-        return Lapse(self.number, self.during, f"{self.lapses_because} (entry {self.number}) and did not declare that "
-                     "this had nothing to do with any report")  # fmt: skip
+        because = f"{self._did}, and a report may have been the reason (entry {self.number})"
+        return Lapse(self.number, self.during, because)
+
+    @property
+    def _did(self) -> str:
+        return self.lapses_because
 
     def _check_place(self, state: PublicState) -> None:
         super()._check_place(state)
@@ -36,7 +43,7 @@ class Decision(Entry):
 
     def effect(self, calendar: Calendar) -> str:
         if self.independent:
-            return "The office says this had nothing to do with any report; the guarantee covers it."
+            return INDEPENDENT
         return not_covered(calendar, self.during)
 
 

@@ -1,4 +1,4 @@
-"""What all entries share that close a round to draw it, at once or later."""
+"""What the entries share that close a round for a draw, at once or later."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -17,6 +17,8 @@ from deniable.wording import count
 
 NOT_THE_TIME = "The guarantee covers which targets were drawn, not the time at which it happened."
 """What there is to say of every round that was closed late."""
+NO_REASON = "no reason was given"
+"""What stands for a reason in the transcript where the office gave none for a late round."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ from deniable.errors import DeniableError
 from deniable.programme.calendar import Calendar
 from deniable.programme.transcript.coverage import Lapse
 from deniable.programme.transcript.decision import Decision, check_during, not_covered
+from deniable.programme.transcript.details import Details
 from deniable.programme.transcript.draws import Draw, check_draws_at_once, without_reports
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import (
@@ -112,6 +113,10 @@ class Override(Decision):
     audits: SomeNames
 
     @property
+    def _did(self) -> str:
+        return "ordered an audit by hand" if len(self.audits) == 1 else self.lapses_because
+
+    @property
     def audited(self) -> tuple[str, ...]:
         return self.audits
 
@@ -167,7 +172,7 @@ class Emergency(Entry):
     def effect(self, calendar: Calendar) -> str:
         return (
             f"Every report of class {self.report_class} leads to a visit at once, and the guarantee does not cover "
-            "reports of this class. It covers all other reports as before."
+            "reports of this class. The visit takes nothing from the guarantee for all other reports."
         )
 
 
@@ -190,12 +195,15 @@ class Targets(Decision):
         return self.removed
 
     def _change(self, state: PublicState) -> PublicState:
+        terms = state.parameters.terms
         if not self.added and not self.removed:
-            raise DeniableError("the change must add or remove a target")
-        state.check_nothing_waits("targets join or leave")
+            raise DeniableError(f"the change must add or remove {terms.a_target}")
+        state.check_nothing_waits(f"{terms.targets} join or leave")
         state.check_new_names(self.added)
         if self.added and isinstance(state.parameters.weights, tuple):
-            raise DeniableError("the programme has fixed weights for its first targets, so that none can join")
+            raise DeniableError(
+                f"the programme has fixed weights for its first {terms.targets}, so no {terms.target} can join"
+            )
         return state.after_change(self.added, self.removed)
 
     def change_run(self, run: AuditRun, tally: IntArray, state: PublicState) -> IntArray:
@@ -317,7 +325,7 @@ class Resumption(Entry):
 
     def _change(self, state: PublicState) -> PublicState:
         if not state.is_paused:
-            raise DeniableError("imports are not paused: what is imported counts already, so do nothing")
+            raise DeniableError("imports are not paused, so there is nothing to resume")
         return replace(state, is_paused=False)
 
     @property
@@ -360,7 +368,7 @@ KINDS: dict[str, type[Entry]] = {
     kind.kind: kind
     for kind in (
         *(Round, Selection, Reveal, Skip, Override, Emergency, Targets, Renamed, CarriedOut, NotCarriedOut),
-        *(Freeze, Drawn, DrawnHidden, Recovery, Resumption, Figures, End),
+        *(Freeze, Drawn, DrawnHidden, Recovery, Resumption, Figures, Details, End),
     )
 }
 """By their names in the transcript."""

@@ -166,7 +166,7 @@ class Entry:
             raise DeniableError("the yearly figures come first: the last round of a calendar year was closed")
 
     def _change(self, state: PublicState) -> PublicState:
-        """What its kind does to the public state; refuses what cannot stand."""
+        """What its kind does to the public state; refuses an entry that breaks the rules."""
         return state
 
     def change_run(self, run: AuditRun, tally: IntArray, state: PublicState) -> IntArray:

@@ -49,7 +49,7 @@ class Freeze(Draw):
         if not self.late - 2 <= after <= self.late + 3 or self.beacon != source.beacon(waiting.expected):
             raise DeniableError("it waits for another public value than the programme's calendar says")
         if isinstance(source, Drand) and self.beacon and source.chain.time_of(self.beacon) != waiting.expected:
-            raise DeniableError("the beacon is not out at the time that it says")
+            raise DeniableError("the beacon was not out yet at the time that the entry states")
         return super()._change(state).after_freeze(waiting)
 
     @property

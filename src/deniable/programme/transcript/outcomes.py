@@ -41,8 +41,9 @@ class CarriedOut(Entry):
         changed, calendar = state.after_outcome(self.target, self.of), state.parameters.calendar
         day, first, last = datetime.date.fromisoformat(self.day), calendar.first_day(self.of), calendar.day(self.during)
         if not first <= day <= last:
+            an_audit = state.parameters.terms.an_audit
             raise DeniableError(
-                f"an audit of round {self.of} that is recorded now took place from {first} to {last}, not on {day}"
+                f"{an_audit} of round {self.of} that is recorded now took place from {first} to {last}, not on {day}"
             )
         return changed
 

@@ -49,6 +49,6 @@ def replay(parameters: Parameters, entries: Iterable[Entry]) -> PublicState:
             state = entry.after(state)
             entry.check_commitment_is_new(published)
         except DeniableError as error:
-            raise DeniableError(f"entry {entry.number} ({entry.kind}) cannot stand: {error}") from None
+            raise DeniableError(f"entry {entry.number} ({entry.kind}) is not valid: {error}") from None
         published.add(state.commitment)
     return state

@@ -18,10 +18,11 @@ from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.coverage import Coverage, Lapse
 from deniable.programme.transcript.hidden import Hidden, Step, names_commitment
 from deniable.programme.transcript.merkle import Tree
+from deniable.programme.transcript.office_details import OfficeDetails
 from deniable.programme.transcript.waiting import Waiting
 from deniable.rules import History, no_history
 
-FORMAT = "deniable-public-state/7"
+FORMAT = "deniable-public-state/8"
 _DIGEST = 32
 _SMALL = ("entries", "head", "closed", "commitment", "is_paused", "ended", "figures_after", "misses_reports")
 
@@ -73,6 +74,8 @@ class PublicState:
     """The round that is frozen and not drawn yet; while there is one, no other is frozen or skipped."""
     hidden: Hidden = field(default=Hidden(), repr=False)
     """The draws whose names are not public yet, and the one that waits."""
+    details: OfficeDetails | None = None
+    """How to reach the office and its hotline; None where it gives neither."""
 
     @classmethod
     def start(cls, parameters: Parameters) -> Self:
@@ -226,7 +229,7 @@ class PublicState:
             if ending:
                 raise DeniableError(f"the names of round {draw.round} must be revealed before the end")
         if self.hidden.is_ending and not ending:
-            raise DeniableError("names were revealed early, which can be followed by the end of the programme alone")
+            raise DeniableError("names were revealed early, so only the end of the programme can follow")
 
     def is_due(self, draw: Step) -> bool:
         """Whether the names of that draw must be public by now."""
@@ -258,7 +261,7 @@ class PublicState:
         hidden = self.hidden.after(Step(left=_numbers(gone), joined=len(added)), self.history)
         left, least = int(history.present.sum()), max(2, self.parameters.audits)
         if left < least:
-            raise DeniableError(f"at least {least} targets must be left, got {left}")
+            raise DeniableError(f"at least {least} {self.parameters.terms.targets} must be left, got {left}")
         self.mechanism.check_targets(left, len(targets))
         if not hidden.steps:  # otherwise the office alone knows whom the rules allow, and checks it (`rounds.apply`)
             self.mechanism.rules.eligible(history, np.zeros_like(history.present), self.parameters.audits)
@@ -281,7 +284,7 @@ class PublicState:
         used = {caseless(name): name for name in (*self.targets, *former)} if names else {}
         for target in names:
             if (other := used.setdefault(caseless(target), target)) != target:
-                raise DeniableError(f"the names {other} and {target} differ in case alone; choose another name")
+                raise DeniableError(f"{other} and {target} differ only in upper and lower case; choose another name")
             if target in self.numbers or target in former:
                 raise DeniableError(f"the name {target} was used before; choose another name")
 
@@ -295,8 +298,8 @@ class PublicState:
             )
         if self.latest_audit[number] != round_:
             raise DeniableError(
-                f"no audit of {target} in round {round_} is open: it was not selected then, or again since, or what "
-                "became of it is on record"
+                f"no {self.parameters.terms.audit} of {target} in round {round_} is open: it was not selected then, or "
+                "was selected again since, or what became of it is recorded already"
             )
         latest_audit = self.latest_audit.copy()
         latest_audit[number] = 0
@@ -304,7 +307,7 @@ class PublicState:
 
     def _number(self, target: str) -> int:
         if target not in self.numbers:
-            raise DeniableError(f"there is no target named {target}")
+            raise DeniableError(f"there is no {self.parameters.terms.target} named {target}")
         return self.numbers[target]
 
     def _mask(self, targets: Sequence[str]) -> BoolArray:
@@ -336,20 +339,14 @@ class PublicState:
         small = {
             "format": FORMAT,
             "parameters": self.parameters.digest,
-            "entries": self.entries,
-            "head": self.head,
+            **{name: getattr(self, name) for name in _SMALL},
             "tree": self.tree.to_list(),
-            "closed": self.closed,
-            "commitment": self.commitment,
             "joined": len(joined),
             "drawn": self.history.rounds,
             "lapses": self.coverage.lapses,
             "renamed": self.renamed,
-            "is_paused": self.is_paused,
-            "ended": self.ended,
-            "figures_after": self.figures_after,
-            "misses_reports": self.misses_reports,
             "waiting": self.waiting,
+            "details": self.details,
         }
         arrays = self.history.to_bytes() + self.latest_audit.astype("<i4").tobytes()
         body = b"".join([json.dumps(small, sort_keys=True).encode(), b"\n", joined, arrays, self.hidden.to_bytes()])
@@ -385,6 +382,7 @@ class PublicState:
             latest_audit=np.frombuffer(stored, "<i4", len(targets), after).astype(np.int64),
             renamed=renamed,
             waiting=None if small["waiting"] is None else Waiting(*small["waiting"]),
+            details=None if small["details"] is None else OfficeDetails(*small["details"]),
             coverage=Coverage(
                 parameters.calendar, tuple(Lapse(*lapse) for lapse in small["lapses"]), parameters.visit_classes
             ),

@@ -142,7 +142,7 @@ def at_work(path: Path, name: str | None = None) -> Iterator[Witness]:
         _begin(path, name)
     key = WitnessKey.read(path)
     if name is not None and name != key.name:
-        raise DeniableError(f"the key in {path} is that of {key.name}; leave --name away, or name another key file")
+        raise DeniableError(f"the key in {path} is that of {key.name}; leave out --name, or name another key file")
     try:
         with locked(path, _PATIENCE):
             yield Witness(path, key, _recalled(path, key))

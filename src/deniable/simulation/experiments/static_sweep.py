@@ -98,7 +98,7 @@ def curves(settings: StaticSweep) -> list[CurvePoint]:
 def exact_error(mechanism_id: str, n_targets: int, run_length: int, delta: float, gap: float) -> float:
     """P[a != c_0]: the leader c_0 is ahead of everyone else by `gap`, and all runs are of length `run_length`.
 
-    The mechanisms are calibrated to delta over `run_length` rounds. Where there is no gap, all targets are alike.
+    The mechanisms are calibrated to delta over `run_length` rounds. If there is no gap, all targets are alike.
 
     >>> [round(exact_error(name, 5, 1000, 0.1, 32), 4) for name in ("race", "tca", "rr", "uniform")]
     [0.0006, 0.1206, 0.7843, 0.8]

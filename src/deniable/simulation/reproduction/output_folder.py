@@ -213,7 +213,7 @@ def _entry_files(manifest: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _write_whole(path: Path, text: str) -> None:
-    """Whoever looks finds the old file or the new one, never half of it."""
+    """A reader finds the old file or the new one, never half of it."""
     written = path.with_name(f".{path.name}")
     written.write_text(text, encoding="utf-8", newline="\n")
     written.replace(path)

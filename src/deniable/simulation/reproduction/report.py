@@ -26,7 +26,7 @@ def report(tables: Tables, found: list[Claim]) -> str:
             "Mechanisms go by their ids: `tca` is the paper's mechanism, `rr:paper` randomized response as the "
             "paper's experiments calibrate it, `rr` the same with the better of the two calibrations that the paper "
             "proves, `race` is ours. All of them are calibrated to at most the same delta, except `greedy`, which "
-            "protects nobody; `uniform` ignores the reports."
+            "protects no one; `uniform` ignores the reports."
         ),
         *(["**A quick look: fewer runs and settings than the paper's.**"] if tables.settings.quick else []),
         "## Results",
@@ -84,7 +84,7 @@ def report(tables: Tables, found: list[Claim]) -> str:
 
 
 def command(settings: Settings) -> str:
-    """What gives the same tables, but for the folder; settings of somebody's own are in manifest.json alone."""
+    """What gives the same tables, but for the folder; the user's own settings are in manifest.json alone."""
     quick, seed = settings.quick, settings.dynamic.seed
     if settings != Settings.make(seed, quick=quick):
         return "deniable.simulation.reproduction.output_folder"

@@ -70,7 +70,7 @@ def upgrade() -> None:
         sa.Column("day", sa.Text, nullable=False),
         sa.Column("who", sa.Text, nullable=False),
         sa.Column("action", sa.Text, nullable=False),
-        sa.Column("about", sa.Text, nullable=False, comment="people or programme"),
+        sa.Column("about", sa.Text, nullable=False, comment="programme, people or reports"),
         sqlite_strict=True,
     )
 

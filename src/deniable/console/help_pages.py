@@ -1,0 +1,191 @@
+"""Help: pages of the handbook, which the console serves itself, and which of them explains which page of the console.
+
+`help/` has links to the files in `docs/` from which they are made; the wheel has the files themselves.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from itertools import pairwise
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup
+
+PLACE = "/help/"
+SIGNING_IN = "signing-in"
+"""The page that people read who are not signed in."""
+FIRST = "index"
+
+HELP: Mapping[str, str] = {
+    "/": FIRST,
+    "/account": "signing-in#your-account",
+    "/activity": "console#health-and-activity",
+    "/api": "console#machines",
+    "/emergencies": "emergencies",
+    "/first-run": SIGNING_IN,
+    "/guarantee": "reporters",
+    "/health": "health",
+    "/help": FIRST,
+    "/hotlines": "console#reports",
+    "/import": "import",
+    "/invitation": SIGNING_IN,
+    "/login": SIGNING_IN,
+    "/people": "console#people",
+    "/plan": "first-day",
+    "/report": "console#reports",
+    "/round": "every-round",
+    "/round/close": "every-round#2-close-the-round-when-it-is-due",
+    "/round/decisions/not-carried-out": "audit-that-cannot-happen",
+    "/round/decisions/override": "every-round#an-audit-that-cannot-wait-for-the-draw",
+    "/round/decisions/rename": "changing-targets#another-name-for-a-target",
+    "/round/decisions/skip": "audit-that-cannot-happen#you-know-beforehand-that-your-auditors-cannot-go",
+    "/round/decisions/targets": "changing-targets",
+    "/round/draw": "public-value",
+    "/tokens": "console#machines",
+    "/transcript": "every-round#3-publish-and-check",
+    "/work-list": "every-round#then-audit",
+}
+"""The help of each page: by its address, for everything below that address which has no line of its own."""
+
+
+def help_for(path: str) -> str:
+    """The address of the help of the page at this address."""
+    while path not in HELP and path:
+        path = path.rpartition("/")[0]
+    return PLACE + HELP.get(path, FIRST)
+
+
+@dataclass(frozen=True)
+class HelpText:
+    """A page of the handbook."""
+
+    name: str
+    title: str
+    html: Markup
+    """All that is not ours in it is escaped."""
+    anchors: frozenset[str]
+    """Of its headings."""
+
+    @property
+    def address(self) -> str:
+        return PLACE + self.name
+
+
+@cache
+def help_texts() -> Mapping[str, HelpText]:
+    """All of them by name, in the order of the handbook's first page, which leads to the others."""
+    sources = dict(_sources(files("deniable.console").joinpath("help"), ""))
+    names = {source: source.rpartition("/")[2].removesuffix(".md") for source in sources}
+    made = {name: _made(name, sources[source], source, names) for source, name in names.items()}
+    order = [FIRST, *re.findall(rf'href="{PLACE}([\w-]+)', made[FIRST].html)]
+    return {name: made[name] for name in dict.fromkeys([*order, *sorted(made)])}
+
+
+def _sources(folder: Traversable, path: str) -> Iterator[tuple[str, str]]:
+    """Where each file is in docs/, and its text."""
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _sources(entry, f"{path}{entry.name}/")
+        else:
+            yield f"{path}{entry.name}", entry.read_text(encoding="utf-8")
+
+
+def _made(name: str, text: str, source: str, names: Mapping[str, str]) -> HelpText:
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    reader.add_render_rule("fence", _block)
+    tokens = [*_without_pictures(reader.parse(text))]
+    title, anchors = "", set[str]()
+    for token, following in pairwise([*tokens, Token("", "", 0)]):
+        if token.type == "heading_open":
+            heading = "".join(child.content for child in following.children or ())
+            title = title or heading
+            token.attrs["id"] = _anchor(heading)
+            anchors.add(_anchor(heading))
+        if token.type == "fence":
+            token.meta["title"] = "".join(re.findall('title="(.*)"', token.info))
+        if token.type in _TABLE_ROLES:
+            token.attrs["role"] = _TABLE_ROLES[token.type]
+        if token.type == "table_open":
+            token.attrs["class"] = "stacked"
+        if token.attrs.pop("style", None):  # how the cells of a column are set, which style.css says
+            token.attrs["class"] = "centre"
+        token.children = [*_linked(token.children, source, names)] if token.children else token.children
+    _label_cells(tokens)
+    return HelpText(name, title, Markup(reader.renderer.render(tokens, reader.options, {})), frozenset(anchors))
+
+
+_TABLE_ROLES = {
+    "table_open": "table",
+    "thead_open": "rowgroup",
+    "tbody_open": "rowgroup",
+    "tr_open": "row",
+    "th_open": "columnheader",
+    "td_open": "cell",
+}
+"""On a narrow screen a table is stacked (style.css), after which browsers no longer know that it is one."""
+
+
+def _label_cells(tokens: Sequence[Token]) -> None:
+    """Each cell of a table, after the first of its row, has the heading of its column, for narrow screens."""
+    headings, column = list[str](), 0
+    for token, following in pairwise(tokens):
+        if token.type == "table_open":
+            headings = []
+        elif token.type == "tr_open":
+            column = 0
+        elif token.type == "th_open":
+            headings.append("".join(child.content for child in following.children or ()))
+        elif token.type == "td_open":
+            if column and following.content and headings[column]:
+                token.attrs["data-label"] = headings[column]
+            column += 1
+
+
+def _block(_: object, tokens: Sequence[Token], index: int, *__: object) -> str:
+    """Commands or output, under its title if it has one."""
+    block = tokens[index]
+    title = Markup("<p><strong>{}:</strong></p>\n").format(block.meta["title"]) if block.meta["title"] else ""
+    return title + Markup("<pre><code>{}</code></pre>\n").format(block.content)
+
+
+def _anchor(heading: str) -> str:
+    """As the documentation's own pages name it."""
+    return re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-")
+
+
+def _without_pictures(tokens: list[Token]) -> Iterator[Token]:
+    """Paragraphs that are a picture are left out: pictures of the console are of no use within it."""
+    pictures = {at for at, token in enumerate(tokens) if any(child.type == "image" for child in token.children or ())}
+    left_out = {at + beside for at in pictures for beside in (-1, 0, 1)}
+    return (token for at, token in enumerate(tokens) if at not in left_out)
+
+
+def _linked(children: list[Token], source: str, names: Mapping[str, str]) -> Iterator[Token]:
+    """Links to what the console serves lead there; those to other pages of the documentation are plain text."""
+    dropped = 0
+    for child in children:
+        if child.type == "link_open":
+            address = _address(str(child.attrs["href"]), source, names)
+            if address is None:
+                dropped += 1
+                continue
+            child.attrs["href"] = address
+        elif child.type == "link_close" and dropped:
+            dropped -= 1
+            continue
+        yield child
+
+
+def _address(href: str, source: str, names: Mapping[str, str]) -> str | None:
+    if href.startswith("https://"):
+        return href
+    path, _, heading = href.partition("#")
+    there = posixpath.normpath(posixpath.join(posixpath.dirname(source), path)) if path else source
+    if there not in names:
+        return None
+    return f"{PLACE}{names[there]}#{heading}" if heading else PLACE + names[there]

@@ -1,0 +1,266 @@
+"""Channels: which channel of a hotline is about which target, for the person who brings the hotline, and for auditors.
+
+What is kept is written when a person saves it, and not when a file with a new channel is looked at.
+"""
+
+import io
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+from starlette.datastructures import URL, FormData
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from deniable.console.accounts import hotlines
+from deniable.console.accounts.people import Person
+from deniable.console.csv_download import csv_response
+from deniable.console.pages.common import CurrentProgramme, done_message, number_in, redirect, refusal
+from deniable.console.remembered import takes_long
+from deniable.console.rendering import render
+from deniable.console.routing import Router
+from deniable.console.security import Fields, console_of, require, text, uploaded
+from deniable.console.target_search import FEW
+from deniable.errors import DeniableError
+from deniable.programme.imports import read_mapping
+from deniable.programme.imports.kept import Assigned, Kept, from_mapping
+from deniable.programme.imports.reading import is_name
+from deniable.programme.programme import Programme
+
+router = Router(prefix="/import/channels")
+Importer = Annotated[Person, require("report")]
+
+MANY = 10_000
+"""Targets."""
+AT_ONCE = 50
+"""Channels on a page."""
+MOST_LISTED = 2000
+"""Names of targets that a browser proposes."""
+DONE = {
+    "saved": "The channels are saved. They hold from the next preview on.",
+    "filled": "The channels of the file are saved, in place of those before.",
+}
+NOT_YOURS = "Choose a hotline that is assigned to you; an administrator assigns them under Hotlines."
+
+
+@dataclass(frozen=True)
+class ChannelRow:
+    """A channel, or a value of the class column, and what is chosen for it."""
+
+    name: str
+    choice: str = ""
+    """The target's name or the class after `is:`, `out` where it is left out, and nothing before it is decided."""
+    report_class: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What can be chosen for channels and values. Public."""
+
+    targets: tuple[str, ...]
+    lists_all: bool
+    """Whether a menu has all targets; otherwise a name is typed, and the browser proposes some."""
+    classes: tuple[str, ...]
+    """None where all reports have one class."""
+    by_column: bool
+    """Whether a report's class follows from a column of the export, and not from its channel."""
+
+    @property
+    def asks_class(self) -> bool:
+        return bool(self.classes) and not self.by_column
+
+
+@dataclass(frozen=True)
+class ChannelsPage:
+    source: str
+    choices: Choices
+    rows: tuple[ChannelRow, ...]
+    values: tuple[ChannelRow, ...]
+    class_column: str
+    earlier: int | None
+    later: int | None
+    done: str | None
+    error: str | None
+
+
+@router.get("")
+def channels_page(request: Request, person: Importer, programme: CurrentProgramme) -> Response:
+    source = _asked(request, person)
+    return _page(request, programme, source, number_in(request.query_params.get("start", "")) or 0)
+
+
+@router.get("/file.csv")
+def download(request: Request, person: Importer, programme: CurrentProgramme) -> Response:
+    kept = programme.hotlines.kept(_asked(request, person))
+    columns, rows = kept.table(programme.all_targets(), has_classes=choices_of(programme, kept).asks_class)
+    return csv_response("channels.csv", columns, rows)
+
+
+@router.post("")
+def save(request: Request, person: Importer, programme: CurrentProgramme, fields: Fields) -> Response:
+    source = _source(request, person, text(fields, "hotline"))
+    try:
+        keep(request, programme, source, fields)
+    except DeniableError as error:
+        start = number_in(text(fields, "start")) or 0
+        return _page(request, programme, source, start, typed=fields, error=refusal(error))
+    return _saved(source, "saved")
+
+
+@router.post("/file")
+def fill(request: Request, person: Importer, programme: CurrentProgramme, fields: Fields) -> Response:
+    source = _source(request, person, text(fields, "hotline"))
+    file, status = uploaded(fields, "file"), programme.status()
+    if not file:
+        return _page(request, programme, source, error="Choose a file that is not empty.")
+    try:
+        mapping = read_mapping(io.BytesIO(file), status.targets, programme.parameters.classes, programme.naming())
+        numbers = {name: number for number, name in enumerate(programme.all_targets())}
+        programme.hotlines.keep(source, lambda kept: from_mapping(mapping, numbers, kept))
+    except DeniableError as error:
+        return _page(request, programme, source, error=refusal(error))
+    return _saved(source, "filled")
+
+
+def assigned(request: Request, person: Person) -> tuple[str, ...]:
+    console = console_of(request)
+    with console.store.reading() as connection:
+        return hotlines.assigned_to(connection, console.key, person)
+
+
+def choices_of(programme: Programme, kept: Kept) -> Choices:
+    targets, classes = programme.targets(), programme.parameters.classes
+    return Choices(
+        targets=targets[:MOST_LISTED],
+        lists_all=len(targets) <= FEW,
+        classes=tuple(one.name for one in classes) if len(classes) > 1 else (),
+        by_column=kept.class_column is not None,
+    )
+
+
+def keep(request: Request, programme: Programme, source: str, fields: FormData) -> Kept:
+    """Keep what a form with channels says."""
+    asks_class = len(programme.parameters.classes) > 1
+    by_column = text(fields, "class_from") == "column" if "class_from" in fields else None
+    if by_column is None:
+        by_column = programme.hotlines.kept(source).class_column is not None
+    channels = _chosen_channels(request, programme, fields, asks_class=asks_class and not by_column)
+    values = _chosen_values(programme, fields)
+    column = text(fields, "class_column")
+    if asks_class and "class_from" in fields and by_column and not is_name(column):
+        raise DeniableError("Name the column of the export that says of which class a report is.")
+
+    def changed(kept: Kept) -> Kept:
+        made = kept.with_channels(channels).with_values(values)
+        return replace(made, class_column=column if by_column else None) if "class_from" in fields else made
+
+    return programme.hotlines.keep(source, changed)
+
+
+def _chosen_channels(
+    request: Request, programme: Programme, fields: FormData, *, asks_class: bool
+) -> dict[str, Assigned | None]:
+    numbers = {name: number for number, name in enumerate(programme.all_targets())}
+    chosen: dict[str, Assigned | None] = {}
+    for row in typed_rows(fields, "channel"):
+        if not is_name(row.name):
+            raise DeniableError("A channel's name has 1 to 200 printable characters.")
+        target = _target(request, programme, row) if row.choice not in {"out", "remove"} else None
+        if row.choice == "out":
+            chosen[row.name] = Assigned(None)
+        elif row.choice == "remove":
+            chosen[row.name] = None
+        elif target is not None and (row.report_class or not asks_class or target != row.name):
+            if asks_class and row.report_class not in {one.name for one in programme.parameters.classes}:
+                raise DeniableError(f"Choose a class for the channel {row.name}.")
+            chosen[row.name] = Assigned(numbers[target], row.report_class if asks_class else None)
+    return chosen
+
+
+def _target(request: Request, programme: Programme, row: ChannelRow) -> str | None:
+    """The target that is chosen or typed; None where none is."""
+    typed = row.choice.removeprefix("is:")
+    if not typed:
+        return None
+    found = console_of(request).target_search.of(programme.targets()).exact(programme.naming()(typed))
+    if found is None:
+        a_target = programme.parameters.terms.a_target
+        raise DeniableError(f"For the channel {row.name}, choose {a_target} that takes part in the programme.")
+    return found
+
+
+def _chosen_values(programme: Programme, fields: FormData) -> dict[str, str | None]:
+    names = {one.name for one in programme.parameters.classes}
+    rows = [row for row in typed_rows(fields, "value", may_be_empty=True) if row.choice]
+    if any(row.choice != "out" and row.choice.removeprefix("is:") not in names for row in rows):
+        raise DeniableError("Choose one of the classes for each value.")
+    return {row.name: None if row.choice == "out" else row.choice.removeprefix("is:") for row in rows}
+
+
+def typed_rows(fields: FormData, what: str, *, may_be_empty: bool = False) -> Iterable[ChannelRow]:
+    """The rows of a form, as they were filled in; those without a name are left out."""
+    for place in range(AT_ONCE + 1):
+        if f"{what}-{place}" not in fields:
+            continue
+        name, typed = text(fields, f"{what}-{place}"), text(fields, f"{what}-target-{place}")
+        choice = text(fields, f"{what}-choice-{place}") or (f"is:{typed}" if typed else "")
+        if name or (may_be_empty and choice):
+            yield ChannelRow(name, choice, text(fields, f"{what}-class-{place}"))
+
+
+def _saved(source: str, done: str) -> Response:
+    return redirect(str(URL("/import/channels").include_query_params(hotline=source, done=done)))
+
+
+def _asked(request: Request, person: Person) -> str:
+    """The hotline that the address names, or else the first one."""
+    first = next(iter(assigned(request, person)), "")
+    return _source(request, person, request.query_params.get("hotline", first))
+
+
+def _source(request: Request, person: Person, given: str) -> str:
+    if given not in assigned(request, person):
+        raise HTTPException(404, NOT_YOURS)
+    return given
+
+
+def _page(
+    request: Request,
+    programme: Programme,
+    source: str,
+    start: int = 0,
+    *,
+    typed: FormData | None = None,
+    error: str | None = None,
+) -> Response:
+    names = programme.all_targets()
+    if len(names) > MANY:
+        takes_long()
+    kept, present = programme.hotlines.kept(source), {*programme.targets()}
+    rows = [_row(channel, one, names, present) for channel, one in kept.channels.items()]
+    filled: dict[str, Any] = {}
+    if typed is not None:
+        filled = {row.name: row for row in typed_rows(typed, "channel")}
+    shown = rows[start : start + AT_ONCE]
+    page = ChannelsPage(
+        source=source,
+        choices=choices_of(programme, kept),
+        rows=tuple(filled.pop(row.name, row) for row in shown) + tuple(filled.values()),
+        values=tuple(ChannelRow(value, "out" if name is None else f"is:{name}") for value, name in kept.values.items()),
+        class_column=kept.class_column or "",
+        earlier=max(0, start - AT_ONCE) if start else None,
+        later=start + AT_ONCE if start + AT_ONCE < len(rows) else None,
+        done=None if error else done_message(request, DONE),
+        error=error,
+    )
+    return render(request, "channels.html", page, 422 if error else 200)
+
+
+def _row(channel: str, one: Assigned, names: tuple[str, ...], present: set[str]) -> ChannelRow:
+    if one.target is None:
+        return ChannelRow(channel, "out")
+    if names[one.target] not in present:
+        return ChannelRow(channel, "", one.report_class or "", f"{names[one.target]} left the programme.")
+    return ChannelRow(channel, f"is:{names[one.target]}", one.report_class or "")

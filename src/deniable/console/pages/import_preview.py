@@ -1,0 +1,179 @@
+"""The preview of an import: what would count and why not, for those who may see it, and what to do about the rest."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from deniable.arrays import BoolArray
+from deniable.console.accounts.people import Person
+from deniable.console.pages.channels import ChannelRow, Choices, choices_of
+from deniable.console.pages.common import counting
+from deniable.console.pending_imports import KEPT_FOR, Held
+from deniable.console.rendering import render
+from deniable.console.security import MOST_UPLOADED, may
+from deniable.programme.imports import EXPORTS, Malformed
+from deniable.programme.imports.batch import EMPTY, MOST_DISTINCT, ChannelCounts, Fate, looks_like_a_name
+from deniable.programme.imports.classes import visit_classes
+from deniable.programme.imports.kept import Kept
+from deniable.programme.programme import Programme
+from deniable.programme.status import PAUSED
+
+MOST_LINES = 50
+"""Channels in the table of a preview."""
+
+
+@dataclass(frozen=True)
+class PreviewPage:
+    """Public facts, and what in the file cannot count yet: for the person who brought it. The same whatever was
+    reported before, and whatever else is in the file.
+    """
+
+    pending: str
+    """The name by which the file is confirmed."""
+    kind: str
+    source: str
+    round: int
+    minutes: int
+    megabytes: int
+    paused: str | None
+    is_large: bool
+    """Whether the file has more than half of the bytes that a file may have."""
+    choices: Choices
+    new_channels: tuple[ChannelRow, ...]
+    hidden_channels: int
+    """How many more have no target: those that do not look like names, and those for which there is no room."""
+    new_values: tuple[ChannelRow, ...]
+    hidden_values: int
+    chosen_again: int
+    """Where the file has more new channels or values than these, it must be chosen again after some are assigned; 0
+    where it has not.
+    """
+    malformed: tuple[Malformed, ...]
+    more_malformed: int
+    visits: tuple[str, ...]
+    """The classes that lead to a visit, of those that the mappings name: whether the file has such a report or not."""
+    is_complete: bool
+    """Whether all channels and values are assigned."""
+    error: str | None
+
+
+@dataclass(frozen=True)
+class ChannelLine:
+    """What becomes of the reports on a channel. Confidential."""
+
+    channel: str
+    """Empty where it does not look like a name."""
+    target: str | None
+    counts: int
+    known: int
+    left_out: int
+    unassigned: int
+
+
+@dataclass(frozen=True)
+class CountedPreviewPage(PreviewPage):
+    """Confidential: for auditors."""
+
+    new: int
+    by_target: tuple[tuple[str, int], ...]
+    """The new ones, the most first; of a few targets."""
+    more_targets: int
+    others: int
+    """Reports that were known before, or, while imports are paused, all that could count otherwise."""
+    unassigned: int
+    unreadable: int
+    left_out: int
+    by_class: tuple[tuple[str, int], ...]
+    """Of the file, those that were known before included; none where there is only one class."""
+    lines: tuple[ChannelLine, ...]
+    more_lines: int
+
+
+@dataclass(frozen=True, repr=False)
+class Preview:
+    """A file that is looked at."""
+
+    pending: str
+    """The name by which it is confirmed."""
+    held: Held
+    is_new: BoolArray | None
+    """Which reports would count; None for those who may not see it."""
+    error: str | None = None
+    typed: Mapping[str, ChannelRow] = field(default_factory=dict)
+    """What was chosen for new channels and could not be kept, by channel."""
+
+
+def would_count(programme: Programme, person: Person, held: Held) -> BoolArray | None:
+    """Which reports of a file would count, for those who may see it."""
+    if not may(person, "counts"):
+        return None
+    return counting(partial(programme.hotlines.look, held.source, held.batch))
+
+
+def preview_page(request: Request, programme: Programme, preview: Preview) -> Response:
+    held, is_new, code = preview.held, preview.is_new, 422 if preview.error else 200
+    status, batch, aside = programme.status(), held.batch, held.batch.set_aside
+    kept, classes, present = programme.hotlines.kept(held.source), programme.parameters.classes, {*programme.targets()}
+    public = PreviewPage(
+        pending=preview.pending,
+        kind=EXPORTS[held.kind].label,
+        source=held.source,
+        round=status.open_round,
+        minutes=int(KEPT_FOR.total_seconds()) // 60,
+        megabytes=megabytes(),
+        paused=PAUSED if status.is_paused else None,
+        is_large=held.is_large,
+        choices=choices_of(programme, kept),
+        new_channels=tuple(
+            preview.typed.get(name, ChannelRow(name, f"is:{name}" if name in present else ""))
+            for name in aside.channels
+            if not status.is_paused
+        ),
+        hidden_channels=0 if status.is_paused else aside.more_channels,
+        new_values=tuple(ChannelRow("" if name == EMPTY else name) for name in aside.values if not status.is_paused),
+        hidden_values=0 if status.is_paused else aside.more_values,
+        chosen_again=MOST_DISTINCT if batch.has_too_many else 0,
+        malformed=aside.malformed,
+        more_malformed=aside.more_malformed,
+        visits=() if status.is_paused else visit_classes(classes, batch.mapping, batch.class_field),
+        is_complete=status.is_paused or aside.reports == batch.n_malformed,
+        error=preview.error,
+    )
+    if is_new is None:
+        return render(request, "import_preview.html", public, code)
+    lines = batch.by_channel(is_new.tolist())
+    by_target = Counter[str]()
+    for line in lines:
+        by_target[line.target or ""] += line.fates[Fate.COUNTS]
+    ranked = [(name, number) for name, number in by_target.most_common() if number]
+    new = int(is_new.sum())
+    page = CountedPreviewPage(
+        **vars(public),
+        new=new,
+        by_target=tuple(ranked[:3]),
+        more_targets=max(0, len(ranked) - 3),
+        others=batch.with_target - new,
+        unassigned=aside.reports - batch.n_malformed,
+        unreadable=batch.n_malformed,
+        left_out=batch.left_out,
+        by_class=tuple(batch.by_class().items()),
+        lines=tuple(_line(line, kept) for line in lines[:MOST_LINES]),
+        more_lines=max(0, len(lines) - MOST_LINES),
+    )
+    return render(request, "import_preview_counts.html", page, code)
+
+
+def _line(line: ChannelCounts, kept: Kept) -> ChannelLine:
+    fates = line.fates
+    is_shown = line.channel in kept.channels or looks_like_a_name(line.channel)
+    numbers = (fates[fate] for fate in (Fate.COUNTS, Fate.KNOWN, Fate.LEFT_OUT, Fate.UNASSIGNED))
+    return ChannelLine(line.channel if is_shown else "", line.target, *numbers)
+
+
+def megabytes() -> int:
+    """The most that a file may have."""
+    return MOST_UPLOADED // 2**20

@@ -1,0 +1,35 @@
+"""What stands above several pages as long as it is true: that the promise is lost at present, or that public files are.
+
+Public facts alone: everyone who works with reports reads it.
+"""
+
+from dataclasses import dataclass
+
+from deniable.console.console import Console
+from deniable.console.pages.published import Damage, verified
+from deniable.errors import DeniableError
+from deniable.programme.calendar import Day
+from deniable.programme.programme import Programme
+from deniable.programme.status import Status
+
+
+@dataclass(frozen=True)
+class Notices:
+    lost_until: Day | None = None
+    """Reports that are filed before are not covered; None where those filed now are."""
+    damage: Damage = ""
+    """Of the public folder, which people must put right before anything can be published."""
+
+
+def notices_of(console: Console, programme: Programme, status: Status) -> Notices:
+    """Of a programme that has not ended."""
+    if status.ended:
+        return Notices()
+    return Notices(status.coverage.lost_until(console.clock()), _damage(console, programme, status))
+
+
+def _damage(console: Console, programme: Programme, status: Status) -> Damage:
+    try:
+        return "" if status.folder is None else verified(console, programme, status.folder).damage
+    except DeniableError:  # the database's own record was changed, and other pages say so
+        return ""

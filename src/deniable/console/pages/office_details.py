@@ -1,0 +1,102 @@
+"""Contact and hotline: what the public is told about how to reach the office."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from deniable.console.accounts.people import Person
+from deniable.console.pages.common import CurrentProgramme, copied_record, in_words_of, redirect, refusal
+from deniable.console.rendering import render
+from deniable.console.routing import Router
+from deniable.console.security import Fields, console_of, require, text
+from deniable.errors import DeniableError
+from deniable.programme.calendar import Day, day_in_words
+from deniable.programme.programme import Programme
+from deniable.programme.transcript import office_details
+from deniable.programme.transcript_copies import NotKeptError
+
+router = Router()
+
+
+@dataclass(frozen=True)
+class OfficeDetailsPage:
+    """All of it is public, or about to be."""
+
+    today: Day
+    """The date that the public will see beside it."""
+    contact: str
+    hotline: str
+    is_independent: bool
+    """Whether the person declared that it has nothing to do with any report."""
+    error: str | None
+
+
+@dataclass(frozen=True)
+class ConfirmDetailsPage:
+    """What the public will read, before it is recorded."""
+
+    contact: str
+    hotline: str
+    round: int
+    deed: str
+    """The words of the entry itself, as the effect."""
+    effect: str
+
+
+@router.get("/round/decisions/details")
+def details_page(request: Request, _: Annotated[Person, require("decide")], programme: CurrentProgramme) -> Response:
+    status = programme.status()
+    copied_record(request, programme, status.folder)
+    known = status.details
+    return _page(request, programme, (known and known.contact) or "", (known and known.hotline) or "")
+
+
+@router.post("/round/decisions/details")
+def tell(
+    request: Request, person: Annotated[Person, require("decide")], programme: CurrentProgramme, fields: Fields
+) -> Response:
+    """First it shows what the public will read. Sent from there, it is recorded."""
+    contact, hotline, is_independent = text(fields, "contact"), text(fields, "hotline"), "independent" in fields
+    copied_record(request, programme, programme.status().folder)
+    if "change" in fields:
+        return _page(request, programme, contact, hotline, is_independent=is_independent)
+    try:
+        _check_declared(is_independent)
+        if "confirmed" not in fields:
+            return _preview(request, programme, contact, hotline)
+        entry = programme.tell_details(*office_details.typed(contact, hotline)).number
+    except NotKeptError:  # the transcript's page says so
+        entry = programme.status().entries
+    except DeniableError as error:
+        return _page(request, programme, contact, hotline, is_independent=is_independent, error=refusal(error))
+    console_of(request).record(person, f"changed the office's contact and hotline (entry {entry})")
+    return redirect("/transcript", "decided")
+
+
+def _preview(request: Request, programme: Programme, contact: str, hotline: str) -> Response:
+    entry = programme.foreseen_details(*office_details.typed(contact, hotline))
+    words = in_words_of(programme, entry)
+    effect = words(entry.effect(programme.parameters.calendar))
+    page = ConfirmDetailsPage(contact, hotline, entry.round, words(entry.deed), effect)
+    return render(request, "office_details_confirm.html", page)
+
+
+def _check_declared(is_independent: bool) -> None:
+    if not is_independent:
+        raise DeniableError("Declare that this has nothing to do with any report. If it has, change nothing.")
+
+
+def _page(
+    request: Request,
+    programme: CurrentProgramme,
+    contact: str,
+    hotline: str,
+    *,
+    is_independent: bool = False,
+    error: str | None = None,
+) -> Response:
+    today = day_in_words(programme.parameters.calendar.today(console_of(request).clock()))
+    page = OfficeDetailsPage(today, contact, hotline, is_independent, error)
+    return render(request, "office_details.html", page, 422 if error else 200)

@@ -1,0 +1,63 @@
+"""Where a programme stands, as far as the promise speaks of it."""
+
+from dataclasses import dataclass
+from typing import Literal, Self
+
+from deniable.programme.calendar import due_in_words
+from deniable.programme.parameters import Parameters
+from deniable.programme.transcript.coverage import Coverage
+from deniable.programme.transcript.office_details import OfficeDetails
+from deniable.programme.transcript.state import PublicState
+
+Standing = Literal["holds", "lapsed", "lost"]
+"""Of the promise: it covers reports of now, or those from a later day on, or there are no draws for which it could hold
+again.
+"""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Public."""
+
+    coverage: Coverage
+    open_round: int
+    n_targets: int
+    """That take part."""
+    is_paused: bool = False
+    """Whether reports that hotlines bring do not count, since a recovery."""
+    ended: bool = False
+    details: OfficeDetails | None = None
+    """How to reach the office and its hotline, as far as it told."""
+
+    @classmethod
+    def at_start(cls, parameters: Parameters) -> Self:
+        coverage = Coverage(parameters.calendar, visit_classes=parameters.visit_classes)
+        return cls(coverage, open_round=1, n_targets=len(parameters.targets))
+
+    @classmethod
+    def after(cls, state: PublicState) -> Self:
+        return cls(
+            coverage=state.coverage,
+            open_round=state.open_round,
+            n_targets=int(state.history.present.sum()),
+            is_paused=state.is_paused,
+            ended=state.ended,
+            details=state.details,
+        )
+
+    def is_over(self, parameters: Parameters) -> bool:
+        """Whether there are no more draws."""
+        return self.ended or (parameters.horizon is not None and self.open_round > parameters.horizon)
+
+    def standing(self, parameters: Parameters) -> Standing:
+        """Of the promise to a person who reports in the open round."""
+        first = self.coverage.holds_from
+        if first <= self.open_round:
+            return "holds"
+        never = self.is_over(parameters) or (parameters.horizon is not None and first > parameters.horizon)
+        return "lost" if never else "lapsed"
+
+    @property
+    def since(self) -> str:
+        """The day and the hour from which on the promise covers reports, after a lapse."""
+        return due_in_words(self.coverage.calendar, self.coverage.holds_from - 1).words

@@ -1,0 +1,44 @@
+"""The entry with which the office tells the public how to reach it and its hotline."""
+
+import datetime
+from dataclasses import dataclass, replace
+
+from deniable.errors import DeniableError
+from deniable.programme.calendar import Calendar, day_in_words
+from deniable.programme.transcript.decision import INDEPENDENT
+from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.fields import CalendarDay
+from deniable.programme.transcript.office_details import Contact, Hotline, OfficeDetails
+from deniable.programme.transcript.state import PublicState
+
+
+@dataclass(frozen=True, kw_only=True)
+class Details(Entry):
+    """The contact and the hotline from now on; a part that is null is no longer given.
+
+    The office declares with every such entry that it has nothing to do with any report: there is no other kind of it.
+    """
+
+    kind = "details"
+
+    contact: Contact
+    hotline: Hotline
+    day: CalendarDay
+    """On which it was recorded, in the programme's zone."""
+
+    def _change(self, state: PublicState) -> PublicState:
+        given, before = OfficeDetails(self.contact, self.hotline, self.day), state.details
+        if given[:2] == (before[:2] if before else (None, None)):
+            raise DeniableError("the contact and the hotline are the same as before; nothing was changed")
+        if state.closed and datetime.date.fromisoformat(self.day) < state.parameters.calendar.day(state.closed):
+            raise DeniableError(f"the day cannot be before that of round {state.closed}, which is closed")
+        return replace(state, details=given if self.contact or self.hotline else None)
+
+    @property
+    def deed(self) -> str:
+        day = day_in_words(datetime.date.fromisoformat(self.day)).words
+        contact, hotline = (f"“{text}”" if text else "none" for text in (self.contact, self.hotline))
+        return f"how to reach the office from {day} on, contact: {contact}; hotline: {hotline}"
+
+    def effect(self, calendar: Calendar) -> str:
+        return INDEPENDENT

@@ -1,0 +1,155 @@
+"""The channels of a hotline: edited by the person who brings it and by auditors, on a page and as a file."""
+
+import csv
+import io
+import re
+from typing import Any
+
+import pytest
+from tests.console.offices import Browser, Office, preview
+
+from deniable.console.pages import channels
+from deniable.programme.programme import Programme
+
+ADDRESS = "/import/channels?hotline=hotline"
+
+
+def save(browser: Browser, *rows: tuple[str, str], **data: str) -> Any:
+    form = {"hotline": "hotline", **data}
+    for place, (channel, choice) in enumerate(rows):
+        form |= {f"channel-{place}": channel, f"channel-choice-{place}": choice}
+    return browser.post("/import/channels", form)
+
+
+def mapped(programme: Programme) -> dict[str, str | None]:
+    mapping, _ = programme.hotlines.mappings(programme.hotlines.kept("hotline"))
+    return {channel: target for channel, target in mapping.target_of.items() if channel != target}
+
+
+@pytest.mark.parametrize("name", ["Anna", "Ida"])
+def test_channels_are_added_changed_and_removed(office: Office, name: str) -> None:
+    programme = office.begin()
+    browser = office.browser(name)
+    answer = save(browser, ("north", "is:Ash Mill"), ("test", "out"), ("later", ""))
+    assert answer.headers["location"] == f"{ADDRESS}&done=saved"
+    assert mapped(programme) == {"north": "Ash Mill", "test": None}
+    page = browser.get(answer.headers["location"]).text
+    assert "are saved" in page
+    assert re.findall(r'name="channel-\d" value="(\w+)"', page) == ["north", "test"]
+    assert '<option value="is:Ash Mill" selected>' in page
+    save(browser, ("north", "remove"), ("test", "is:Birch Works"))
+    assert mapped(programme) == {"test": "Birch Works"}
+
+
+def test_only_who_brings_the_hotline_and_auditors_see_its_channels(office: Office) -> None:
+    programme = office.begin()
+    office.add("Eve", "importer")
+    save(office.browser("Ida"), ("north", "is:Ash Mill"))
+    eve = office.browser("Eve")
+    for answer in (
+        eve.get(ADDRESS),
+        eve.get("/import/channels/file.csv?hotline=hotline"),
+        save(eve, ("north", "out")),
+        eve.post("/import/channels/file", {"hotline": "hotline"}, files={"file": ("m.csv", b"channel,target\nx,\n")}),
+        eve.get("/import/channels?hotline=nowhere"),
+    ):
+        assert answer.status_code == 404
+        assert "north" not in answer.text
+    assert mapped(programme) == {"north": "Ash Mill"}
+    for name in ("Ada", "Otto"):
+        assert office.browser(name).get(ADDRESS).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("channel", "choice", "told"),
+    [("north", "is:Elm Yard", "For the channel north, choose a target"), ("x" * 201, "out", "1 to 200")],
+)
+def test_what_is_refused_stays_in_the_form(office: Office, channel: str, choice: str, told: str) -> None:
+    programme = office.begin()
+    answer = save(office.browser("Ida"), ("south", "out"), (channel, choice))
+    assert answer.status_code == 422
+    assert told in answer.text
+    assert 'value="south"' in answer.text
+    assert mapped(programme) == {}
+
+
+def test_with_many_targets_a_name_is_typed(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(channels, "FEW", 3)
+    programme = office.begin()
+    ida = office.browser("Ida")
+    assert 'list="targets"' in ida.get(ADDRESS).text
+    form = {"hotline": "hotline", "channel-0": "north", "channel-target-0": "ash mill", "channel-choice-0": ""}
+    assert ida.post("/import/channels", form).status_code == 303
+    assert mapped(programme) == {"north": "Ash Mill"}
+    assert 'value="Ash Mill"' in ida.get(ADDRESS).text
+
+
+def test_many_channels_are_on_several_pages(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(channels, "AT_ONCE", 2)
+    office.begin()
+    ida = office.browser("Ida")
+    ida.post(
+        "/import/channels/file", {"hotline": "hotline"}, files={"file": ("m.csv", b"channel,target\na,\nb,\nc,\n")}
+    )
+    first = ida.get(ADDRESS).text
+    assert re.findall(r'name="channel-\d" value="(\w+)"', first) == ["a", "b"]
+    assert "start=2" in first
+    second = ida.get(f"{ADDRESS}&start=2").text
+    assert re.findall(r'name="channel-\d" value="(\w+)"', second) == ["c"]
+    assert "start=0" in second
+
+
+def test_as_a_file_and_back(office: Office) -> None:
+    programme = office.begin()
+    ida = office.browser("Ida")
+    save(ida, ("north, old", "is:Ash Mill"), ("test", "out"))
+    file = ida.get("/import/channels/file.csv?hotline=hotline")
+    assert file.headers["content-type"] == "text/csv; charset=utf-8"
+    assert "attachment" in file.headers["content-disposition"]
+    assert "channels.csv" in file.headers["content-disposition"]
+    assert [*csv.reader(io.StringIO(file.content.decode("utf-8-sig")))] == [
+        ["channel", "target"],
+        ["north, old", "Ash Mill"],
+        ["test", ""],
+    ]
+    files = {"file": ("m.csv", file.content.replace(b"Ash Mill", b"Birch Works"))}
+    answer = ida.post("/import/channels/file", {"hotline": "hotline"}, files=files)
+    assert answer.headers["location"] == f"{ADDRESS}&done=filled"
+    assert mapped(programme) == {"north, old": "Birch Works", "test": None}
+    wrong = ida.post("/import/channels/file", {"hotline": "hotline"}, files={"file": ("m.csv", b"a\n")})
+    assert wrong.status_code == 422
+    assert "columns channel and target" in wrong.text
+
+
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "'=1", "''=1", "'t Veld"]
+
+
+def test_no_channel_is_a_formula_in_the_file_and_it_comes_back_as_it_was(office: Office) -> None:
+    programme = office.begin()
+    programme.change_targets("opened", independent=True, add=["=Elm Yard"])
+    ida = office.browser("Ida")
+    save(ida, *((name, "is:=Elm Yard") for name in FORMULAS))
+    before = mapped(programme)
+    assert {*FORMULAS} <= {*before}
+    file = ida.get("/import/channels/file.csv?hotline=hotline")
+    cells = [cell for row in csv.reader(io.StringIO(file.content.decode("utf-8-sig"))) for cell in row]
+    assert "'=1+1" in cells
+    assert "'=Elm Yard" in cells
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
+    ida.post("/import/channels/file", {"hotline": "hotline"}, files={"file": ("m.csv", file.content)})
+    assert mapped(programme) == before
+
+
+def test_a_channel_whose_target_left_waits_and_says_so(office: Office) -> None:
+    programme = office.begin()
+    ida = office.browser("Ida")
+    save(ida, ("north", "is:Ash Mill"))
+    programme.change_targets("closed down", independent=True, remove=["Ash Mill"])
+    assert "Ash Mill left the programme." in ida.get(ADDRESS).text
+    assert 'name="channel-0" value="north"' in preview(ida, b"id,channel\n1,north\n").text
+
+
+def test_that_channels_were_assigned_is_not_in_the_log(office: Office) -> None:
+    office.begin()
+    save(office.browser("Ida"), ("north", "is:Ash Mill"))
+    assert "Ida" not in office.log()

@@ -1,0 +1,114 @@
+"""Help: every page of the console has some, and all that it leads to is there."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from tests.docs.blocks import DOCS
+
+from deniable.console.app import PAGES
+from deniable.console.help_pages import FIRST, HELP, PLACE, SIGNING_IN, HelpText, _made, help_for, help_texts
+from deniable.console.pages.decisions import _DECISIONS as KINDS
+
+
+def missing(table: Mapping[str, str], texts: Mapping[str, HelpText]) -> list[str]:
+    """Targets that are not there."""
+    split = [target.partition("#") for target in table.values()]
+    return [
+        name + mark + heading
+        for name, mark, heading in split
+        if name not in texts or (heading and heading not in texts[name].anchors)
+    ]
+
+
+def test_every_target_of_the_table_is_there() -> None:
+    assert missing(HELP, help_texts()) == []
+
+
+@pytest.mark.parametrize("target", ["nowhere", "health#nowhere", "nowhere#key"])
+def test_a_target_that_is_not_there_is_found(target: str) -> None:
+    """Negative control."""
+    assert missing({**HELP, "/round": target}, help_texts()) == [target]
+
+
+def test_every_page_has_help_of_its_own() -> None:
+    """Not only the first page of the handbook, which helps with whatever is not in the table."""
+    for route in PAGES.routes:
+        paths = [route.path.format(kind=kind, token="t", id_="i", name="n", topic="t") for kind in KINDS]
+        for path in paths if "{kind}" in route.path else paths[:1]:
+            if path not in {"/", "/logout"} and not path.startswith("/help"):
+                assert help_for(path) != PLACE + FIRST, path
+    assert help_for("/nowhere") == PLACE + FIRST
+
+
+def test_the_table_has_no_page_that_is_gone() -> None:
+    served = {route.path.partition("/{token}")[0] for route in PAGES.routes}
+    served |= {f"/round/decisions/{kind}" for kind in KINDS}
+    assert HELP.keys() <= served
+
+
+def test_all_of_the_handbook_is_served() -> None:
+    assert {page.stem for page in (DOCS / "handbook").glob("*.md")} < help_texts().keys()
+    assert next(iter(help_texts())) == FIRST
+
+
+@pytest.mark.parametrize("text", help_texts().values(), ids=help_texts())
+def test_a_page(text: HelpText) -> None:
+    assert text.title
+    assert text.html.count("<h1") == 1
+    for forbidden in ("<script", " style=", "<img", "javascript:", ".md", "{ width"):
+        assert forbidden not in re.sub("<code>.*?</code>", "", text.html, flags=re.DOTALL)
+    for address in re.findall(r'href="(.*?)"', text.html):
+        if not address.startswith("https://"):
+            name, _, heading = address.removeprefix(PLACE).partition("#")
+            assert name in help_texts(), address
+            assert not heading or heading in help_texts()[name].anchors, address
+
+
+def made(source: str, text: str) -> str:
+    names = {"handbook/a.md": "a", "handbook/b.md": "b", "reporters.md": "reporters", "howto/import.md": "import"}
+    return _made("a", text, source, names).html
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("[t](b.md)", '<a href="/help/b">t</a>'),
+        ("[t](b.md#c-d)", '<a href="/help/b#c-d">t</a>'),
+        ("[t](#c)", '<a href="/help/a#c">t</a>'),
+        ("[t](../reporters.md)", '<a href="/help/reporters">t</a>'),
+        ("[t](../howto/import.md#x)", '<a href="/help/import#x">t</a>'),
+        ("[t *u*](../explanation/race.md)", "<p>t <em>u</em></p>"),
+        ("[t](https://a.example/b)", '<a href="https://a.example/b">t</a>'),
+        ("[t](http://a.example/b)", "<p>t</p>"),
+        ("[t](/round)", "<p>t</p>"),
+        ("<script>alert(1)</script> <b>", "&lt;script&gt;"),
+        ("[t](javascript:alert(1))", "<p>[t](javascript:alert(1))</p>"),
+        ("![t](../images/a.png){ width=9 }", ""),
+        (
+            '```sh title="Refused: <none>"\na < b\n```',
+            "<p><strong>Refused: &lt;none&gt;:</strong></p>\n<pre><code>a &lt; b",
+        ),
+        ("| a |\n| :-: |\n| b |", '<td role="cell" class="centre">b</td>'),
+        ("| | c |\n| - | - |\n| b | d |", '<td role="cell">b</td>\n<td role="cell" data-label="c">d</td>'),
+        ("| a |\n| - |\n| b |", '<table role="table" class="stacked">'),
+        ("## A `b`, c!", '<h2 id="a-b-c">A <code>b</code>, c!</h2>'),
+    ],
+)
+def test_how_it_is_made(written: str, shown: str) -> None:
+    html = made("handbook/a.md", written)
+    assert shown in html
+    assert "<img" not in html
+    assert "<script" not in html
+
+
+def test_the_files_are_those_of_the_documentation() -> None:
+    folder = Path(__file__).parents[2] / "src" / "deniable" / "console" / "help"
+    for file in (*folder.glob("*.md"), *folder.glob("*/*.md")):
+        assert file.read_bytes() == (DOCS / file.relative_to(folder)).read_bytes()
+
+
+def test_how_to_sign_in_leads_to_no_other_page() -> None:
+    """People who are not signed in can read no other."""
+    assert "href=" not in help_texts()[SIGNING_IN].html

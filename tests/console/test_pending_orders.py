@@ -1,0 +1,51 @@
+"""Orders between the request and its confirmation."""
+
+from datetime import timedelta
+
+from tests.programme.offices import Clock
+
+from deniable.console.pending_orders import KEPT_FOR, PendingOrders
+
+TARGETS = ("Ash Mill",)
+
+
+def test_a_person_asks_for_one_order_at_a_time() -> None:
+    pending = PendingOrders(Clock())
+    assert pending.ask("otto", TARGETS, "A fire.", True, 1)
+    assert not pending.ask("otto", ("Cedar Bank",), "A fire.", True, 1)
+    assert pending.ask("anna", TARGETS, "A flood.", False, 1)
+    first, second = pending.all()
+    assert (first.person, first.targets, first.reason, first.independent) == ("otto", TARGETS, "A fire.", True)
+    assert pending.take("") is None
+    assert pending.take(first.key) == first
+    assert pending.take(first.key) is None
+    assert pending.all() == [second]
+    pending.put_back(first)
+    assert pending.take(first.key) == first
+    assert pending.ask("otto", TARGETS, "A fire.", True, 1)
+
+
+def test_an_order_that_is_put_back_keeps_its_place_and_its_time() -> None:
+    clock = Clock()
+    pending = PendingOrders(clock)
+    pending.ask("otto", TARGETS, "A fire.", True, 1)
+    clock.now += timedelta(hours=1)
+    pending.ask("anna", TARGETS, "A flood.", False, 1)
+    first, second = pending.all()
+    taken = pending.take(first.key)
+    assert taken is not None
+    pending.put_back(taken)
+    assert pending.all() == [first, second]
+    clock.now += KEPT_FOR - timedelta(hours=1)
+    assert pending.all() == [second]
+
+
+def test_a_request_is_forgotten_after_a_day_and_where_the_clock_is_set_back() -> None:
+    clock = Clock()
+    pending = PendingOrders(clock)
+    for later in (KEPT_FOR, -timedelta(seconds=1)):
+        pending.ask("otto", TARGETS, "A fire.", True, 1)
+        (order,) = pending.all()
+        clock.now += later
+        assert pending.take(order.key) is None
+        assert pending.all() == []

@@ -1,0 +1,481 @@
+"""The promise: what comes first, that its figures are the guarantee's, and that a twelve-year-old can read it."""
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import pytest
+from hypothesis import given, reject, settings
+from hypothesis import strategies as st
+from tests.programme.public.published import NAMES, RECIPIENT, chained, drawn, made
+from tests.programme.public.readability import TWELVE_YEARS_OLD, avoided_words, grade
+
+from deniable.curves import TotalVariation
+from deniable.errors import DeniableError
+from deniable.guarantee import Guarantee
+from deniable.programme.calendar import Calendar
+from deniable.programme.parameters import Parameters
+from deniable.programme.public import suspicion
+from deniable.programme.public.guarantee_wording import exact_figures
+from deniable.programme.public.promise import Part, Promise, promise_of
+from deniable.programme.public.questions import two_people
+from deniable.programme.public.situation import Situation
+from deniable.programme.terms import AUDIT_FORMS, TARGET_FORMS, Terms
+from deniable.programme.transcript.coverage import Coverage, Lapse
+from deniable.programme.transcript.office_details import OfficeDetails
+from deniable.programme.transcript.replay import replay
+from deniable.report_classes import ReportClass
+from deniable.rounding import float_above
+
+CLASSES = (ReportClass("minor", 1), ReportClass("serious", 3), ReportClass("danger", None))
+FIFTY = tuple(f"depot {number}" for number in range(50))
+KINDS: dict[str, dict[str, Any]] = {
+    "race": {"targets": FIFTY},
+    "counters": {"mechanism": "tca", "horizon": 100},
+    "counters with a gap": {"mechanism": "tca", "max_gap": 20},
+    "classes": {"classes": CLASSES},
+    "counters, classes": {"mechanism": "tca", "horizon": 100, "classes": CLASSES},
+    "figures": {"yearly_figures_delta": 0.02},
+    "counters, figures": {"mechanism": "tca", "horizon": 100, "yearly_figures_delta": 0.02},
+    "overseen": {"oversight": RECIPIENT},
+    "rules": {"targets": FIFTY, "max_gap": 60, "cooldown": 2, "most_counted": 20, "audits": 2},
+    "several": {"reports_per_person": 5},
+    "weights": {"weights": "forecast"},
+    "nothing": {"delta": 0.999999},
+    "all": {"audits": 4},
+    "words": {"terms": Terms("inspection", "company"), "classes": CLASSES, "max_gap": 20},
+}
+
+
+def part(promise: Promise, part_id: str) -> Part:
+    return next(one for one in promise.parts if one.id == part_id)
+
+
+def answer(promise: Promise, words: str) -> str:
+    (found,) = [one.text for one in part(promise, "questions").items if words in one.title]
+    return found
+
+
+def prose(promise: Promise, *, experts: bool = False) -> list[str]:
+    """All that is said in sentences, without headings and tables."""
+    said = [promise.first, *(one.text for one in promise.warnings)]
+    for one in (*promise.parts, *([promise.experts] if experts else [])):
+        said += [*one.before, *(item.text for item in one.items), *one.after]
+    return said
+
+
+SINCE = "Monday 23 February 2026, 00:00 (Europe/Berlin time)"
+
+
+def lapsed(parameters: Parameters, open_round: int = 8, *, ended: bool = False) -> Situation:
+    """For reports made before round 8, which opens at `SINCE`."""
+    lapses = (Lapse(9, 7, "ordered audits by hand, and a report may have been the reason (entry 9)"),)
+    coverage = Coverage(parameters.calendar, lapses, parameters.visit_classes)
+    return Situation(coverage, open_round=open_round, n_targets=len(parameters.targets), is_paused=True, ended=ended)
+
+
+def test_it_leads_with_what_one_report_changes() -> None:
+    promise = promise_of(made(targets=FIFTY))
+    assert promise.first.startswith("A boss who was 50 % sure that you reported can become at most 57 % sure")
+    table = part(promise, "promise").table
+    assert table is not None
+    assert table.rows[0] == ("One report", "25 %", "57 %", "85 %")
+    assert [one.id for one in promise.parts] == [
+        "promise",
+        "effect",
+        "not-protected",
+        "contact",
+        "questions",
+    ]
+    assert promise.warnings == ()
+
+
+def test_what_is_not_covered_comes_before_it() -> None:
+    parameters = made(classes=CLASSES)
+    titles = [one.title for one in promise_of(parameters, lapsed(parameters)).warnings]
+    assert [word in title for word, title in zip(("not cover", "danger", "not count"), titles, strict=True)] == [
+        True
+    ] * 3
+    ended = Situation(Coverage(parameters.calendar), 4, 4, ended=True)
+    promise = promise_of(made(), ended)
+    assert "ended" in promise.warnings[0].title
+    assert "ended" in answer(promise, "after I report")
+    assert "ended" in part(promise, "effect").before[0]
+
+
+def test_without_a_cap_it_promises_no_limit_in_a_single_case() -> None:
+    promise = promise_of(made(**KINDS["counters"]))
+    assert "can become at most" not in " ".join(prose(promise))
+    assert "With watching, it is at most 55 times in 100" in promise.first
+    said = part(promise, "promise").after[0]
+    assert "may make your boss nearly sure" in said
+    assert "90 % sure or more at most 12 times in 100" in said  # 9/8 of 0.1
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=8), st.sampled_from([1, 9]))
+def test_a_boss_becomes_nearly_sure_that_seldom(weights: list[tuple[int, int]], much: int) -> None:
+    """For any two distributions: with the reports and without them. Half the figure is refuted by one of them."""
+    filed, not_filed = (Fraction(1 + sum(each)) for each in zip(*weights, strict=True))
+    pairs = [(one / filed, other / not_filed) for one, other in [*weights, (much, 1)]]
+    total = [sum(each) for each in zip(*pairs, strict=True)]
+    pairs = [(one / total[0], other / total[1]) for one, other in pairs]
+    delta = sum((max(Fraction(0), one - other) for one, other in pairs), Fraction(0))
+    sure = sum(one for one, other in pairs if one >= 9 * other)
+    told = suspicion.nearly_sure(Guarantee(TotalVariation(float_above(delta))))
+    assert told is None or 100 * sure <= Fraction(told)
+
+
+def test_a_smaller_figure_is_refuted() -> None:
+    """Negative control: a transcript that occurs only with the report, with probability delta."""
+    told = suspicion.nearly_sure(Guarantee(TotalVariation(0.2)))
+    assert told == "23"
+    assert 100 * Fraction(1, 5) > Fraction(told) / 2
+
+
+def test_yearly_figures_have_no_limit_in_a_single_case() -> None:
+    promise = promise_of(made(**KINDS["figures"]))
+    said = " ".join(part(promise, "promise").after)
+    assert "about the audits alone" in said
+    assert "at most 56 times in 100" in said  # 5 points for the audits, 1 for the figures
+
+
+def test_a_class_has_a_row_of_its_own_and_the_heaviest_leads() -> None:
+    promise = promise_of(made(classes=CLASSES))
+    table = part(promise, "promise").table
+    assert table is not None
+    assert table.rows == (
+        ("One report of class minor", "25 %", "57 %", "85 %"),
+        ("One report of class serious", "37 %", "70 %", "91 %"),
+        ("One report of class danger", "not protected"),
+        ("Two reports of class serious", "57 %", "84 %", "96 %"),
+    )
+    assert "70 % sure" in promise.first
+    assert "class serious" in promise.first
+    assert "With class minor it is at most 57 % sure" in promise.first
+    effect = part(promise, "effect").table
+    assert effect is not None
+    assert [row[3] for row in effect.rows] == ["–", "at most 57 %", "at most 70 %"]
+
+
+def test_several_reports_have_rows() -> None:
+    table = part(promise_of(made(reports_per_person=5)), "promise").table
+    assert table is not None
+    assert [row[0] for row in table.rows] == ["One report", "Two reports", "Three reports", "5 reports"]
+
+
+def test_a_promise_of_nothing_is_not_called_one() -> None:
+    promise = promise_of(made(delta=0.9999999))
+    assert promise.holds.title.startswith("no")
+    assert "promises nothing" in promise.first
+    assert "% sure" not in " ".join(prose(promise))
+    table = part(promise, "promise").table
+    assert table is not None
+    assert {cell for row in table.rows for cell in row[1:]} == {"no limit"}
+
+
+def test_many_reports_may_be_beyond_the_promise_and_one_is_not() -> None:
+    table = part(promise_of(made(reports_per_person=10_000)), "promise").table
+    assert table is not None
+    assert (table.rows[0][2], table.rows[-1][1:]) == ("57 %", ("no limit",) * 3)
+
+
+PARAMETERS = st.fixed_dictionaries(
+    {
+        "delta": st.floats(1e-6, 0.999),
+        "reports_per_person": st.integers(1, 12),
+        "yearly_figures_delta": st.sampled_from([None, 1e-4]),
+    },
+    optional={"classes": st.just(CLASSES), "terms": st.just(Terms("visit", "site"))},
+)
+
+
+def wrong_figures(parameters: Parameters) -> list[str]:
+    """Cells of the table, and numbers in sentences, that are below what the guarantee says."""
+    promise, capped = promise_of(parameters), suspicion.is_capped(parameters)
+    table = part(promise, "promise").table
+    assert table is not None
+    wrong = []
+    for row, filed in zip(table.rows, suspicion.all_filed(parameters), strict=True):
+        shown = filed.audits if capped else filed.together
+        if shown is None:
+            continue
+        starts: Sequence[Fraction] = suspicion.SURE_BEFORE if capped else suspicion.RIGHT_BEFORE
+        for start, cell in zip(starts, row[1:], strict=True):
+            number = re.fullmatch(r"([\d.]+)( %)?", cell)
+            if capped:
+                odds = Fraction(shown.likelihood_cap) * start / (1 - start) if shown.has_cap else None
+                bound = 1 if odds is None else odds / (1 + odds)
+            else:
+                bound = max(start, 1 - start) + min(start, 1 - start) * Fraction(shown.delta)
+            if number is None and bound < Fraction(99, 100):
+                wrong.append(cell)
+            if number is not None and not bound * 100 <= Fraction(number[1]) < bound * 100 + 1:
+                wrong.append(cell)
+    heavy = suspicion.filed_in(parameters, suspicion.heaviest_class(parameters))
+    assert heavy.audits is not None
+    assert heavy.together is not None
+    if suspicion.is_made(parameters) and capped:
+        sure = re.findall(r"at most ([\d.]+) % sure", promise.first)[0]
+        wrong += [promise.first] if Fraction(sure) < 100 * heavy.audits.posterior(Fraction(1, 2)) else []
+    elif suspicion.is_made(parameters):
+        right = re.findall(r"at most ([\d.]+) times", promise.first)[0]
+        wrong += [promise.first] if Fraction(right) < 50 * (1 + Fraction(heavy.together.delta)) else []
+    several = suspicion.filed_in(parameters, suspicion.heaviest_class(parameters), parameters.reports_per_person)
+    for words, filed in (("picks the right one", heavy), ("reports each, it is", several)):
+        assert filed.together is not None
+        least = 50 * (1 + 2 * Fraction(filed.together.delta))
+        pairs = re.findall(rf"{words} at most ([\d.]+) times", " ".join(prose(promise)))
+        wrong += [pair for pair in pairs if Fraction(pair) < least]
+    return wrong
+
+
+@settings(max_examples=60, deadline=None)
+@given(chosen=PARAMETERS, mechanism=st.sampled_from([{}, {"mechanism": "tca", "horizon": 9}]))
+def test_every_figure_is_an_upper_bound(chosen: dict[str, Any], mechanism: dict[str, Any]) -> None:
+    try:
+        parameters = made(**chosen, **mechanism)
+    except DeniableError:  # the yearly figures must leave something for the audits
+        reject()
+    assert wrong_figures(parameters) == []
+
+
+@pytest.mark.parametrize("mechanism", [{}, {"mechanism": "tca", "horizon": 9}], ids=["race", "tca"])
+def test_a_figure_that_is_rounded_down_is_found(mechanism: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control."""
+    monkeypatch.setattr(suspicion, "in_hundred", lambda share: f"{int(share * 100)}")
+    assert len(wrong_figures(made(delta=0.123, **mechanism))) > 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_twelve_year_old_can_read_it(kind: str) -> None:
+    parameters = made(**KINDS[kind])
+    for now in (None, lapsed(parameters), lapsed(parameters, 7), lapsed(parameters, ended=True)):
+        promise = promise_of(parameters, now)
+        said = prose(promise)
+        assert grade(" ".join(said)) <= TWELVE_YEARS_OLD
+        for sentence in said:
+            assert grade(sentence) <= 12, sentence
+        assert avoided_words(" ".join(prose(promise, experts=True))) == []
+
+
+OLD = (
+    "Suppose someone watches every audit, knows how targets are chosen, knows every other report, and tries to guess "
+    "whether you filed a report: watching improves their chance of guessing right by at most 5 points in 100, whatever "
+    "they believed before. Besides, no sequence of audits is more than 1.32 times as likely if you filed a report as "
+    "it would be if you had not, everything else equal, so watching multiplies the odds of that suspicion by at most "
+    "this factor. The promise is about what the audits show and about nothing else: it does not protect you if access "
+    "logs leak, if the channel you report through is not anonymous, if an audit is so narrow that it points to the few "
+    "people who could have known, or if somebody retaliates because of what they know from elsewhere."
+)
+
+
+def test_what_is_hard_to_read_is_found() -> None:
+    """Negative control: what the page once said."""
+    assert grade(OLD) > TWELVE_YEARS_OLD + 3
+    assert avoided_words(OLD) == ["somebody"]
+    assert grade("The cat sat on the mat.") < 1
+    assert 4 < grade("My uncle likes to go to the market on Sunday, because he can buy fresh vegetables there.") < 8
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("after I report", r"next draw is due on Monday 12 January 2026"),
+        ("my text and my name", r"read what you write.*no name and no text.*code"),
+        ("court", r"took your report.*only numbers"),
+        ("give my name", r"does not need it"),
+        ("in danger", r"Do not wait for a draw"),
+        ("take my report back", r"until the round closes"),
+        ("breaks its rules", r"record shows this for good.*matter of trust"),
+        ("check all this", r"complete and unchanged.*matter of trust"),
+    ],
+)
+def test_questions_are_answered(kind: str, asked: str, told: str) -> None:
+    assert re.search(told, answer(promise_of(made(**KINDS[kind])), asked))
+
+
+@pytest.mark.parametrize("audit", AUDIT_FORMS)
+@pytest.mark.parametrize("target", TARGET_FORMS)
+def test_it_speaks_the_words_of_the_office(audit: str, target: str) -> None:
+    said = " ".join(prose(promise_of(made(terms=Terms(audit, target), max_gap=20, cooldown=1))))
+    for word, forms in ((audit, AUDIT_FORMS), (target, TARGET_FORMS)):
+        others = [other for other in forms if other not in (word, "visit", "employer")]
+        assert not [other for other in others if re.search(rf"\b{other}", said)]
+        assert word in said
+
+
+def test_the_page_for_reporters_has_the_same_example() -> None:
+    written = " ".join((Path(__file__).parents[3] / "docs" / "reporters.md").read_text(encoding="utf-8").split())
+    promise = promise_of(made(targets=FIFTY))
+    table, effect = part(promise, "promise").table, part(promise, "effect").table
+    assert table is not None
+    assert effect is not None
+    for row in table.rows:
+        assert f"| {' | '.join(row)} |" in written
+    (_, none, wait, _), (_, one, shorter, _) = effect.rows[:2]
+    days, fewer = (text.partition(" (")[0] for text in (wait, shorter))
+    assert f"from {none} to {one}" in written
+    assert f"from {days} to {fewer.removesuffix(' days')} on average" in written
+    for told in (promise.first.removesuffix("by watching the audits."), "a boss picks the right one at most 60 times"):
+        assert told in written
+    assert grade(re.sub(r"\|.*?\|", "", written)) <= TWELVE_YEARS_OLD
+    assert avoided_words(written) == []
+
+
+def test_the_office_is_reached_where_it_says_how() -> None:
+    parameters = made()
+    told = OfficeDetails("Room 5", "https://hotline.example", "2026-01-07")
+    now = Situation(Coverage(parameters.calendar), 1, len(NAMES), details=told)
+    facts = part(promise_of(parameters, now), "contact").facts
+    assert [(one.text, one.link) for one in facts] == [
+        ("https://hotline.example", "https://hotline.example"),
+        ("Room 5", None),
+        ("7 January 2026", None),
+    ]
+    assert "not published here" in part(promise_of(parameters), "contact").before[0]
+    assert "Ask the office" not in " ".join(prose(promise_of(parameters)))
+
+
+def test_an_oversight_body_is_among_what_is_not_protected() -> None:
+    titles = [one.title for one in part(promise_of(made(oversight=RECIPIENT)), "not-protected").items]
+    assert "The oversight body." in titles
+    assert "The oversight body." not in [one.title for one in part(promise_of(made()), "not-protected").items]
+
+
+def test_a_horizon_is_told_as_a_day() -> None:
+    parameters = made(mechanism="tca", horizon=100, calendar=Calendar(made().calendar.start, "1W", "UTC"))
+    assert "The last draw is due on 6 December 2027" in part(promise_of(parameters), "promise").after[-1]
+    assert "There are no later rounds" in " ".join(promise_of(parameters).experts.before)
+
+
+def test_two_people_have_the_figures_of_the_exact_part() -> None:
+    """Also where each of them may have filed several reports."""
+    parameters = made(mechanism="tca", horizon=104, reports_per_person=2, delta=0.05)
+    said = two_people(parameters, Situation.at_start(parameters))
+    (pair,) = re.findall(r"With up to 2 reports each, it is at most ([\d.]+) times", said)
+    (points,) = re.findall(r"which of the two it was by at most ([\d.]+) points", " ".join(exact_figures(parameters)))
+    assert float(points) <= float(pair) - 50 < float(points) + 1
+
+
+CLAIM = re.compile(
+    r"at most [\d.]+ (%|times)|proven|\bholds?\b|\bcover(s|ed)?\b|protect|cannot prove|does not prove|no exceptions"
+)
+"""What a sentence says that claims something of the promise."""
+HEDGE = re.compile("not protected|nothing is promised|holds again|[Ff]rom then on")
+"""What makes it speak of a later time, or of what is not protected."""
+
+
+def claims_of_now(said: Sequence[str]) -> list[str]:
+    """Sentences that say that something is promised, and do not say from when on."""
+    sentences = [sentence for text in said for sentence in re.split(r"(?<=[.:!?]) (?=[A-Z])", text)]
+    return [one for one in sentences if CLAIM.search(one) and not HEDGE.search(one) and SINCE not in one]
+
+
+def of_a_lapse(promise: Promise) -> list[str]:
+    """All that must agree with it: sentences, titles, captions and the card; without limits that a sentence before them
+    puts off to a later time.
+    """
+    tables = [one.table for one in promise.parts if one.table is not None]
+    two = [one.text for one in part(promise, "not-protected").items if "two people" in one.title]
+    said = [text for text in prose(promise) if text not in two]
+    return [
+        *said, *(f"{one.title}." for one in promise.warnings), *(table.caption for table in tables),
+        " ".join(promise.holds), *(f"{item.title}." for one in promise.parts for item in one.items),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_under_a_lapse_nothing_is_said_to_hold_now(kind: str) -> None:
+    parameters = made(**KINDS[kind])
+    promise = promise_of(parameters, lapsed(parameters, 7))
+    assert claims_of_now(of_a_lapse(promise)) == []
+    assert promise.holds.title.startswith("no")
+    grave = [one for one in promise.warnings if one.is_grave]
+    assert [SINCE in one.text for one in grave] == [True]
+    assert f"whatever {parameters.terms.target} it was about" in grave[0].text
+    assert "Have you reported already?" in grave[0].text
+    assert SINCE in part(promise, "not-protected").items[0].title
+    two = next(one.text for one in part(promise, "not-protected").items if "two people" in one.title)
+    assert not re.search("at most", two) or two.index("When the promise holds again") < two.index("at most")
+    if kind != "nothing":
+        assert promise.first == f"Right now nothing is promised. Wait until {SINCE} if you can."
+        table = part(promise, "promise").table
+        assert table is not None
+        assert table.caption.startswith(f"From {SINCE} on: ")
+    effect = part(promise, "effect").table
+    assert effect is None or len(effect.head) == 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_after_the_end_of_a_lapsed_programme_nothing_is_promised_and_no_one_is_told_to_wait(kind: str) -> None:
+    parameters = made(**KINDS[kind])
+    promise = promise_of(parameters, lapsed(parameters, 7, ended=True))
+    assert claims_of_now(of_a_lapse(promise)) == []
+    assert "Wait until" not in " ".join(prose(promise))
+    assert part(promise, "promise").table is None
+    assert len(promise.experts.before) == 1
+
+
+def test_a_lapse_beyond_the_last_round_is_not_waited_for() -> None:
+    parameters = made(mechanism="tca", horizon=7)
+    promise = promise_of(parameters, lapsed(parameters, 7))
+    assert "Wait until" not in " ".join(prose(promise))
+    assert promise.holds.title == "no, for no report"
+
+
+def test_after_a_lapse_the_promise_holds_for_later_reports() -> None:
+    parameters = made()
+    promise = promise_of(parameters, lapsed(parameters))
+    assert promise.holds == (f"yes, for reports made from {SINCE} on", "not for earlier ones")
+    assert promise.first.endswith(f"This is for reports made from {SINCE} on.")
+    assert not any(one.is_grave for one in promise.warnings)
+
+
+def test_a_claim_beside_a_lapse_is_found() -> None:
+    """Negative control: what the page once said under a banner that said otherwise."""
+    old = [
+        "A boss who was 50 % sure that you reported can become at most 57 % sure by watching the visits.",
+        "This holds for as long as the programme runs.",
+        "The visits cannot prove it.",
+        "Nothing. The promise to you holds whatever other people report.",
+        "Your own report keeps its protection, unless it is of this class, too.",
+        "yes, for all reports no exceptions so far",
+        "How sure your boss can become, at most 57 %",
+    ]
+    for sentence in old:
+        assert claims_of_now([sentence]) != []
+    parameters = made()
+    assert claims_of_now(of_a_lapse(promise_of(parameters))) != []
+
+
+def test_waits_are_those_of_the_targets_of_today() -> None:
+    parameters = made(targets=FIFTY)
+    gone = {"added": (), "removed": FIFTY[:25], "during": 2, "reason": "closed", "independent": True}
+    state = replay(parameters, chained(parameters, [drawn(1, FIFTY[49]), ("targets", 2, gone)]))
+    for situation, chance in ((None, "20 in 1,000"), (Situation.after(state), "40 in 1,000")):
+        table = part(promise_of(parameters, situation), "effect").table
+        assert table is not None
+        assert table.rows[0][:2] == ("No report", chance)
+
+
+@pytest.mark.parametrize("rules", [{}, {"max_gap": 1500, "audits": 1000}, {"audits": 20_000}])
+def test_a_million_targets_cost_no_time(rules: dict[str, Any]) -> None:
+    """It is written anew whenever the office publishes."""
+    parameters = made(targets=tuple(map(str, range(10**6))), **rules)
+    began = process_time()
+    promise_of(parameters)
+    assert process_time() - began < 0.5
+
+
+def test_a_rounded_number_is_a_whole_one_below_the_limit() -> None:
+    assert [suspicion.in_hundred(Fraction(share)) for share in ("0.5", "0.501", "0.99", "0.995", "1")] == [
+        "50",
+        "51",
+        "99",
+        "99.5",
+        "100",
+    ]

@@ -1,0 +1,21 @@
+"""Until when the promise is lost, by the calendar."""
+
+from datetime import date, timedelta
+
+from deniable.programme.calendar import Calendar
+from deniable.programme.transcript.coverage import Coverage, Lapse
+
+WEEKLY = Calendar(date(2026, 1, 5), "1W", "UTC")
+
+
+def test_the_promise_is_lost_until_the_round_of_the_lapse_is_due() -> None:
+    lost = Coverage(WEEKLY, (Lapse(9, 7, "ordered audits"), Lapse(11, 3, "renamed a target")))
+    due = WEEKLY.due(7)
+    until = lost.lost_until(due - timedelta(seconds=1))
+    assert until is not None
+    assert "23 February 2026" in until.words
+    assert lost.lost_until(due) is None
+
+
+def test_a_promise_that_was_never_lost() -> None:
+    assert Coverage(WEEKLY).lost_until(WEEKLY.opens(1)) is None
