@@ -142,7 +142,11 @@ def everybodys_way(walk: Walk, folder: Path) -> None:
     for page in people.values():
         leave(walk, page)
     assert walk.not_visited() == NOT_FOR_BROWSERS | WITH_CLASSES | WITH_PUBLIC_VALUES
-    assert [text for text in walk.told if "responded with a status of" not in text] == []
+    assert [
+        text
+        for text in [one for one in walk.told if not one.startswith("[DOM]")]
+        if "responded with a status of" not in text
+    ] == []
 
 
 ROLES = {"Otto": "Operator", "Ida": "Importer", "Anna": "Auditor"}
@@ -622,7 +626,7 @@ def account(walk: Walk, page: Page) -> None:
         page.get_by_role("button", name="Change password").click()
         assert says in walk.look(page, "account-password")
     page.get_by_role("button", name="Sign out everywhere").click()
-    assert page.url == f"{walk.address}/login"
+    assert page.get_by_role("button", name="Sign in").is_visible()
 
 
 def leave(walk: Walk, page: Page) -> None:
@@ -630,4 +634,4 @@ def leave(walk: Walk, page: Page) -> None:
     if page.url.endswith("/login"):
         return  # half an hour has passed since
     page.get_by_role("button", name="Sign out").click()
-    assert page.url == f"{walk.address}/login"
+    assert page.get_by_role("button", name="Sign in").is_visible()
