@@ -115,5 +115,5 @@ def assert_was_as_it_should_be(office: Office, programme: Programme, drawn: dict
     assert abs(dict(figures.reports)["minor"] - 712) < 200  # ten standard deviations
     assert [entry.kind for entry in entries].count("emergency") == len(EMERGENCIES)
     guarantee = office.browser("Anna").get("/guarantee").text
-    assert "ther reports keep" in guarantee
+    assert "is not protected" in guarantee
     assert "not protected" in guarantee
