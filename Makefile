@@ -10,7 +10,8 @@ CORE := $(VENV)/.core
 READY := $(VENV)/.ready
 COVERAGE := $(VENV)/coverage
 # Tests wait for disks, databases and browsers almost as long as they compute: three at once keep two cores busy.
-PYTEST := $(BIN)/pytest -n 3 --dist worksteal
+AT_ONCE := -n 3 --dist worksteal
+PYTEST := $(BIN)/pytest $(AT_ONCE)
 
 .PHONY: demo console test test-all coverage lint dist docs screenshots clean
 
@@ -30,7 +31,7 @@ test-all: lint $(VENV)/.oracle $(VENV)/.nginx
 # Line coverage of src; CONTRIBUTING.md says what counts.
 coverage: $(READY)
 	rm -rf $(COVERAGE)
-	$(BIN)/coverage run -m pytest -n 3 --dist worksteal
+	$(BIN)/coverage run -m pytest $(AT_ONCE)
 	$(BIN)/coverage combine --quiet
 	rm -f $(COVERAGE)/data.*  # of processes that tests killed: unreadable, and `report` would try them again
 	$(BIN)/coverage report

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 from threading import Lock, Timer
 
+from deniable.console.expiry import is_kept
 from deniable.errors import DeniableError
 from deniable.programme.calendar import Clock
 from deniable.programme.imports import Batch
@@ -142,11 +143,9 @@ class PendingImports:
 
     def _delete_expired(self) -> None:
         now = self._clock()
-        # Also where the clock was set back: they would be kept until it has caught up.
-        for name in [name for name, kept in self._imports.items() if not now < kept.until <= now + KEPT_FOR]:
-            del self._imports[name]
+        self._imports = {name: kept for name, kept in self._imports.items() if is_kept(kept.until, now, KEPT_FOR)}
         recent = {
-            person: [one for one in accepted if now < one.until <= now + one.kept_for]
+            person: [one for one in accepted if is_kept(one.until, now, one.kept_for)]
             for person, accepted in self._accepted.items()
         }
         self._accepted = {person: accepted for person, accepted in recent.items() if accepted}

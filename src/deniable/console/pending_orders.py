@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Lock
 
+from deniable.console.expiry import is_kept
 from deniable.programme.calendar import Clock
 
 KEPT_FOR = timedelta(days=1)
@@ -67,6 +68,4 @@ class PendingOrders:
 
     def _delete_expired(self) -> None:
         now = self._clock()
-        # Also where the clock was set back: they would be kept until it has caught up.
-        for key in [key for key, kept in self._orders.items() if not now < kept.until <= now + KEPT_FOR]:
-            del self._orders[key]
+        self._orders = {key: order for key, order in self._orders.items() if is_kept(order.until, now, KEPT_FOR)}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Lock
 
+from deniable.console.expiry import is_kept
 from deniable.programme.calendar import Clock
 
 KEPT_FOR = timedelta(days=1)
@@ -59,6 +60,4 @@ class PendingVisits:
 
     def _delete_expired(self) -> None:
         now = self._clock()
-        # Also where the clock was set back: they would be kept until it has caught up.
-        for key in [key for key, kept in self._visits.items() if not now < kept.until <= now + KEPT_FOR]:
-            del self._visits[key]
+        self._visits = {key: visit for key, visit in self._visits.items() if is_kept(visit.until, now, KEPT_FOR)}

@@ -89,7 +89,7 @@ def quiet_waits(
 
 
 def is_too_large(n_targets: int, audits: int, max_gap: int) -> bool:
-    """Whether what a longest gap does to the wait can be neither calculated nor estimated while somebody waits."""
+    """Whether what a longest gap does to the wait can be neither calculated nor estimated while a person waits."""
     return estimate_size(n_targets, audits, max_gap) > SLOWEST_ESTIMATE
 
 

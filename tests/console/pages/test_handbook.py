@@ -1,4 +1,4 @@
-"""Help pages: for people who are signed in, and how to sign in for everybody."""
+"""Help pages: for people who are signed in, and how to sign in for all."""
 
 from pathlib import Path
 

@@ -135,7 +135,7 @@ def decide(
     try:
         independent, own = _declared(page.independent), decision.read(programme, fields)
         entry = programme.foreseen_decision(decision.entry, page.reason, independent=independent, **own)
-        seen, able = text(fields, "confirmed"), others(console, person)
+        seen, able = text(fields, "confirmed"), others(console, person).here
         if seen != str(entry.during):
             would = consequences_of(programme, entry)
             typed = tuple((name, value) for name in TYPED for value in texts(fields, name))

@@ -25,7 +25,7 @@ from deniable.console.pages.common import (
     redirect,
     refusal,
 )
-from deniable.console.pages.orders import others, others_away
+from deniable.console.pages.orders import others
 from deniable.console.pending_visits import KEPT_FOR, PendingVisit
 from deniable.console.rendering import render
 from deniable.console.routing import Router
@@ -119,7 +119,7 @@ def confirm(
     try:
         asked = _asked(console, fields)
         is_alone = asked.person == person.id
-        if is_alone and others(console, person):
+        if is_alone and others(console, person).here:
             return _page(request, person, programme, OWN)
         try:
             number = programme.visit(asked.target, asked.report_class).number
@@ -173,6 +173,7 @@ def _page(request: Request, person: Person, programme: Programme, error: str | N
     if not status.parameters.visit_classes:
         return redirect("/round")
     copied_record(request, programme, status.folder)  # what no longer waits was recorded
+    second = others(console, person)
     asked = (
         replace(_visit(programme, one.target, one.report_class), asked_by=name, is_own=one.person == person.id)
         for one, name in asked_visits(console)
@@ -180,8 +181,8 @@ def _page(request: Request, person: Person, programme: Programme, error: str | N
     page = EmergenciesPage(
         classes=tuple(foreseen(programme, None, name) for name in status.parameters.visit_classes),
         asked=tuple(asked),
-        others=others(console, person),
-        away=others_away(console, person),
+        others=second.here,
+        away=second.away,
         hours=HOURS,
         round=status.open_round,
         due=due_in_words(status.parameters.calendar, status.open_round),

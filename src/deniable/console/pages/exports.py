@@ -78,7 +78,7 @@ def whole_log(request: Request, person: Annotated[Person, require("activity")]) 
 
 
 @router.get("/people/people.csv")
-def everybody(request: Request, _: Annotated[Person, require("people")]) -> Response:
+def all_people(request: Request, _: Annotated[Person, require("people")]) -> Response:
     console = console_of(request)
     with console.store.reading() as connection:
         rows = people.listed(connection, console.key)

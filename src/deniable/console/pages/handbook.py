@@ -1,4 +1,4 @@
-"""The handbook as pages of the console: for everybody who is signed in, and how to sign in for everybody."""
+"""The handbook as pages of the console: for people who are signed in, and how to sign in for all."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -19,7 +19,7 @@ router = Router()
 
 @dataclass(frozen=True)
 class HelpPage:
-    """The same for everybody, whatever the programme is."""
+    """The same for all people, whatever the programme is."""
 
     title: str
     html: Markup

@@ -238,7 +238,7 @@ def _key(console: Console) -> Check:
 
 
 def _clock(console: Console, programme: Programme | None) -> Check:
-    """What is recorded tells that the clock was set back, or that it runs ahead; nobody else is asked for the time."""
+    """What is recorded tells that the clock was set back, or that it runs ahead; no one else is asked for the time."""
     now = console.clock()
     shows = f"This computer's clock shows {moment_in_words(now.astimezone(UTC)).words}."
     to_do, command = "Compare it with another clock and set it right.", "timedatectl"

@@ -172,7 +172,7 @@ def round_page(request: Request, person: Annotated[Person, require("round")], pr
     to_visit = [] if status.ended else unrecorded.emergencies_first(programme.work_list())
     orders, visits = waiting_orders(console), asked_visits(console)
     own_visits = [name for visit, name in visits if visit.person == person.id]
-    is_alone = bool(own_visits) and not others(console, person)
+    is_alone = bool(own_visits) and not others(console, person).here
     page = RoundPage(
         round=status.open_round,
         due=due_in_words(status.parameters.calendar, status.open_round),

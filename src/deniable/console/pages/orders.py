@@ -3,7 +3,7 @@ activity log says so.
 """
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
@@ -125,21 +125,23 @@ def ordered(programme: Programme, targets: tuple[str, ...], reason: str, indepen
         return programme.status().entries
 
 
-def others(console: Console, person: Person) -> tuple[str, ...]:
-    """Who else may confirm a decision and can sign in, by name."""
-    away = _locked_out(console)
-    return tuple(name for id_, name in _able(console).items() if id_ != person.id and id_ not in away)
+class Others(NamedTuple):
+    """Who else may confirm a decision, by name."""
+
+    here: tuple[str, ...]
+    away: tuple[str, ...]
+    """Those who cannot sign in at present."""
 
 
-def others_away(console: Console, person: Person) -> tuple[str, ...]:
-    """Who else might confirm it and cannot sign in at present, by name."""
-    away = _locked_out(console)
-    return tuple(name for id_, name in _able(console).items() if id_ != person.id and id_ in away)
-
-
-def _locked_out(console: Console) -> set[str]:
+def others(console: Console, person: Person) -> Others:
     with console.store.reading() as connection:
-        return people.locked_out(connection, console.key)
+        away = people.locked_out(connection, console.key)
+        able = people.having(connection, console.key, ALLOWED["decide"])
+    here, gone = (
+        tuple(one.name for one in able if one.id != person.id and (one.id in away) == is_away)
+        for is_away in (False, True)
+    )
+    return Others(here, gone)
 
 
 def waiting_orders(console: Console) -> list[tuple[PendingOrder, str]]:
@@ -173,10 +175,11 @@ def _take(console: Console, asked: PendingOrder) -> None:
 def _page(request: Request, person: Person, programme: Programme, error: str | None = None) -> Response:
     console, status = console_of(request), programme.status()
     copied_record(request, programme, status.folder)
+    second = others(console, person)
     page = OrdersPage(
         orders=tuple(_order(programme, order, name, person) for order, name in waiting_orders(console)),
-        others=others(console, person),
-        away=others_away(console, person),
+        others=second.here,
+        away=second.away,
         hours=HOURS,
         done=None if error else done_message(request, DONE),
         error=error,

@@ -229,7 +229,7 @@ def _page(request: Request, person: Person, programme: Programme, known: Status 
         due=due_in_words(status.parameters.calendar, status.open_round),
         is_overdue=status.overdue > 0,
         ended=status.ended,
-        notices=notices_of(console_of(request), programme, status),
+        notices=notices_of(console, programme, status),
         targets=() if is_long else status.targets,
         found=None,
         is_long=is_long,

@@ -63,7 +63,7 @@ def _public(key: bytes) -> Ed25519PublicKey:
     if _has_small_order(key):
         raise DeniableError(
             "the public key must be one that only its owner can sign for, got a point of small order, for which "
-            "anybody can; ask for another key"
+            "anyone can; ask for another key"
         )
     return Ed25519PublicKey.from_public_bytes(key)
 
