@@ -13,7 +13,7 @@ COVERAGE := $(VENV)/coverage
 AT_ONCE := -n 3 --dist worksteal
 PYTEST := $(BIN)/pytest $(AT_ONCE)
 
-.PHONY: demo console test test-all coverage lint dist docs screenshots clean
+.PHONY: demo console test test-all coverage lint dist docs messages screenshots clean
 
 demo: $(CORE)
 	$(BIN)/python examples/office_year.py
@@ -52,6 +52,11 @@ dist: $(READY)
 
 docs: $(READY)
 	$(BIN)/mkdocs serve
+
+# Sentences read off the sources into the languages' catalogues, and how each language writes days and numbers.
+messages: $(READY)
+	$(BIN)/python scripts/locales.py
+	$(BIN)/python scripts/messages.py
 
 # The pictures of the console and of a public page, taken anew.
 screenshots: $(READY)

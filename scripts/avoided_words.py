@@ -11,6 +11,8 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+from deniable.languages.language import PUBLIC
+
 ROOT = Path(__file__).parents[1]
 WRITTEN_FROM_THE_CODE = {"docs/reference/api.md", "docs/reference/cli.md"}
 """Pages whose words are counted where they are written."""
@@ -76,8 +78,9 @@ def count(texts: Iterator[Text]) -> Count:
 
 
 def read_by_people(root: Path = ROOT) -> Iterator[Text]:
-    pages = [root / "README.md", root / "CHANGELOG.md", *sorted((root / "docs").rglob("*.md"))]
-    for path in pages:
+    translated = {root / "docs" / folder for folder in ("translations", *PUBLIC)}
+    english = (path for path in sorted((root / "docs").rglob("*.md")) if path.parent not in translated)
+    for path in (root / "README.md", root / "CHANGELOG.md", *english):
         if path.relative_to(root).as_posix() not in WRITTEN_FROM_THE_CODE:
             yield Text(str(path.relative_to(root)), 1, prose(path.read_text(encoding="utf-8")))
     for path in sorted({*(root / "src").rglob("*.html"), *(root / "src").rglob("*.j2")}):

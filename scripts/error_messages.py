@@ -56,7 +56,7 @@ TITLES: dict[str, tuple[str, ...]] = {
         "simulation/",
         "testing",
     ),
-    "A programme": ("programme/", "cli/programme/"),
+    "A programme": ("programme/", "cli/programme/", "languages/"),
     "Imports": ("programme/imports/", "cli/programme/imports"),
     "Public values": (
         "programme/randomness/",

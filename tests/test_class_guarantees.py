@@ -40,7 +40,7 @@ def test_a_mix_adds_up_weights_and_says_what_was_filed() -> None:
     mix = guarantee_of_mix(RACE, CLASSES, {"minor": 2, "serious": 1, "danger": 0})
     assert mix is not None
     assert mix.curve == RACE.guarantee().for_reports(5).curve
-    assert "your 3 reports (2 of class minor and 1 of class serious)" in mix.in_words()
+    assert "This is about 3 reports (2 of class minor and 1 of class serious)." in mix.in_words()
     assert guarantee_of_mix(RACE, CLASSES, {"minor": 2, "danger": 1}) is None
     assert guarantee_of_mix(RACE, CLASSES, {"serious": 2}) == guarantee_of_heaviest(RACE, CLASSES, 2)
 
@@ -56,12 +56,12 @@ def test_a_mix_that_says_nothing_is_refused(mix: dict[str, Any], words: str) -> 
 
 def test_the_heaviest_class_covers_the_others() -> None:
     heaviest = guarantee_of_heaviest(RACE, CLASSES)
-    assert heaviest.kind == "of class serious"
+    assert heaviest.of_class == "serious"
     assert all(one is None or one.delta <= heaviest.delta for one in guarantees_by_class(RACE, CLASSES).values())
     words = heaviest.in_words()
     assert "whether you filed a report of class serious" in words
     assert "one report of class serious" in words
-    assert "3 reports of class serious" in words
+    assert "3 such reports" in words
 
 
 def test_sentences_say_before_a_report_is_filed_what_protects_it() -> None:

@@ -22,6 +22,7 @@ CALLED_BY_OTHERS = {
     "down_revision": "Alembic's",
     "format_commands": "Typer's",
     "handle_data": "HTMLParser's",
+    "__call__": "a voice is called to say a sentence",
     "handle_endtag": "HTMLParser's",
     "handle_starttag": "HTMLParser's",
     "isolation_level": "sqlite3's",

@@ -299,7 +299,7 @@ class TestInWords:
         assert "which of the two it was by at most 10 points in 100" in words
         assert "same target in the same round, the audits show nothing" in words
         assert "however long the programme runs" in words
-        assert "for 3 reports the improvement is at most 14.7 points in 100, and the factor at most 2.27" in words
+        assert "for 3 such reports the improvement is at most 14.7 points in 100, and the factor at most 2.27" in words
         assert all(exclusion in words for exclusion in self.EXCLUSIONS)
         assert "\n" not in words
 
@@ -318,14 +318,14 @@ class TestInWords:
         assert "first round," in words
         assert "1.06 times as likely" in words
         assert "which of the two it was by at most 10 points in 100" in words
-        assert "for 3 reports the improvement is at most 15 points in 100" in words
+        assert "for 3 such reports the improvement is at most 15 points in 100" in words
 
     def test_several_reports(self) -> None:
         words = Guarantee(Exponential(race_rho(0.1))).for_reports(5).in_words()
         assert "whether you filed your 5 reports" in words
         assert "at most 23.3 points in 100" in words
         assert "promise about 5 reports by one person" in words
-        assert "with up to 5 reports each" in words
+        assert "with up to 5 such reports each" in words
         assert "at most 46.6 points in 100" in words
 
     def test_between_two_people_nothing_may_be_promised(self) -> None:
@@ -344,7 +344,7 @@ class TestInWords:
         assert all(exclusion in words for exclusion in self.EXCLUSIONS)
 
     def test_three_reports_may_be_beyond_the_promise(self) -> None:
-        assert "If you file 3 reports, it promises nothing" in Guarantee(TotalVariation(0.4)).in_words()
+        assert "If you file 3 such reports, it promises nothing" in Guarantee(TotalVariation(0.4)).in_words()
 
     @given(CURVES)
     def test_printed_figures_are_upper_bounds(self, curve: Curve) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable.guarantee import points
+from deniable.languages.voice import plain
 from deniable.rounding import as_written, float_above, rounded_up
 
 BOUNDS = st.one_of(
@@ -114,7 +115,7 @@ def test_a_delta_that_was_asked_for_is_stated_as_it_was_written(hundredths: int)
         promise = mechanism.guarantee()
         assert Fraction(promise.delta) <= written
         assert Fraction(rounded_up(promise.delta)) == written
-        assert points(promise.delta) == f"{float(50 * written):g} points in 100"
+        assert points(promise.delta, plain()) == f"{float(50 * written):g} points in 100"
         assert Fraction(rounded_up(promise.between_two().delta)) == min(1, 2 * written)
 
 

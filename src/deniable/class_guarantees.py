@@ -6,6 +6,7 @@ from typing import Any
 
 from deniable.errors import DeniableError, check_whole
 from deniable.guarantee import Guarantee, points
+from deniable.languages.voice import plain
 from deniable.mechanisms.base import Mechanism
 from deniable.report_classes import ReportClass, heaviest, named
 from deniable.rounding import rounded_up
@@ -33,7 +34,12 @@ def guarantee_of_mix(
     if None in weights:
         return None
     together = mechanism.guarantee_for([weight for weight in weights if weight is not None])
-    return replace(together, kind=_kind(classes, filed))
+    if len(classes) == 1 and classes[0].weight == 1:
+        return together
+    if len(filed) == 1:
+        return replace(together, kind="", of_class=next(iter(filed)).name)
+    mixed = _and([f"{number} of class {one.name}" for one, number in filed.items()])
+    return replace(together, kind=f"({mixed})")
 
 
 def guarantees_by_class(mechanism: Mechanism[Any], classes: Sequence[ReportClass]) -> dict[str, Guarantee | None]:
@@ -116,15 +122,7 @@ def _limit(guarantee: Guarantee, it: str) -> str:
         if guarantee.has_cap
         else ""
     )
-    return f"watching improves a guess whether you filed {it} by at most {points(guarantee.delta)}{odds}"
-
-
-def _kind(classes: Sequence[ReportClass], filed: Mapping[ReportClass, int]) -> str:
-    if len(classes) == 1 and classes[0].weight == 1:
-        return ""
-    if len(filed) == 1:
-        return f"of class {next(iter(filed)).name}"
-    return f"({_and([f'{number} of class {one.name}' for one, number in filed.items()])})"
+    return f"watching improves a guess whether you filed {it} by at most {points(guarantee.delta, plain())}{odds}"
 
 
 def _and(parts: Sequence[str]) -> str:

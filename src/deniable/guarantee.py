@@ -7,10 +7,12 @@ from typing import Any, overload
 
 import numpy as np
 
+from deniable import guarantee_sentences as sentences
 from deniable.arrays import FloatArray
 from deniable.calibration import prior_advantage, product_above
 from deniable.curves import Curve, Exponential, Gaussian, TotalVariation
 from deniable.errors import DeniableError, check_whole
+from deniable.languages.voice import Voice, plain, plural_of
 from deniable.rounding import rounded_up, written_above
 from deniable.wording import count
 
@@ -31,8 +33,10 @@ class Guarantee:
     curve: Curve
     horizon: int | None = None
     reports: int = 1
+    of_class: str = ""
+    """The class of all these reports, where they have one."""
     kind: str = ""
-    """What reports they are, behind "a report" or "3 reports": "of weight 3", "of class serious"."""
+    """What other reports they are, behind "a report" or "3 reports": "of weight 3"."""
 
     def __post_init__(self) -> None:
         if self.horizon is not None:
@@ -43,12 +47,12 @@ class Guarantee:
     def filed(self) -> str:
         """What was filed or not, in words.
 
-        >>> one = Guarantee(TotalVariation(0.1), kind="of class serious")
+        >>> one = Guarantee(TotalVariation(0.1), of_class="serious")
         >>> one.filed, one.for_reports(2).filed
         ('a report of class serious', '2 reports of class serious')
         """
         reports = "a report" if self.reports == 1 else count(self.reports, "report")
-        return f"{reports} {self.kind}".rstrip()
+        return f"{reports} of class {self.of_class}" if self.of_class else f"{reports} {self.kind}".rstrip()
 
     @property
     def delta(self) -> float:
@@ -171,20 +175,43 @@ class Guarantee:
         return sure + (1 - sure) * Fraction(self.delta)
 
     def in_words(self) -> str:
-        """One paragraph for a reporter who knows no statistics."""
-        stated = self.statements()
+        """One paragraph for a reporter who knows no statistics, in English."""
+        about = [f"This is about {self.filed}."] if self.kind else []
+        stated = [*about, *self.statements(plain())]
         return " ".join(stated if self.promises_nothing else [*stated, *_EXCLUSIONS])
 
-    def statements(self, seen: str = "every audit") -> list[str]:
-        """What is promised about someone who watches `seen`, in sentences; what it leaves out is not among them."""
+    def statements(self, say: Voice, *, with_figures: bool = False) -> list[str]:
+        """What is promised about someone who watches every audit, and reads the yearly figures where there are any, in
+        sentences; what it leaves out is not among them.
+        """
+        reports, name = self.reports, self.of_class
         if self.promises_nothing:
-            whose = "" if self.reports == 1 else " by one person"
-            return [
-                f"This programme promises nothing about what its audits reveal of {self.filed}{whose}: someone who "
-                "watches them may become certain of what was filed.",
-                "Do not rely on the audits to hide it.",
-            ]
-        return list(_INDEPENDENT) if self.delta == 0 else self._limits(seen)
+            return sentences.nothing(reports, name, say)
+        if self.delta == 0:
+            return sentences.independent(say)
+        said = [sentences.supposed(with_figures, say)]
+        factor, pair = self._factor(say), self.between_two().delta
+        if factor:
+            sure = rounded_up(self.posterior(Fraction(1, 2)), 100)
+            said.append(sentences.sure(reports, name, say.figure(sure), say))
+        said.append(sentences.improvement(reports, name, points(self.delta, say), say))
+        if factor:
+            said.append(sentences.factor(reports, name, factor, say))
+        is_classed = bool(name or self.kind)
+        said += [
+            sentences.two_people(reports, self.has_cap, is_classed, None if pair == 1 else points(pair, say), say),
+            sentences.duration(self.horizon, say),
+            sentences.scope(reports, name, say),
+        ]
+        if reports == 1:
+            more = self.for_reports(3)
+            gain = None if more.promises_nothing else points(more.delta, say)
+            said.append(sentences.three_reports(gain, more._factor(say), say))
+        return said
+
+    def _factor(self, say: Voice) -> str | None:
+        """The likelihood cap for readers; None where there is none."""
+        return say.figure(rounded_up(self.likelihood_cap)) if self.has_cap else None
 
     def to_dict(self) -> dict[str, Any]:
         """The public figures, ready for JSON: what has no limit is None.
@@ -203,65 +230,6 @@ class Guarantee:
             "curve": {"kind": kind} | {name: _finite(value) for name, value in asdict(self.curve).items()},
         }
 
-    def _limits(self, seen: str) -> list[str]:
-        one = self.reports == 1
-        filed = f"you filed {self.filed}" if one else f"you filed your {self.filed}"
-        odds = (
-            (
-                f"If they were 50 % sure that {filed}, they can become at most "
-                f"{rounded_up(self.posterior(Fraction(1, 2)), 100)} % sure.",
-                f"No sequence of audits is more than {rounded_up(self.likelihood_cap)} times as likely if {filed} as "
-                "it would be if you had not, everything else equal, so watching multiplies the odds of that suspicion "
-                "by at most this factor.",
-            )
-            if self.has_cap
-            else ()
-        )
-        duration = (
-            "This holds however long the programme runs."
-            if self.horizon is None
-            else f"This holds at every moment of the programme's first {_rounds(self.horizon)}, "
-            "and says nothing about later ones."
-        )
-        scope = (
-            f"It is a promise about {self.filed.replace('a ', 'one ', 1)}. {_more_reports(self.for_reports(3))}"
-            if one
-            else f"It is a promise about {self.filed} by one person, whatever targets they concern."
-        )
-        return [
-            f"Suppose someone watches {seen}, knows how targets are chosen, and knows every other report.",
-            *odds[:1],
-            f"Watching improves their chance of guessing right whether {filed} by at most {points(self.delta)}, "
-            "whatever they believed before.",
-            *odds[1:],
-            self._two_people(bool(odds)),
-            duration,
-            scope,
-        ]
-
-    def _two_people(self, capped: bool) -> str:
-        neither = "Neither limit holds" if capped else "This limit does not hold"
-        each, alike = "", "target in the same round"
-        if self.reports > 1:
-            each, alike = f", with up to {self.filed} each", "targets in the same rounds"
-        of_class = " under the same class" if self.kind else ""
-        pair = self.between_two()
-        gain = (
-            "the audits may tell them which of the two it was, and nothing is promised about that."
-            if pair.delta == 1
-            else f"watching improves their chance of guessing which of the two it was by at most {points(pair.delta)}, "
-            "and the odds between the two may shift without a fixed limit."
-        )
-        return (
-            f"{neither} between two people. If someone is sure that exactly one of two people filed{each}, {gain} If "
-            f"both would have reported the same {alike}{of_class}, the audits show nothing about which of them it was."
-        )
-
-
-_INDEPENDENT = (
-    "The audits do not depend on the reports at all, so they tell nothing about whether you filed one.",
-    "Nor can your report make an audit more likely.",
-)
 
 _EXCLUSIONS = (
     "The promise is about what the audits show, and about nothing else.",
@@ -274,20 +242,10 @@ _EXCLUSIONS = (
 _WORTH_SAYING = 1_000_000
 
 
-def _more_reports(grouped: Guarantee) -> str:
-    if grouped.promises_nothing:
-        return f"If you file {grouped.filed}, it promises nothing about them taken together."
-    capped = f", and the factor at most {rounded_up(grouped.likelihood_cap)}" if grouped.has_cap else ""
-    return (
-        f"If you file more, the limit for them taken together is higher: for {grouped.filed} the "
-        f"improvement is at most {points(grouped.delta)}{capped}."
-    )
-
-
-def points(delta: float) -> str:
+def points(delta: float, say: Voice) -> str:
     """What watching adds to the chance of a right guess, at most: half of delta, rounded up."""
-    number = rounded_up(delta, 50)
-    return f"{number} {'point' if number == '1' else 'points'} in 100"
+    figure = rounded_up(delta, 50)
+    return say.counted("{figure} point in 100", "{figure} points in 100", plural_of(figure), figure=say.figure(figure))
 
 
 def points_above_half(delta: float) -> str:
@@ -297,10 +255,6 @@ def points_above_half(delta: float) -> str:
     ('56.25', '53.34')
     """
     return rounded_up(1 + Fraction(delta), 50, digits=4)
-
-
-def _rounds(horizon: int) -> str:
-    return "round" if horizon == 1 else count(horizon, "round")
 
 
 def _finite(value: float) -> float | None:

@@ -520,10 +520,16 @@ def test_whatever_is_wrong_the_answer_is_the_same(office: Office) -> None:
     browser = office.browser()
     answers = [browser.sign_in(*typed) for typed in tries]
     assert {answer.status_code for answer in answers} == {403}
-    assert len({answer.text for answer in answers}) == 1
+    assert len({without_name(answer.text) for answer in answers}) == 1
     assert WRONG in answers[0].text
-    assert len({tuple(answer.headers.items()) for answer in answers}) == 1
+    kept = [{name: value for name, value in answer.headers.items() if name != "content-length"} for answer in answers]
+    assert all(headers == kept[0] for headers in kept)
     assert len(work) == len(tries)
+
+
+def without_name(page: str) -> str:
+    """Without the name that was typed, which the form keeps."""
+    return re.sub(r'(<input[^>]* name="name"[^>]*?) value="[^"]*"', r"\1", page)
 
 
 def test_other_spellings_of_a_name_share_its_tries(office: Office) -> None:
@@ -542,7 +548,7 @@ def test_too_many_tries(office: Office) -> None:
             assert browser.sign_in(name, "wrong", "000000").status_code == 403
         answers.append(browser.sign_in(name, PASSWORD, office.code("Ada")))
     assert {answer.status_code for answer in answers} == {429}
-    assert len({answer.text for answer in answers}) == 1
+    assert len({without_name(answer.text) for answer in answers}) == 1
     assert TOO_OFTEN in answers[0].text
 
 

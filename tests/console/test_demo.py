@@ -1,3 +1,4 @@
+from datetime import timedelta
 from pathlib import Path
 
 from argon2 import PasswordHasher
@@ -20,6 +21,8 @@ def test_a_demonstration_has_a_past_and_a_round_that_is_due(tmp_path: Path) -> N
     assert programme is not None
     status = programme.status()
     assert (status.open_round, status.overdue) == (ROUNDS, 1)
+    assert timedelta(0) <= clock() - status.parameters.calendar.due(ROUNDS) < timedelta(minutes=1)
+    assert f"{clock():%Y-%m-%dT%H:%M}" in (tmp_path / "public" / "index.html").read_text(encoding="utf-8")
     assert status.targets == TARGETS
     assert len(programme.waiting_visits()) == 1
     assert programme.close_round().audits

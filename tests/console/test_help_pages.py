@@ -9,7 +9,7 @@ from tests.docs.blocks import DOCS
 
 from deniable.console.app import PAGES
 from deniable.console.help_pages import FIRST, HELP, PLACE, SIGNING_IN, HelpText, _made, help_for, help_texts
-from deniable.console.pages.decisions import _DECISIONS as KINDS
+from deniable.console.pages.decision_kinds import KINDS
 
 
 def missing(table: Mapping[str, str], texts: Mapping[str, HelpText]) -> list[str]:
@@ -43,7 +43,7 @@ def test_every_page_has_help_of_its_own() -> None:
 
 
 def test_the_table_has_no_page_that_is_gone() -> None:
-    served = {route.path.partition("/{token}")[0] for route in PAGES.routes}
+    served = {re.split("/{(?:token|name)}", route.path)[0] for route in PAGES.routes}
     served |= {f"/round/decisions/{kind}" for kind in KINDS}
     assert HELP.keys() <= served
 
@@ -64,6 +64,25 @@ def test_a_page(text: HelpText) -> None:
             name, _, heading = address.removeprefix(PLACE).partition("#")
             assert name in help_texts(), address
             assert not heading or heading in help_texts()[name].anchors, address
+
+
+def folded(text: HelpText) -> str:
+    """What a reader sees only after opening it."""
+    return "".join(re.findall('<details class="fold">.*?</details>', text.html, flags=re.DOTALL))
+
+
+def test_help_of_a_page_begins_with_what_is_not_folded() -> None:
+    for target in HELP.values():
+        name, _, heading = target.partition("#")
+        assert not heading or f'id="{heading}"' not in folded(help_texts()[name]), target
+
+
+@pytest.mark.parametrize("text", help_texts().values(), ids=help_texts())
+def test_commands_come_after_what_a_clerk_does(text: HelpText) -> None:
+    """Where a page has steps for the console, every block of commands is folded; other pages are for a technician."""
+    if 'id="what-you-do-in-the-console"' in text.html:
+        assert text.html.count("<pre>") == folded(text).count("<pre>")
+        assert text.parts[0][0] == "what-you-do-in-the-console"
 
 
 def made(source: str, text: str) -> str:
@@ -94,6 +113,12 @@ def made(source: str, text: str) -> str:
         ("| | c |\n| - | - |\n| b | d |", '<td role="cell">b</td>\n<td role="cell" data-label="c">d</td>'),
         ("| a |\n| - |\n| b |", '<table role="table" class="stacked">'),
         ("## A `b`, c!", '<h2 id="a-b-c">A <code>b</code>, c!</h2>'),
+        (
+            "## At the terminal\nb\n### C\nd\n## E",
+            '<details class="fold"><summary><h2 id="at-the-terminal">At the terminal</h2>\n</summary>\n<p>b</p>\n'
+            '<h3 id="c">C</h3>\n<p>d</p>\n</details>\n<h2 id="e">E</h2>',
+        ),
+        ("## Try it on an invented programme\na", "<p>a</p>\n</details>\n"),
     ],
 )
 def test_how_it_is_made(written: str, shown: str) -> None:

@@ -6,7 +6,7 @@ who will see it.
 
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ from deniable.console.pages import (
     login,
     office_details,
     open_round,
-    orders,
+    pending_decisions,
     people,
     plan,
     plan_check,
@@ -46,43 +46,43 @@ from deniable.console.pages import (
 )
 from deniable.console.pages.common import Bar
 from deniable.console.refusals import ErrorPage
-from deniable.programme.terms import DEFAULT_TERMS, Terms
+from deniable.languages.terms import DEFAULT_TERMS, Terms
 
-FRAME = {"who", "role", "navigation", "programme", "csrf", "demo", "help", "again"}
+FRAME = {"who", "role", "navigation", "programme", "csrf", "demo", "help", "again", "today"}
 
 PREVIEW = {
     "pending", "kind", "source", "round", "minutes", "megabytes", "paused", "is_large", "choices", "new_channels",
     "hidden_channels", "new_values", "hidden_values", "chosen_again", "malformed", "more_malformed", "visits",
-    "is_complete", "error",
+    "is_complete", "error", "assigned", "assigned_values", "auditors", "sees_emergencies",
 }  # fmt: skip
 ROUND = {"round", "due", "overdue", "ended", "notices", "targets", "may_report", "waiting", "value_is_out",
-         "not_public", "to_visit", "n_to_visit", "visits", "has_own_visit", "orders", "has_own_order", "unpublished",
-         "is_published"}  # fmt: skip
+         "not_public", "to_visit", "n_to_visit", "visits", "has_own_visit", "decisions", "has_own_decision",
+         "unpublished", "is_published", "is_loss_hidden", "drawn_last", "visit_first"}  # fmt: skip
 EMERGENCIES = {"classes", "asked", "others", "away", "hours", "round", "due", "is_overdue", "ended", "done", "error"}
 
 SHOWN: dict[str, tuple[type, set[str]]] = {
-    "account.html": (account.AccountPage, {"name", "role", "done", "error"}),
+    "account.html": (account.AccountPage, {"name", "role", "is_code_left", "done", "error"}),
     "activity.html": (activity.ActivityPage, {"auditors", "may_count", "days", "only_people", "names", "found"}),
     "api.html": (api_guide.ApiPage, {"operations", "document"}),
     "channels.html": (
         channels.ChannelsPage,
-        {"source", "choices", "rows", "values", "class_column", "earlier", "later", "done", "error"},
+        {"source", "choices", "rows", "values", "empty_lines", "earlier", "later", "done", "error"},
     ),
     "close.html": (
         open_round.ClosePage,
-        {"round", "is_drawn", "audits", "public_value", "has_visits", "visits", "orders", "late", "reason", "error"},
+        {"round", "is_drawn", "audits", "public_value", "has_visits", "visits", "decisions", "late", "reason", "error"},
     ),
     "closed.html": (
         open_round.ClosedPage,
-        {"round", "audits", "visits", "already", "next_round", "next_due", "overdue", "secret", "waiting",
-         "has_values"},
+        {"round", "audits", "visits", "earlier_visits", "already", "next_round", "next_due", "overdue", "secret",
+         "waiting", "has_values"},
     ),
     "decision.html": (
         decisions.DecisionPage,
-        {"kind", "title", "lead", "round", "until", "looked", "targets", "audits", "had_any", "is_long", "found",
-         "chosen", "added", "new_name", "reason", "independent", "error"},
+        {"kind", "title", "lead", "round", "due", "until", "looked", "unaware", "targets", "audits", "had_any",
+         "is_long", "found", "chosen", "added", "new_name", "reason", "independent", "error"},
     ),
-    "decision_confirm.html": (decisions.ConfirmPage, {"kind", "would", "typed", "others", "is_changed"}),
+    "decision_confirm.html": (decisions.ConfirmPage, {"kind", "would", "typed", "needs_two", "others", "is_changed"}),
     "disable.html": (people.DisablePage, {"id", "name", "role", "is_self", "is_last"}),
     "emergencies.html": (emergencies.EmergenciesPage, EMERGENCIES),
     "emergencies_waiting.html": (emergencies.WaitingEmergenciesPage, EMERGENCIES | {"waiting"}),
@@ -93,14 +93,17 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
          "numbers", "place", "time", "zone", "may_without", "asked_by", "asked_by_self", "asked_reason", "reason",
          "others", "done", "error"},
     ),
-    "guarantee.html": (guarantee.GuaranteePage, {"name", "promise"}),
-    "health.html": (health.HealthPage, {"attention", "good", "notices", "may_back_up", "administrators", "error"}),
-    "help.html": (handbook.HelpPage, {"title", "html", "others"}),
+    "guarantee.html": (guarantee.GuaranteePage, {"name", "promise", "was_due"}),
+    "health.html": (
+        health.HealthPage,
+        {"attention", "good", "notices", "may_back_up", "administrators", "helpers", "ended", "error"},
+    ),
+    "help.html": (handbook.HelpPage, {"title", "parts", "html", "others"}),
     "hotlines.html": (hotlines.HotlinesPage, {"hotlines", "people", "typed_name", "done", "error"}),
     "import.html": (
         imports.ImportPage,
         {"ended", "kinds", "kind", "sources", "source", "has_classes", "megabytes", "recent", "paused", "may_resume",
-         "reason", "done", "error"},
+         "reason", "done", "error", "auditors", "expected_columns", "other_columns", "example", "shows_files"},
     ),
     "import_preview.html": (import_preview.PreviewPage, PREVIEW),
     "import_preview_counts.html": (
@@ -111,38 +114,46 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     ),
     "invitation.html": (
         invitations.InvitationPage,
-        {"name", "role", "is_first", "joins", "qr", "uri", "secret", "typed_name", "error"},
+        {"name", "role", "is_first", "joins", "until", "qr", "uri", "secret", "typed_name", "error"},
     ),
     "office_details.html": (
         office_details.OfficeDetailsPage,
         {"today", "contact", "hotline", "is_independent", "error"},
     ),
-    "login.html": (login.LoginPage, {"done", "error", "demo", "kept", "over", "is_lost", "to"}),
+    "login.html": (login.LoginPage, {"name", "done", "error", "demo", "kept", "over", "is_lost", "to"}),
     "office_details_confirm.html": (
         office_details.ConfirmDetailsPage,
         {"contact", "hotline", "round", "deed", "effect"},
     ),
-    "orders.html": (orders.OrdersPage, {"orders", "others", "away", "hours", "done", "error"}),
+    "pending_decisions.html": (
+        pending_decisions.PendingPage,
+        {"requests", "others", "away", "looked", "hours", "done", "error"},
+    ),
     "people.html": (
         people.PeoplePage,
-        {"people", "self_id", "lacks_auditor", "lacks_hotline", "roles", "link", "done", "typed_name", "typed_role",
-         "error"},
+        {"people", "links", "self_id", "lacks_auditor", "lacks_hotline", "roles", "link", "done", "typed_name",
+         "typed_role", "error"},
     ),
-    "plan.html": (plan.PlanPage, {"form", "zones", "preview", "error", "wrong", "more", "audit_terms", "target_terms"}),
+    "plan.html": (
+        plan.PlanPage,
+        {"form", "zones", "preview", "wrong", "more", "audit_terms", "target_terms", "languages"},
+    ),
     "plan_check.html": (
         plan_check.CheckPage,
-        {"name", "targets", "promise", "warnings", "facts", "expert_facts", "first", "overdue", "not_chosen", "command",
-         "typed", "shown", "error"},
+        {"name", "targets", "promise", "measures", "warnings", "facts", "expert_facts", "first", "overdue",
+         "not_chosen", "command", "typed", "shown", "error"},
     ),
     "planned.html": (
         plan.PlannedPage,
         {"name", "begun", "notices", "promise", "first", "first_is_past", "facts", "expert_facts", "explained",
-         "administrators", "has_key_file"},
+         "ended", "administrators", "missing", "has_key_file"},
     ),
+    "remove.html": (people.RemovePage, {"id", "name", "role", "altered", "hotlines"}),
     "report.html": (
         report.ReportPage,
         {"round", "due", "is_overdue", "ended", "notices", "targets", "found", "is_long", "most", "classes", "visits",
-         "may_withdraw", "auditors", "form_id", "entered", "done", "error", "error_at"},
+         "may_withdraw", "auditors", "form_id", "entered", "target", "receipt", "most_counted", "done", "error",
+         "error_at"},
     ),
     "round.html": (open_round.RoundPage, ROUND),
     "round_auditor.html": (open_round.AuditorRoundPage, ROUND | {"visit_waits"}),
@@ -153,16 +164,27 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     "tokens.html": (tokens.TokensPage, {"tokens", "new", "typed_name", "error"}),
     "transcript.html": (
         transcript.TranscriptPage,
-        {"entries", "published", "folder", "proposed", "holds_from", "has_emergencies", "verified", "hidden", "events",
-         "found", "head", "may_publish", "is_new", "done", "error"},
+        {"entries", "published", "folder", "proposed", "lost_before", "is_loss_hidden", "has_emergencies", "verified",
+         "public_page", "hidden", "events", "places", "unpublished", "helpers", "found", "unselected",
+         "has_more_targets", "hides_names", "head", "may_publish", "is_new", "done", "error"},
     ),
     "waiting.html": (login.WaitingPage, {"may_report"}),
-    "work_list.html": (work_list.WorkListPage, {"audits", "total", "had_any", "found", "today", "done", "error"}),
+    "work_list.html": (
+        work_list.WorkListPage,
+        {"audits", "total", "had_any", "found", "today", "ended", "done", "error"},
+    ),
     "work_list_confirm.html": (work_list.VisitPage, {"key", "target", "round", "day"}),
 }  # fmt: skip
 
 CONFIDENTIAL = {"round_counts.html", "import_preview_counts.html"}
-SHARED = ("base.html", "channel_parts.html", "consequences.html", "parts.html", "plan_parts.html")
+SHARED = (
+    "base.html",
+    "channel_parts.html",
+    "consequences.html",
+    "parts.html",
+    "plan_languages.html",
+    "plan_parts.html",
+)
 COUNTS = {Bar, import_preview.ChannelLine}
 TEMPLATES = Path(rendering.__file__).parent / "templates"
 
@@ -201,6 +223,7 @@ def test_a_template_uses_its_page_the_frame_and_the_terms_alone(name: str) -> No
         "printed",
         "target",
         "targets",
+        "unassigned",
         "value",
     }  # of which all but the first three are macros
     assert _used(tree, "frame") <= FRAME
@@ -346,7 +369,7 @@ def test_a_template_is_given_its_page_the_frame_and_the_terms(
         if role != "auditor":
             assert name not in CONFIDENTIAL
             assert not any(isinstance(value, (*COUNTS,)) for value in _values(context["page"]))
-            assert 31_337 not in set(_values(context["page"]))
+            assert 31_337 not in [*_values(context["page"])]
     assert {name for name, _ in rendered} >= CONFIDENTIAL
     counted = next(context["page"] for name, context in rendered if name == "round_counts.html")
     assert 31_337 in set(_values(counted))  # the check above can fail
@@ -378,8 +401,10 @@ def _values(value: Any) -> Iterator[Any]:
         yield value
         for field in dataclasses.fields(value):
             yield from _values(getattr(value, field.name))
-    elif isinstance(value, tuple | list):
+    elif isinstance(value, tuple | list | frozenset):
         for inner in value:
             yield from _values(inner)
+    elif isinstance(value, Mapping):
+        yield from _values([*value.values()])
     else:
         yield value

@@ -41,7 +41,7 @@ def test_no_time_of_day_is_stored(office: Office) -> None:
 
 PAGES = {
     "Ada": ("/people", "/tokens", "/hotlines", "/activity", "/health", "/account", "/guarantee"),
-    "Otto": ("/round", "/transcript", "/health", "/guarantee"),
+    "Otto": ("/round", "/transcript", "/public/index.html", "/health", "/guarantee"),
     "Ida": ("/report", "/import"),
     "Anna": ("/round", "/report", "/import", "/transcript", "/activity"),
 }

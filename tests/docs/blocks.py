@@ -5,10 +5,16 @@ import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
+from deniable.languages.language import PUBLIC
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
-PAGES = [README, *sorted(DOCS.rglob("*.md"))]
+TRANSLATED = [page for code in PUBLIC for page in sorted((DOCS / code).glob("*.md"))]
+"""Pages in other languages than English."""
+COMPARED = sorted((DOCS / "translations").glob("*.md"))
+"""How each language was checked: mostly quotations."""
+PAGES = [README, *(page for page in sorted(DOCS.rglob("*.md")) if page not in (*TRANSLATED, *COMPARED))]
 
 _FENCE = re.compile(r'^( *)```(\w*)(?: title="([^"]*)")?[^\n]*\n(.*?)^\1```[ \t]*$', re.DOTALL | re.MULTILINE)
 

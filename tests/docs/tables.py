@@ -10,7 +10,8 @@ from scipy.special import ndtr
 
 import deniable as dn
 from deniable.calibration import race_delta
-from deniable.programme.public.checks import CHECKS
+from deniable.languages.voice import plain
+from deniable.programme.public.checks import CHECKS, Shown
 from deniable.programme.public.suspicion import SURE_BEFORE, in_hundred
 from deniable.promptness import lead_needed, least_lead
 from deniable.rounding import rounded_up
@@ -86,7 +87,12 @@ def how_sure() -> Rows:
 
 def who_can_check_what() -> Rows:
     """Words, from the one place that the public page has them from as well."""
-    return [(row.what, row.alone.words, row.with_value.words, row.with_witnesses.words) for row in CHECKS]
+    say = plain()
+
+    def cell(shown: Shown) -> str:
+        return f"{say(shown.to)}, by `{shown.by}`" if shown.by else say(shown.to)
+
+    return [(say(row.what), *map(cell, (row.alone, row.with_value, row.with_witnesses))) for row in CHECKS]
 
 
 def experiment_2() -> Rows:

@@ -6,11 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.docs.blocks import DOCS
+from tests.docs.blocks import DOCS, blocks
 from tests.docs.shell import follow, run
+
+from deniable.console.help_pages import FOLDED
 
 HANDBOOK = DOCS / "handbook"
 PRACTICE = HANDBOOK / "index.md"
+PRACTISED = f"## {FOLDED[1]}"
+HARM = re.compile(r"programme end .*--yes|^echo .*>>? public|^rm programme\.key$", re.MULTILINE)
+"""Ends a programme without asking, changes what is published, or loses the key."""
 
 
 def verified(folder: Path, programs: Path) -> dict[str, Any]:
@@ -65,10 +70,25 @@ def test_reports_are_imported_once(folder: Path, programs: Path) -> None:
 
 
 @pytest.mark.parametrize("page", [page for page in sorted(HANDBOOK.glob("*.md")) if page != PRACTICE])
-def test_a_page_of_the_handbook_has_its_four_parts(page: Path) -> None:
-    assert re.findall("^## (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE) == [
-        "What happens",
-        "What to do now",
-        "What the public sees",
-        "What it does to the guarantee",
-    ]
+def test_a_page_of_the_handbook_has_its_parts(page: Path) -> None:
+    """What the reader does comes first, and what is for technicians last."""
+    parts = re.findall("^## (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert parts[0] in ("What you do in the console", "What to do now")
+    assert parts[1:4] == ["What happens", "What the public sees", "What it does to the promise"]
+    assert parts[4:] == [part for part in FOLDED if part in parts]
+
+
+@pytest.mark.parametrize("page", sorted(HANDBOOK.glob("*.md")), ids=lambda page: page.stem)
+def test_what_destroys_is_practised_in_a_part_of_its_own(page: Path) -> None:
+    """A command of these pages that is ready to run, and would harm a real programme, is not among the steps."""
+    text = page.read_text(encoding="utf-8")
+    first = re.split("^## (?:At the terminal|Try it)", text, flags=re.MULTILINE)[0]
+    assert blocks(first) == []
+    assert [block.line for block in blocks(text.partition(PRACTISED)[0]) if HARM.search(block.source)] == []
+
+
+@pytest.mark.parametrize("name", ["data-breach", "ending", "key-loss"])
+def test_what_destroys_is_found(name: str) -> None:
+    """Negative control: the part for practice has such commands."""
+    practised = (HANDBOOK / f"{name}.md").read_text(encoding="utf-8").partition(PRACTISED)[2]
+    assert any(HARM.search(block.source) for block in blocks(practised))

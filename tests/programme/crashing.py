@@ -374,7 +374,7 @@ class Followed:
             known = lines_in(public)
             assert known == self.lines[: len(known)], "an entry was published that is not in the database"
         programme.publish(public)
-        assert verify(public, against=self.head, now=in_ten_years()).page == "matches"
+        assert verify(public, against=self.head, now=in_ten_years()).pages == {"index.html": "matches"}
         closings = sum(parse(line).closes_round for line in self.lines)
         waited = programme.status().waiting
         closed = advance(programme)

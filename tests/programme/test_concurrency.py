@@ -183,7 +183,7 @@ def test_publications_at_once_never_go_back(database: str, tmp_path: Path) -> No
     folder = tmp_path / "public"
     assert together(office, [(publish, (folder, 4))] * 3) == [None] * 3
     assert lines_in(folder) == lines_of(database)
-    assert verify(folder, now=in_ten_years()).page == "matches"
+    assert verify(folder, now=in_ten_years()).pages == {"index.html": "matches"}
 
 
 def test_backups_of_the_same_name_at_once(database: str, tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from deniable.programme import backup
 from deniable.programme.programme import Programme
 from deniable.programme.public.verify import verify
 from deniable.programme.randomness.source import Dice, Drand
-from deniable.programme.transcript.entries import Recovery
 from deniable.programme.transcript.frozen import Drawn, Freeze, PublicValue
+from deniable.programme.transcript.recoveries import Recovery
 from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.waiting import written_instant
 
@@ -204,7 +204,7 @@ def test_without_its_value_a_round_waits_the_stated_days(tmp_path: Path) -> None
     office.programme.draw_round(reason="the dice were stolen")
     public = office.programme.publish(tmp_path / "public")
     (found,) = (entry for entry in verify(public).remarkable if isinstance(entry, Drawn))
-    assert "without" in found.effect(office.programme.parameters.calendar)
+    assert "without" in found.effect(office.programme.parameters.calendar, office.programme.parameters.voice())
 
 
 def test_hidden_names_and_frozen_rounds_together(tmp_path: Path) -> None:
@@ -281,7 +281,7 @@ def test_a_backup_from_before_the_freeze_says_that_the_round_is_never_drawn(tmp_
     recovery = again.recover(None, "the disk broke")
     assert isinstance(recovery, Recovery)
     assert recovery.inputs_lost
-    assert "never drawn" in recovery.effect(again.parameters.calendar)
+    assert "never drawn" in recovery.effect(again.parameters.calendar, again.parameters.voice())
     assert again.status().waiting is None
     assert again.active_counts()[TARGETS[0]] == 2
     office = Office(str(tmp_path / "again.db"), office.key, office.clock, again)

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from deniable.errors import DeniableError
 from deniable.guarantee import Guarantee
+from deniable.languages.terms import Terms
 from deniable.mechanisms import CounterAuditing, Race, forecast, steady_forecast
 from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import Calendar
 from deniable.programme.names import check_name
 from deniable.programme.parameters import Parameters
-from deniable.programme.terms import Terms
 from deniable.report_classes import parsed
 from deniable.rules import Rules
 
@@ -155,6 +155,9 @@ def test_bytes_are_these() -> None:
         '    "reports": 1\n'
         "  },\n"
         '  "horizon": null,\n'
+        '  "languages": [\n'
+        '    "en"\n'
+        "  ],\n"
         '  "max_gap": null,\n'
         '  "mechanism": "race",\n'
         '  "most_counted": null,\n'

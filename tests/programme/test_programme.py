@@ -246,7 +246,7 @@ def test_a_decision_while_a_round_is_overdue_may_have_come_of_reports_filed_sinc
     entry = parse(lines_of(office.database)[-1])
     assert (entry.kind, entry.round, entry.own()["during"]) == (kind, 2, 3)
     assert programme.status().coverage.holds_from == 4
-    assert "filed in round 3 or earlier" in programme.status().coverage.in_words()
+    assert "filed in round 3 or earlier" in programme.status().coverage.in_words(programme.parameters.voice())
 
 
 @pytest.mark.parametrize("day", [-400, 0])

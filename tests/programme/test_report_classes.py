@@ -14,7 +14,7 @@ from deniable.programme import counting
 from deniable.programme.calendar import Calendar
 from deniable.programme.public.verify import verify
 from deniable.programme.secrets.oversight import counts, replay
-from deniable.programme.transcript.entries import Recovery
+from deniable.programme.transcript.recoveries import Recovery
 from deniable.programme.transcript.replay import parse
 from deniable.report_classes import ReportClass
 
@@ -143,20 +143,20 @@ def test_emergencies_leave_every_ordinary_report_covered(tmp_path: Path) -> None
     """One a month for a year; a planted lapse changes the sentence."""
     calendar = Calendar(date(2026, 1, 5), "1M", "UTC")
     office = new_office(str(tmp_path / "programme.db"), tmp_path, classes=CLASSES, calendar=calendar)
-    programme, public = office.programme, tmp_path / "public"
+    programme, public, say = office.programme, tmp_path / "public", office.programme.parameters.voice()
     for month in range(12):
         programme.report({BIRCH: 1}, report_class="minor")
         programme.report({TARGETS[month % 4]: 1}, report_class="danger")
         programme.visit(TARGETS[month % 4], "danger")
         office.close()
-    covered = programme.status().coverage.in_words()
+    covered = programme.status().coverage.in_words(say)
     assert "covers every ordinary report filed since the programme began" in covered
-    assert verify(programme.publish(public), now=office.clock.now).coverage.in_words() == covered
+    assert verify(programme.publish(public), now=office.clock.now).coverage.in_words(say) == covered
     programme.override([ASH], "Several people wrote to us.", independent=False)
-    lapsed = programme.status().coverage.in_words()
+    lapsed = programme.status().coverage.in_words(say)
     assert "100 %" not in lapsed
     assert "round 13 or earlier" in lapsed
-    assert verify(programme.publish(public), now=office.clock.now).coverage.in_words() == lapsed
+    assert verify(programme.publish(public), now=office.clock.now).coverage.in_words(say) == lapsed
 
 
 def test_a_report_of_danger_changes_nothing_that_is_drawn_from(office: Office) -> None:

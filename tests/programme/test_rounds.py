@@ -175,7 +175,7 @@ def live(database: str, folder: Path, days: int) -> None:
     assert +Counter(programme.active_counts()) == active
     programme.publish()
     report = verify(folder / "public", now=office.clock.now)
-    assert (report.rounds, report.overdue, report.page) == (days, (), "matches")
+    assert (report.rounds, report.overdue, report.pages) == (days, (), {"index.html": "matches"})
 
 
 def test_two_months(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_a_draw_is_on_the_public_work_list_once_its_names_are_public(office: Off
     programme.carried_out(1, "Elm Yard", date(2026, 1, 6))
     public = programme.publish(tmp_path / "public")
     assert names_in(public) == {1: ("Elm Yard",)}
-    assert verify(public).page == "matches"
+    assert verify(public).pages == {"index.html": "matches"}
     assert "visited on" in (public / "index.html").read_text(encoding="utf-8")
 
 

@@ -103,7 +103,7 @@ def test_the_list_is_not_shown_before_the_draw_is_kept(office: Office, monkeypat
 def test_the_consequence_of_an_order_is_told_beforehand(office: Office, is_first: bool, words: tuple[str, ...]) -> None:
     if not is_first:
         office.programme.override(["Ash Mill"], "a hint", independent=False)
-    told = office.programme.consequence()
+    told = office.programme.consequence(office.programme.parameters.voice())
     assert told.during == 1
     assert all(word in told.words for word in words)
     assert "Tuesday 6 January 2026, 00:00" in told.words

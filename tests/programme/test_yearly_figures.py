@@ -188,7 +188,9 @@ def test_figures_that_a_backup_does_not_have_are_not_drawn_again(tmp_path: Path)
     assert after[:1] == before
     assert numbers(after) == [[2], [1]]
     assert [year.complete for year in after] == [True, False]
-    assert "may be missing" in after[1].effect(office.programme.parameters.calendar)
+    assert "may be missing" in after[1].effect(
+        office.programme.parameters.calendar, office.programme.parameters.voice()
+    )
 
 
 def test_what_is_stored_is_as_long_whatever_came_in(tmp_path: Path) -> None:

@@ -779,6 +779,10 @@ class TwinWorlds(RuleBasedStateMachine):
         at = {"first": 0, "middle": len(rows) // 2, "last": len(rows)}[place]
         return [*rows[:at], self.row, *rows[at:]]
 
+    def has_its_id(self, rows: Sequence[Row]) -> bool:
+        """Whether a report with the row's id is among them. Where the row was counted, another one does not count."""
+        return isinstance(self.row, Row) and any(row.number == self.row.number for row in rows)
+
     def note_targets_of_row(self, mapping: Mapping[str, str | None]) -> None:
         """About whom a report with the row's id may have been counted, unless the two are the same."""
         assert isinstance(self.row, Row)
@@ -816,7 +820,7 @@ class TwinWorlds(RuleBasedStateMachine):
             assert one == other
         elif one.refused is None:  # who brings a file may know what is in it
             assert one.answer - other.answer in {0, 1}
-        if len(with_row) != len(without_row) and one.refused is None:
+        if one.refused is None and source == self.difference.source and self.has_its_id(with_row):
             self.note_targets_of_row(mapping)
         self.count(f"import, {way}", one)
 

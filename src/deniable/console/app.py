@@ -41,9 +41,10 @@ from deniable.console.pages import (
     login,
     office_details,
     open_round,
-    orders,
+    pending_decisions,
     people,
     plan,
+    public_page,
     report,
     tokens,
     transcript,
@@ -70,11 +71,12 @@ PAGES = Pages(
         channels,
         decisions,
         office_details,
-        orders,
+        pending_decisions,
         emergencies,
         work_list,
         plan,
         transcript,
+        public_page,
         guarantee,
         health,
         people,
@@ -100,8 +102,9 @@ LONGEST = {UPLOAD: 300}
 LONGEST_ELSEWHERE = 10
 """Seconds for the whole body of a request, by its path."""
 
+POLICY = "Content-Security-Policy"
 HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
+    POLICY: "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
@@ -199,6 +202,8 @@ class Guard:
                     await sleep(secrets.randbelow(STRANGERS_WAIT + 1) / 1000)
                 is_file = message["status"] == 200 and scope["path"].startswith(PLACE)
                 ours = self._headers_of_files if is_file else self._headers
+                if "policy" in scope["state"]:  # of a page that does not have our style
+                    ours = ours | _raw({POLICY: scope["state"]["policy"]})
                 message["headers"] = [pair for pair in message["headers"] if pair[0] not in ours] + [*ours.items()]
                 self._renew_session(scope, message)
             await send(message)

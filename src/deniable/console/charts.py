@@ -12,8 +12,8 @@ from typing import Any
 
 from deniable.calibration import product_above
 from deniable.guarantee import Guarantee
+from deniable.languages.terms import DEFAULT_TERMS, Terms
 from deniable.mechanisms import Mechanism, Race, UniformRandom
-from deniable.programme.terms import DEFAULT_TERMS, Terms
 from deniable.promptness import (
     OFF,
     OFF_AT_WORST,

@@ -18,9 +18,9 @@ from deniable.console.accounts.activity import About
 from deniable.console.accounts.passwords import Passwords
 from deniable.console.accounts.people import Person
 from deniable.console.limits import SLOW, PasswordQueues, Throttle, UploadSlots
+from deniable.console.pending_decisions import PendingDecisions
 from deniable.console.pending_draws import PendingDraws
 from deniable.console.pending_imports import PendingImports
-from deniable.console.pending_orders import PendingOrders
 from deniable.console.pending_visits import PendingVisits
 from deniable.console.public_record import PublicRecords
 from deniable.console.remembered import takes_long
@@ -79,7 +79,7 @@ class Console:
         self.throttle = Throttle(clock)
         self.pending_draws = PendingDraws()
         self.pending_imports = PendingImports(clock)
-        self.pending_orders = PendingOrders(clock)
+        self.pending_decisions = PendingDecisions(clock)
         self.pending_visits = PendingVisits(clock)
         self.password_queues = PasswordQueues()
         self.upload_slots = UploadSlots()

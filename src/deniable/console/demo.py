@@ -62,8 +62,8 @@ def demonstration(folder: Path, *, clock: Clock = system_clock, passwords: Passw
 
 
 def _programme(database: str, key: KeyFile, public: Path, now: datetime) -> None:
-    start = now.astimezone(UTC).date() - timedelta(weeks=ROUNDS)
-    calendar = Calendar(start, "1W", "UTC")
+    this_minute = now.astimezone(UTC).replace(second=0, microsecond=0)  # the last round is due now, not last night
+    calendar = Calendar((this_minute - timedelta(weeks=ROUNDS)).date(), "1W", "UTC", this_minute.time())
     then = [calendar.opens(1)]
     programme = Programme.create(
         database,

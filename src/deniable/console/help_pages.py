@@ -20,6 +20,8 @@ PLACE = "/help/"
 SIGNING_IN = "signing-in"
 """The page that people read who are not signed in."""
 FIRST = "index"
+FOLDED = ("At the terminal", "Try it on an invented programme")
+"""Sections for technicians and for practice, which a page shows folded: they come after all that is for a clerk."""
 
 HELP: Mapping[str, str] = {
     "/": FIRST,
@@ -37,15 +39,18 @@ HELP: Mapping[str, str] = {
     "/login": SIGNING_IN,
     "/people": "console#people",
     "/plan": "first-day",
+    "/public": "every-round#3-publish-and-check",
     "/report": "console#reports",
     "/round": "every-round",
     "/round/close": "every-round#2-close-the-round-when-it-is-due",
+    "/round/decisions/details": "first-day#contact-and-hotline",
     "/round/decisions/not-carried-out": "audit-that-cannot-happen",
     "/round/decisions/override": "every-round#an-audit-that-cannot-wait-for-the-draw",
     "/round/decisions/rename": "changing-targets#another-name-for-a-target",
     "/round/decisions/skip": "audit-that-cannot-happen#you-know-beforehand-that-your-auditors-cannot-go",
     "/round/decisions/targets": "changing-targets",
     "/round/draw": "public-value",
+    "/round/pending": "every-round#decisions-that-need-two-people",
     "/tokens": "console#machines",
     "/transcript": "every-round#3-publish-and-check",
     "/work-list": "every-round#then-audit",
@@ -70,6 +75,8 @@ class HelpText:
     """All that is not ours in it is escaped."""
     anchors: frozenset[str]
     """Of its headings."""
+    parts: tuple[tuple[str, str], ...]
+    """Anchors and headings of its sections, in their order, without those within a folded one."""
 
     @property
     def address(self) -> str:
@@ -99,13 +106,16 @@ def _made(name: str, text: str, source: str, names: Mapping[str, str]) -> HelpTe
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     reader.add_render_rule("fence", _block)
     tokens = [*_without_pictures(reader.parse(text))]
-    title, anchors = "", set[str]()
+    title, anchors, parts, is_folded = "", set[str](), list[tuple[str, str]](), False
     for token, following in pairwise([*tokens, Token("", "", 0)]):
         if token.type == "heading_open":
             heading = "".join(child.content for child in following.children or ())
             title = title or heading
             token.attrs["id"] = _anchor(heading)
             anchors.add(_anchor(heading))
+            is_folded = heading in FOLDED if token.tag == "h2" else is_folded
+            if token.tag == "h2" or (token.tag == "h3" and not is_folded):
+                parts.append((_anchor(heading), heading))
         if token.type == "fence":
             token.meta["title"] = "".join(re.findall('title="(.*)"', token.info))
         if token.type in _TABLE_ROLES:
@@ -116,7 +126,30 @@ def _made(name: str, text: str, source: str, names: Mapping[str, str]) -> HelpTe
             token.attrs["class"] = "centre"
         token.children = [*_linked(token.children, source, names)] if token.children else token.children
     _label_cells(tokens)
-    return HelpText(name, title, Markup(reader.renderer.render(tokens, reader.options, {})), frozenset(anchors))
+    html = Markup(reader.renderer.render([*_folded(tokens)], reader.options, {}))
+    return HelpText(name, title, html, frozenset(anchors), tuple(parts))
+
+
+def _folded(tokens: Sequence[Token]) -> Iterator[Token]:
+    """Sections of `FOLDED` open when a reader chooses their heading."""
+    is_open = False
+    for token, following in pairwise([*tokens, Token("", "", 0)]):
+        begins = token.type == "heading_open" and token.tag == "h2"
+        if begins and is_open:
+            yield _raw("</details>\n")
+            is_open = False
+        if begins and following.content in FOLDED:
+            yield _raw('<details class="fold"><summary>')
+            is_open = True
+        yield token
+        if is_open and token.type == "heading_close" and token.tag == "h2":
+            yield _raw("</summary>\n")
+    if is_open:
+        yield _raw("</details>\n")
+
+
+def _raw(html: str) -> Token:
+    return Token("html_block", "", 0, content=html)
 
 
 _TABLE_ROLES = {

@@ -1,10 +1,10 @@
-"""Exports between their preview and the confirmation, and the names of imports that can be taken back: in memory, a
-few, for a few minutes.
+"""Exports between their preview and the confirmation, and the names of imports that can be taken back, with what in
+them has no target yet: in memory, a few, for a few minutes.
 """
 
 import secrets
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from enum import Enum
 from threading import Lock, Timer
 
@@ -56,11 +56,29 @@ class TakeBack(Enum):
 
 
 @dataclass(frozen=True)
+class Unassigned:
+    """What in a file does not count yet, as its preview showed it."""
+
+    channels: tuple[str, ...] = ()
+    entries: tuple[str, ...] = ()
+    """Of the class column."""
+    others: int = 0
+    """How many more channels and entries were not shown."""
+
+    def __bool__(self) -> bool:
+        return bool(self.channels or self.entries or self.others)
+
+
+@dataclass(frozen=True)
 class AcceptedImport:
     """An import that may be taken back, or that its person asked to take back."""
 
     source: str
     name: str
+    day: date
+    number: int
+    """Of those that the person brought from this hotline on this day, from 1."""
+    unassigned: Unassigned
     until: datetime
     take_back: TakeBack = TakeBack.NOT_ASKED
 
@@ -77,6 +95,8 @@ class PendingImports:
         self._lock = Lock()
         self._imports: dict[str, PendingImport] = {}
         self._accepted: dict[str, list[AcceptedImport]] = {}
+        self._numbers: dict[tuple[str, str], tuple[date, int]] = {}
+        """How many imports each person brought from each hotline on the last day on which they did."""
         self._timer: Timer | None = None
 
     def add(self, person: str, session: str, held: Held) -> str:
@@ -99,10 +119,13 @@ class PendingImports:
             found = self._imports.get(name)
             return self._imports.pop(name) if found is not None and found.session == session else None
 
-    def accept(self, person: str, source: str, name: str) -> None:
-        """Remember that this person brought it."""
+    def accept(self, person: str, source: str, name: str, day: date, unassigned: Unassigned) -> None:
+        """Remember that this person brought it on this day."""
         with self._lock:
-            accepted = AcceptedImport(source, name, self._clock() + KEPT_FOR)
+            last, number = self._numbers.get((person, source), (day, 0))
+            number = number + 1 if last == day else 1
+            self._numbers[person, source] = day, number
+            accepted = AcceptedImport(source, name, day, number, unassigned, self._clock() + KEPT_FOR)
             self._accepted[person] = [*self._accepted.get(person, []), accepted][-MOST_ACCEPTED:]
             self._start_timer()
 

@@ -41,7 +41,7 @@ class Record:
         """Refused where the signed head is not that of these lines."""
         StoredTranscript(parameters, lines, head, None)
         entries = [_parsed(line) for line in lines]
-        events = events_of(parameters, entries)
+        events = events_of(parameters, entries, parameters.voice())
         return cls(tuple(lines), head, events, tuple(map(_text, events)))
 
 

@@ -13,8 +13,9 @@ from deniable.console.accounts.people import Role
 from deniable.console.help_pages import PLACE, SIGNING_IN, help_for
 from deniable.console.security import Permission, Visitor, console_of, may
 from deniable.console.static_files import static_address
+from deniable.languages.terms import DEFAULT_TERMS, Terms
+from deniable.programme.calendar import Day, day_in_words
 from deniable.programme.public.page import MOST_NAMES
-from deniable.programme.terms import DEFAULT_TERMS, Terms
 from deniable.wording import count
 
 NAVIGATION: tuple[tuple[Permission, str, str], ...] = (
@@ -33,6 +34,8 @@ NAVIGATION: tuple[tuple[Permission, str, str], ...] = (
     ("activity", "/activity", "Activity"),
 )
 """What the pages are called, in the order in which they are listed; each person sees those of their role."""
+LISTED_UNDER = {"/round/decisions/not-carried-out": "/work-list"}
+"""Pages that people open from another page of the menu than the one above them, which stays marked."""
 BEFORE_A_PROGRAMME = {"/plan", "/health", "/people", "/tokens", "/activity"}
 """Those that there are before one was planned."""
 
@@ -57,6 +60,8 @@ class Frame:
     """Empty before signing in."""
     programme: str | None
     """Its public name, if there is one."""
+    today: Day | None
+    """By the programme's calendar, for what is printed; None where there is no programme."""
     csrf: str
     """Every form that is posted carries it in a hidden field of that name."""
     demo: bool
@@ -79,8 +84,9 @@ def render(
     person = who.person
     programme = console.programme() if person else None
     path: str = request.scope["path"]
+    listed = LISTED_UNDER.get(path, path)
     links = tuple(
-        Link(href, label, current=path == href or path.startswith(f"{href}/"))
+        Link(href, label, current=listed == href or listed.startswith(f"{href}/"))
         for permission, href, label in NAVIGATION
         if may(person, permission)
         and (programme is not None or href in BEFORE_A_PROGRAMME)
@@ -91,6 +97,7 @@ def render(
         role=person.role if person else None,
         navigation=links,
         programme=programme.parameters.name if programme else None,
+        today=day_in_words(programme.parameters.calendar.today(console.clock())) if programme else None,
         csrf=sessions.form_token(console.key, who.name) if who.name else "",
         demo=bool(console.demo),
         help=help_for(path) if person else PLACE + SIGNING_IN,

@@ -3,7 +3,7 @@
 The migrations of `deniable.storage` make them in every database, and a backup has all but the transient ones.
 """
 
-from datetime import datetime
+from datetime import date, datetime, timedelta
 
 from sqlalchemy import Column, ForeignKey, Integer, MetaData, Table, Text
 
@@ -11,10 +11,17 @@ from deniable.storage.layout import TRANSIENT
 
 metadata = MetaData()
 
+EPOCH = date(1970, 1, 1)
+
 
 def days(now: datetime) -> int:
     """How the tables keep a moment: in days since 1970 (UTC), so that a copy does not tell who worked when."""
     return int(now.timestamp()) // (24 * 3600)
+
+
+def day_of(number: int) -> date:
+    """The day that the tables keep as this number."""
+    return EPOCH + timedelta(days=number)
 
 
 def _authentication_code() -> Column[str]:

@@ -23,9 +23,9 @@ from typing import Any, NoReturn
 
 from deniable.console.console import Console
 from deniable.console.limits import PasswordQueues, Throttle, UploadSlots
+from deniable.console.pending_decisions import PendingDecisions
 from deniable.console.pending_draws import PendingDraws
 from deniable.console.pending_imports import PendingImports
-from deniable.console.pending_orders import PendingOrders
 from deniable.console.pending_visits import PendingVisits
 from deniable.errors import DeniableError
 from deniable.programme.calendar import system_clock
@@ -63,7 +63,7 @@ class _Shared(BaseManager):
 _Shared.register("throttle", lambda: Throttle(system_clock))
 _Shared.register("pending_draws", PendingDraws)
 _Shared.register("pending_imports", lambda: PendingImports(system_clock))
-_Shared.register("pending_orders", lambda: PendingOrders(system_clock))
+_Shared.register("pending_decisions", lambda: PendingDecisions(system_clock))
 _Shared.register("pending_visits", lambda: PendingVisits(system_clock))
 
 
@@ -84,7 +84,7 @@ def shared(console: Console, workers: int) -> Iterator[ForkProcess]:
                 console.throttle = kept.throttle()
                 console.pending_draws = kept.pending_draws()
                 console.pending_imports = kept.pending_imports()
-                console.pending_orders = kept.pending_orders()
+                console.pending_decisions = kept.pending_decisions()
                 console.pending_visits = kept.pending_visits()
             console.password_queues = PasswordQueues(workers)
             console.upload_slots = UploadSlots(workers)

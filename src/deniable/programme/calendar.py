@@ -15,7 +15,7 @@ from typing import Any, Self
 from zoneinfo import ZoneInfo, available_timezones
 
 from deniable.errors import DeniableError, check_whole
-from deniable.wording import count
+from deniable.languages.voice import Voice, plain
 
 Clock = Callable[[], datetime.datetime]
 
@@ -131,7 +131,7 @@ class Calendar:
         """Whole days of 24 hours since the round was due; 0 before."""
         return max(0, (_utc(now) - self.due(round_)) // datetime.timedelta(days=1))
 
-    def length(self, rounds: float) -> str:
+    def length(self, rounds: float, say: Voice | None = None) -> str:
         """How long so many rounds are, in days; months are taken to be equally long.
 
         >>> Calendar(datetime.date(2026, 1, 5), "1W", "UTC").length(13)
@@ -139,9 +139,15 @@ class Calendar:
         >>> Calendar(datetime.date(2026, 1, 5), "1M", "UTC").length(3)
         'about 92 days'
         """
-        months, step = self.period.endswith("M"), self._step
-        days = math.ceil(rounds * step * (_DAYS_OF_MONTH if months else 1) - 1e-9)
-        return f"{'about ' if months or rounds != int(rounds) else ''}{count(days, 'day')}"
+        say, days = say or plain(), self.days(rounds)
+        if self.period.endswith("M") or rounds != int(rounds):
+            return say.counted("about {number} day", "about {number} days", days)
+        return say.counted("{number} day", "{number} days", days)
+
+    def days(self, rounds: float) -> int:
+        """How long so many rounds are, rounded up."""
+        days = self._step * (_DAYS_OF_MONTH if self.period.endswith("M") else 1)
+        return math.ceil(rounds * days - 1e-9)
 
     def to_dict(self) -> dict[str, str]:
         """Plain strings, ready for JSON."""
@@ -220,11 +226,6 @@ def _utc(now: datetime.datetime) -> datetime.datetime:
     return now.astimezone(datetime.UTC)
 
 
-_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-           "November", "December")  # fmt: skip
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-
-
 @dataclass(frozen=True)
 class Day:
     """A day in words, and as machines read it."""
@@ -233,28 +234,37 @@ class Day:
     iso: str
 
 
-def day_in_words(day: datetime.date) -> Day:
-    return Day(f"{day.day} {_MONTHS[day.month - 1]} {day.year}", day.isoformat())
+def day_in_words(day: datetime.date, say: Voice | None = None) -> Day:
+    return Day((say or plain()).day(day), day.isoformat())
 
 
-def moment_in_words(instant: datetime.datetime) -> Day:
+def moment_in_words(instant: datetime.datetime, say: Voice | None = None) -> Day:
     """To the minute, by the clocks that the instant is given in; UTC is named.
 
     >>> moment_in_words(datetime.datetime(2026, 1, 5, 8, 10, tzinfo=datetime.UTC))
     Day(words='5 January 2026, 08:10 UTC', iso='2026-01-05T08:10Z')
     """
-    name, sign = (" UTC", "Z") if instant.tzinfo is datetime.UTC else ("", "")
-    return Day(f"{day_in_words(instant.date()).words}, {instant:%H:%M}{name}", f"{instant:%Y-%m-%dT%H:%M}{sign}")
+    say, iso = say or plain(), f"{instant:%Y-%m-%dT%H:%M}"
+    day, time = say.day(instant.date()), say.digits(f"{instant:%H:%M}")
+    if instant.tzinfo is datetime.UTC:
+        return Day(say("{day}, {time} UTC", day=day, time=time), f"{iso}Z")
+    return Day(say("{day}, {time}", day=day, time=time), iso)
 
 
-def rounds_in_words(calendar: Calendar, rounds: int) -> str:
+def rounds_in_words(calendar: Calendar, rounds: int, say: Voice | None = None) -> str:
     """'13 rounds (91 days)'."""
-    return f"{count(rounds, 'round')} ({calendar.length(rounds)})"
+    say = say or plain()
+    length = calendar.length(rounds, say)
+    return say.counted("{number} round ({length})", "{number} rounds ({length})", rounds, length=length)
 
 
-def due_in_words(calendar: Calendar, round_: int) -> Day:
-    day = calendar.day(round_)
-    return Day(
-        f"{_WEEKDAYS[day.weekday()]} {day_in_words(day).words}, {calendar.time:%H:%M} ({calendar.zone} time)",
-        f"{day.isoformat()}T{calendar.time:%H:%M}",
+def due_in_words(calendar: Calendar, round_: int, say: Voice | None = None) -> Day:
+    say, day = say or plain(), calendar.day(round_)
+    words = say(
+        "{weekday} {day}, {time} ({zone} time)",
+        weekday=say.weekday(day),
+        day=say.day(day),
+        time=say.digits(f"{calendar.time:%H:%M}"),
+        zone=calendar.zone,
     )
+    return Day(words, f"{day.isoformat()}T{calendar.time:%H:%M}")

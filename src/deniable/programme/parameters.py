@@ -22,6 +22,9 @@ from deniable.counters.toeplitz import ToeplitzCounter
 from deniable.curves import TotalVariation
 from deniable.errors import DeniableError, check_delta, check_whole
 from deniable.guarantee import Guarantee
+from deniable.languages.language import check_languages, language
+from deniable.languages.terms import DEFAULT_TERMS, Terms
+from deniable.languages.voice import Voice
 from deniable.mechanisms.base import Mechanism
 from deniable.mechanisms.counter_auditing import CounterAuditing
 from deniable.mechanisms.forecasts import FORECASTS
@@ -29,7 +32,6 @@ from deniable.mechanisms.race import Race
 from deniable.programme.calendar import Calendar
 from deniable.programme.names import check_name, check_registered, check_targets
 from deniable.programme.randomness.source import Source, source_from
-from deniable.programme.terms import DEFAULT_TERMS, Terms
 from deniable.report_classes import ONE_CLASS, VISIT, ReportClass, check_classes
 from deniable.rounding import float_above, nine_digits
 from deniable.rules import Rules
@@ -66,6 +68,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "randomness": (dict, type(None)),
     "registered": (list, type(None)),
     "terms": (dict,),
+    "languages": (list,),
     "calibrated": (float, int),
     "format": (str,),
     "guarantee": (dict,),
@@ -117,6 +120,8 @@ class Parameters:
     """The numbers of these targets in a public register, in the same order; None where there is none."""
     terms: Terms = DEFAULT_TERMS
     """What the office calls its audits and its targets."""
+    languages: tuple[str, ...] = ("en",)
+    """Of the public page, the one of index.html first."""
     calibrated: float | int | None = None
     """What `delta` comes to: rho for `race`, the variance of the noise for `tca`. It is worked out once, since another
     computer may differ in the last bits, and all who replay a draw must use the same number.
@@ -147,6 +152,7 @@ class Parameters:
         object.__setattr__(self, "classes", check_classes(self.classes))
         _check_type("calendar", self.calendar, Calendar)
         _check_type("terms", self.terms, Terms)
+        object.__setattr__(self, "languages", check_languages(self.languages))
         _check_hex("public_key", self.public_key, 64)
         _check_hex("commitment", self.commitment, 64)
         if self.oversight is not None and not _matches("age1[02-9ac-hj-np-z]{58}", self.oversight):
@@ -181,6 +187,10 @@ class Parameters:
                 f"reveal_after must be less than the horizon, {self.horizon}, or no names would be revealed before the "
                 f"last draw; got {self.reveal_after}"
             )
+
+    def voice(self, code: str = "en") -> Voice:
+        """How the programme speaks in this language."""
+        return Voice(language(code), self.terms)
 
     @property
     def rules(self) -> Rules:

@@ -16,6 +16,7 @@ from typing import Any, Self
 import sqlalchemy as sa
 
 from deniable.errors import PlaceError, check_whole
+from deniable.languages.voice import Voice
 from deniable.programme import backup, counting, publication, recovery, rekeying, rounds, transcript_copies
 from deniable.programme.access import Access
 from deniable.programme.calendar import Clock, system_clock
@@ -31,10 +32,11 @@ from deniable.programme.secrets.lock import check_key, create_locked, unlock
 from deniable.programme.secrets.vault import Vault
 from deniable.programme.status import Closed, Status
 from deniable.programme.transcript.decision import Consequence, Decision, consequence
-from deniable.programme.transcript.entries import Emergency, Override, Renamed, Resumption, Targets
+from deniable.programme.transcript.entries import Emergency, Override, Renamed, Targets
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.frozen import WITHOUT_VALUE, PublicValue
 from deniable.programme.transcript.outcomes import NotCarriedOut
+from deniable.programme.transcript.recoveries import Resumption
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript_copies import (
     KeyCopy,
@@ -285,10 +287,10 @@ class Programme:
             decided = self._decided(transaction.state, reason, independent)
             return rounds.skip(transaction, self._next_seed, late, decided)
 
-    def consequence(self) -> Consequence:
-        """What a decision now does to the guarantee, unless it is declared independent of the reports. Public."""
+    def consequence(self, say: Voice) -> Consequence:
+        """What a decision now does to the promise, unless it is declared independent of the reports. Public."""
         state = self._state()
-        return consequence(state, state.calendar_round(self._clock()))
+        return consequence(state, state.calendar_round(self._clock()), say)
 
     def foreseen_decision(self, kind: type[Decision], reason: str, *, independent: bool, **own: Any) -> Decision:
         """The entry that a decision would append now, to be read first; refused where it cannot stand. Public."""

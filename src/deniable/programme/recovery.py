@@ -9,8 +9,8 @@ from deniable.errors import DeniableError
 from deniable.programme.secrets.adoption import Adoption
 from deniable.programme.status import Status
 from deniable.programme.transaction import NewSeed, Transaction
-from deniable.programme.transcript.entries import Recovery
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.recoveries import Recovery
 from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript_copies import KeyCopy, Places, StoredTranscript, check_agree, longest_copy
 

@@ -193,7 +193,8 @@ def skip(transaction: Transaction, new_seed: NewSeed, late: int, decided: Mappin
     transaction.append(entry)
     transaction.write_round(run, tally, next_seed)
     reveal(transaction)
-    return Closed(entry.round, (), already=False, figures=_publish_figures(transaction, seed), visits=visits)
+    figures = _publish_figures(transaction, seed)
+    return Closed(entry.round, (), already=False, figures=figures, entry=entry.number, visits=visits)
 
 
 def _publish_figures(transaction: Transaction, seed: bytes) -> Figures | None:
@@ -305,10 +306,10 @@ def recorded(transaction: Transaction, round_: int) -> Closed:
     if isinstance(drawn, Selection | DrawnHidden):
         is_secret = any(draw.round == round_ for draw in transaction.state.hidden.draws)
         audits = _names(transaction, transaction.selected(round_, drawn.capsule).targets)
-        return Closed(round_, audits, True, drawn.public_after if is_secret else None, figures)
+        return Closed(round_, audits, True, drawn.public_after if is_secret else None, figures, entry=drawn.number)
     is_frozen, waiting = isinstance(drawn, Freeze), transaction.state.waiting
     waits = waiting if is_frozen and waiting is not None and waiting.round == round_ else None
-    return Closed(round_, drawn.audited, True, figures=figures, waiting=waits, is_frozen=is_frozen)
+    return Closed(round_, drawn.audited, True, figures=figures, waiting=waits, is_frozen=is_frozen, entry=drawn.number)
 
 
 def not_public_yet(transaction: Transaction) -> tuple[Closed, ...]:

@@ -37,6 +37,8 @@ class Closed:
     """What it waits for, where it is frozen and not drawn yet."""
     is_frozen: bool = False
     """Whether it is frozen and not drawn; where it waits for nothing, it never is."""
+    entry: int = 0
+    """The number of the entry that drew, froze or skipped it; 0 where that does not matter."""
     visits: tuple[str, ...] = ()
     """Targets whose visits, because of reports of an emergency class, were recorded with it."""
 

@@ -41,17 +41,21 @@ class QuietWait:
     kind: Kind
     """`about` may be off by OFF, or OFF_AT_WORST."""
 
+    @property
+    def figure(self) -> str:
+        """Rounded for readers: '38', '4.2'."""
+        places = 1 if self.rounds < 9.95 else 0
+        scaled = self.rounds * 10**places
+        shown = (math.ceil(scaled - 1e-9) if self.kind == "at most" else round(scaled)) / 10**places
+        return f"{shown:,.{places}f}".removesuffix(".0")
+
     def __str__(self) -> str:
         """As it is printed: '38', '4.2', '≤ 17', '~ 3.1'.
 
         >>> str(QuietWait(3, 22.62, "exact")), str(QuietWait(3, 4.04, "at most")), str(QuietWait(3, 1.0, "about"))
         ('23', '≤ 4.1', '~ 1')
         """
-        places = 1 if self.rounds < 9.95 else 0
-        scaled = self.rounds * 10**places
-        shown = (math.ceil(scaled - 1e-9) if self.kind == "at most" else round(scaled)) / 10**places
-        sign = {"exact": "", "at most": "≤ ", "about": "~ "}[self.kind]
-        return sign + f"{shown:,.{places}f}".removesuffix(".0")
+        return {"exact": "", "at most": "≤ ", "about": "~ "}[self.kind] + self.figure
 
 
 @lru_cache(maxsize=64)

@@ -8,6 +8,7 @@ import pytest
 from tests.cli.programme.test_draw_round import DICE, freeze, thrown
 from tests.cli.programmes import Desk
 from tests.cli.running import assert_refused
+from tests.languages.translated import translated
 
 PAGE = ("certificate", "public", "--round", 1, "--out", "round-1.html")
 
@@ -48,6 +49,21 @@ def test_a_page_with_a_witness(drawn: Desk) -> None:
     assert "saw the frozen round by 6 January 2026, 00:00 UTC, before the value was out" in page
     assert "Witnesses saw that entry before the value was out." in page
     assert "When the round was frozen" not in page
+
+
+def test_a_page_in_the_programmes_languages(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    translated(monkeypatch, desk.folder / "catalogues", "de")
+    desk.init("--languages", "de,en")
+    desk.close()
+    desk.done("publish", "--public", "public")
+    desk.done(*PAGE)
+    desk.done(*PAGE[:-1], "english.html", "--language", "en")
+    first, english = (Path(name).read_text(encoding="utf-8") for name in ("round-1.html", "english.html"))
+    assert '<html lang="de" dir="ltr">' in first
+    assert '<html lang="en" dir="ltr">' in english
+    assert "--language" not in first
+    assert "--language en --out again.html" in english
+    assert_refused(desk(*PAGE[:-1], "more.html", "--language", "fr"), "one of the programme's, de and en")
 
 
 def test_what_is_refused(drawn: Desk) -> None:

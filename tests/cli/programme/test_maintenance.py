@@ -61,11 +61,11 @@ def test_verify_says_what_was_checked_and_what_to_look_at(office: Desk) -> None:
         "  every entry follows on the one before, and the office signed the last",
         "index.html says what the transcript says.",
         "Please note\nEntry 2, round 2: audit of Ash Mill, ordered by hand. Reason: an accident.",
-        "The guarantee holds for reports filed from round 3 on, that is, from",
+        "The promise holds for reports filed from round 3 on, that is, from",
     ):
         assert words in out.replace(" \n", " ")
     document = office.json("verify", "public")
-    assert (document["entries"], document["page"], document["against"]) == (2, "matches", None)
+    assert (document["entries"], document["pages"], document["against"]) == (2, {"index.html": "matches"}, None)
     assert f"Public key: compare it with one that you have from elsewhere.\n  {document['public_key']}\n" in out
     assert out.endswith(f"Fingerprint: note it, with the date, for --against.\n  {document['head']}\n")
 
@@ -274,6 +274,17 @@ def test_the_end_is_public_and_for_good(office: Desk, monkeypatch: pytest.Monkey
     Path("programme.key").unlink()  # as the office is told to do
     office.done("publish", "--public", "moved")
     assert office.json("verify", "moved")["ended"]
+
+
+def test_the_end_says_first_what_is_still_open(office: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    office.done("publish", "--public", "public")
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert "Not " not in office("end", "--reason", "the law was repealed")[2].partition("type its name")[0]
+    office.done("override", "Ash Mill", "--reason", "a fire", INDEPENDENT)
+    err = office("end", "--reason", "the law was repealed")[2].partition("type its name")[0]
+    assert "Not published yet: 1 entry" in err
+    assert "Not recorded yet: 1 audit." in err
+    assert not office.json("status")["ended"]
 
 
 def test_yes_is_for_machines(office: Desk) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.cli.programmes import INDEPENDENT, NAMES, SETTINGS, Desk
 from tests.cli.running import SECRET, Result, Run, assert_refused
+from tests.languages.translated import translated
 
 from deniable.cli.programme import Commands
 
@@ -245,6 +246,33 @@ def test_settings_that_do_not_fit_leave_nothing_behind(desk: Desk, args: list[st
     assert [path.name for path in desk.folder.iterdir()] == ["targets.txt"]
 
 
+def test_languages_are_chosen_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    translated(monkeypatch, desk.folder / "catalogues", "de", "ar")
+    told = desk.init("--languages", "de, ar,en")
+    assert "The public page is in Deutsch, العربية and English." in told
+    desk.done("publish", "--public", "public")
+    names = {path.name for path in Path("public").iterdir()}
+    assert names >= {"index.html", "index.ar.html", "index.en.html", "calendar.ar.ics"}
+    out = desk.done("verify", "public")
+    assert "index.ar.html says what the transcript says." in out
+    page = Path("public/index.ar.html")
+    page.write_text(page.read_text(encoding="utf-8").replace("2026", "2027", 1), encoding="utf-8")
+    out = desk.done("verify", "public")
+    assert "index.ar.html says what" not in out
+    assert "WARNING: index.ar.html is not the page" in out
+
+
+@pytest.mark.parametrize(
+    ("codes", "why"),
+    [("xx", "no language 'xx'"), ("de,de", "once"), (",", "one at least"), ("fr", "cannot be used yet")],
+)
+def test_other_languages_are_refused(desk: Desk, monkeypatch: pytest.MonkeyPatch, codes: str, why: str) -> None:
+    translated(monkeypatch, desk.folder / "catalogues", "de")
+    Path("targets.txt").write_text("\n".join(NAMES), encoding="utf-8")
+    assert_refused(desk("init", "targets.txt", *SETTINGS, "--languages", codes), why, "there are en and de")
+    assert not Path("programme.db").exists()
+
+
 def test_the_words_that_an_office_uses_are_public(desk: Desk) -> None:
     told = desk.init("--audit-term", "inspection", "--target-term", "employer")
     assert f"with {len(NAMES)} employers" in told
@@ -341,7 +369,7 @@ def test_status_tells_the_round_and_the_standing(office: Desk) -> None:
     office.done("override", "Ash Mill", "--reason", "an accident", "--because-of-reports", "--yes")
     out = " ".join(office.done("status").split())
     assert "2 entries; 1 not yet published" in out
-    assert "The guarantee holds for reports filed from round 5 on, that is, from Friday 9 January 2026, 00:00" in out
+    assert "The promise holds for reports filed from round 5 on, that is, from Friday 9 January 2026, 00:00" in out
     document = office.json("status")
     assert (document["open_round"], document["overdue"], document["unpublished"]) == (2, 2, 1)
     assert document["due"] == "2026-01-07T00:00:00+00:00"

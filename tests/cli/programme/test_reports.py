@@ -42,7 +42,7 @@ ASIDE = {
     f"{SECRET},Ash Mill": "must be a whole number",
     "Ash Mill,0": "must be a whole number",
     f'"Ash Mill,{SECRET}': "a quote",
-    "Ash Mill,\udcff": "UTF-8",
+    "Ash Mill,\udcff": "Unicode",
 }
 
 

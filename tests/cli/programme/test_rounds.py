@@ -101,8 +101,8 @@ def test_an_override_deletes_the_reports_and_tells_what_is_left_of_the_guarantee
     out = " ".join(
         office.done("override", "Ash Mill", "Birch Works", "--reason", "An accident.", declaration, "--yes").split()
     )
-    assert out.startswith("Entry 1, round 1: audit of Ash Mill, Birch Works, ordered by hand. Reason: An accident.")
-    assert ("The guarantee does not cover reports filed in round 1 or earlier, that is, before" in out) == (
+    assert out.startswith("Entry 1, round 1: audit of Ash Mill and Birch Works, ordered by hand. Reason: An accident.")
+    assert ("The promise does not cover reports filed in round 1 or earlier, that is, before" in out) == (
         holds_from == 2
     )
     assert office.counts() == {"Cedar Bank": 1}

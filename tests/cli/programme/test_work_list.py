@@ -18,12 +18,13 @@ def test_a_visit_from_the_draw_to_the_record(office: Desk) -> None:
     visit = ("carried-out", target, "--round", 1, "--day", "2026-01-06")
     out = " ".join(office.done(*visit).split())
     assert f"the audit of {target}, selected in round 1, took place on 6 January 2026." in out
-    assert "not the day on which the office went there. The guarantee holds for every report" in out
+    assert "not the day on which the office went there. The promise holds for every report" in out
     assert_refused(office(*visit), "is recorded already")
     assert office.json("work-list") == {"audits": []}
     office.done("publish", "--public", "public")
     verified = office.json("verify", "public")
-    assert (verified["remarkable"], verified["calendar_file"], verified["page"]) == ([], "matches", "matches")
+    assert verified["remarkable"] == []
+    assert (verified["calendar_files"], verified["pages"]) == ({"calendar.ics": "matches"}, {"index.html": "matches"})
 
 
 def test_a_draw_that_is_not_public_yet(desk: Desk) -> None:

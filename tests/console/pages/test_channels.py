@@ -41,6 +41,21 @@ def test_channels_are_added_changed_and_removed(office: Office, name: str) -> No
     assert mapped(programme) == {"test": "Birch Works"}
 
 
+def test_five_new_channels_are_saved_at_once(office: Office) -> None:
+    programme = office.begin()
+    ida = office.browser("Ida")
+    places = re.findall(r'<input name="channel-(\d+)" aria-label="New channel', ida.get(ADDRESS).text)
+    assert len(places) == 5
+    form = {"hotline": "hotline"}
+    for place in places:
+        form |= {f"channel-{place}": f"new {place}", f"channel-choice-{place}": "is:Ash Mill"}
+    refused = ida.post("/import/channels", form | {f"channel-choice-{places[-1]}": "is:Nobody"})
+    names = re.findall(r'name="(channel-\d+)"', refused.text)
+    assert len(names) == len({*names}) == 10
+    assert ida.post("/import/channels", form).status_code == 303
+    assert mapped(programme) == {f"new {place}": "Ash Mill" for place in places}
+
+
 def test_only_who_brings_the_hotline_and_auditors_see_its_channels(office: Office) -> None:
     programme = office.begin()
     office.add("Eve", "importer")

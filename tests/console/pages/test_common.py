@@ -135,8 +135,9 @@ def test_a_refusal_names_no_place_on_the_server(
     answer = step(office)
     assert answer.status_code in ((503,) if step is push_ else (422, 503))  # a machine is to try again
     text = answer.text.partition("This did not work")[2].partition("</div>")[0] or answer.text
+    record = "transcript" if step is push_ else "public record"  # as its file is called, or as the menu says
     where = (
-        "The copy of the transcript beside the key has more entries (2)"
+        f"The copy of the {record} beside the key has more entries (2)"
         if spoil is behind_the_copy
         else "the public folder"
     )

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.console.offices import Office
 
+from deniable.console.accounts import people
 from deniable.programme.transcript_copies import KeyCopy
 
 
@@ -24,7 +25,7 @@ def test_a_decision_that_is_recorded_and_not_kept_is_not_asked_for_again(
     assert "The decision is recorded" in page
     assert "cannot be shown yet" in page
     assert programme.status().entries == 1
-    assert "decided by hand (entry 1)" in office.log()
+    assert "renamed a target (entry 1)" in office.log()
 
 
 DECISIONS: list[tuple[str, dict[str, Any], str]] = [
@@ -47,7 +48,11 @@ def test_a_decision_is_recorded_with_what_it_does_to_the_guarantee(
     shown = browser.post(f"/round/decisions/{kind}", said)
     assert shown.status_code == 200
     assert programme.status().entries == 0
-    assert browser.decide(kind, said).headers["location"] == "/transcript?done=decided"
+    answer = browser.decide(kind, said)
+    if independent == "no":  # which a second person confirms
+        assert programme.status().entries == 0
+        answer = office.browser("Anna").confirm_decision()
+    assert answer.headers["location"] == "/transcript?done=decided"
     effect = office.console.public_records.current(programme.parameters).events[0].effect
     assert effect in unescape(shown.text)  # in advance, and word for word
     page = browser.get("/transcript").text
@@ -55,7 +60,7 @@ def test_a_decision_is_recorded_with_what_it_does_to_the_guarantee(
     assert "A fire in the news." in page
     # Round 1 is due, so by the calendar it is round 2.
     assert programme.status().coverage.holds_from == (1 if independent == "yes" else 3)
-    assert "entry 1" in office.log() or "skipped round 1" in office.log()
+    assert "(entry 1)" in office.log()
 
 
 @pytest.mark.parametrize("kind", ["override", "rename"])
@@ -113,6 +118,30 @@ def test_a_person_who_looked_at_counts_is_told_so_when_they_decide(office: Offic
     assert "You looked at counts on" in anna.get(path).text
     assert "5 January 2026" in anna.get(path).text
     assert "You looked at counts" not in office.browser("Otto").get(path).text
+
+
+def test_who_never_looked_at_counts_can_decide_instead(office: Office) -> None:
+    office.begin().override(["Ash Mill"], "A fire.", independent=True)
+    office.add("Axel", "auditor")
+    anna = office.browser("Anna")
+    office.browser("Axel").counts()
+    anna.counts()
+    paths = [f"/round/decisions/{kind}" for kind in ("override", "not-carried-out")]
+    assert all(": <bdi>Otto</bdi>. Otherwise answer yes" in anna.get(path).text for path in paths)
+    with office.console.store.writing() as connection:
+        people.set_disabled(connection, office.console.key, "id-Otto", True)
+    assert all("No other person" in anna.get(path).text for path in paths)
+
+
+def test_what_is_asked_of_a_visit_that_did_not_take_place(office: Office) -> None:
+    """The clerk decided nothing, and came from the work list."""
+    office.begin().override(["Ash Mill"], "A fire.", independent=True)
+    otto, path = office.browser("Otto"), "/round/decisions/not-carried-out"
+    for page in (otto.get(path), otto.post(path, {"audit": "1 Ash Mill", "reason": "Flooded."})):
+        assert "Did you stay away because of a report?" in page.text
+        assert "this decision" not in page.text
+        assert '<a href="/work-list" aria-current="page">' in page.text
+        assert page.text.count('aria-current="page"') == 1
 
 
 def test_the_form_says_until_when_the_promise_would_be_lost(office: Office) -> None:
@@ -221,7 +250,7 @@ def test_what_is_chosen_stays_so_across_searches(office: Office, kind: str) -> N
     chosen = ["Depot 12", "Depot 125", "Depot 991", "Depot 12"]
     assert otto.decide(kind, {**said, "target": chosen}).status_code == 303
     if kind == "override":
-        assert office.browser("Anna").confirm_order().status_code == 303
+        assert office.browser("Anna").confirm_decision().status_code == 303
     page = otto.get("/transcript").text
     assert all(name in page for name in chosen)
 

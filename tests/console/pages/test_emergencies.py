@@ -122,7 +122,11 @@ def test_a_request_ends(office: Office, programme: Programme) -> None:
     """It is withdrawn, grows old, or the person who made it is disabled."""
     anna, otto = office.browser("Anna"), office.browser("Otto")
     ask(anna)
-    assert otto.post("/emergencies/withdraw", VISIT).headers["location"] == "/emergencies?done=forgotten"
+    assert "Withdraw the request" in anna.get("/emergencies").text
+    assert "Refuse the request" in otto.get("/emergencies").text
+    assert otto.post("/emergencies/withdraw", VISIT).headers["location"] == "/emergencies?done=refused"
+    assert "refused the request of Anna for a visit" in office.log()
+    assert "No request waits" in otto.get("/emergencies").text
     assert "no longer there" in confirm(otto).text
     assert "no longer there" in otto.post("/emergencies/withdraw", VISIT).text
     ask(anna)

@@ -283,7 +283,7 @@ def test_two_people_draw_without_the_value(office: Office) -> None:
     told = text_of(anna.get("/round/draw"))
     assert "Otto asked to draw" in told
     assert "The dice were stolen." in told
-    assert anna.post("/round/draw/withdraw", ONE).headers["location"] == "/round/draw?done=withdrawn"
+    assert anna.post("/round/draw/withdraw", ONE).headers["location"] == "/round/draw?done=refused"
     assert "withdrawn" in text_of(anna.post("/round/draw/confirm", ONE))
     otto.post("/round/draw/without", reason)
     assert "Round 1 is drawn" in anna.post("/round/draw/confirm", ONE).text
@@ -293,7 +293,7 @@ def test_two_people_draw_without_the_value(office: Office) -> None:
     log = unescape(office.log())
     for words in (
         "asked to draw round 1",
-        "withdrew the request of Otto",
+        "refused the request of Otto",
         "without its public value, as Otto had asked",
     ):
         assert words in log

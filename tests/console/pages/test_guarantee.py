@@ -1,6 +1,7 @@
 """The guarantee, in the words of the public page."""
 
 import re
+from datetime import timedelta
 from html import unescape
 from typing import Any
 
@@ -8,6 +9,7 @@ import pyrage
 import pytest
 from tests.console.offices import CLASSES, Office
 
+from deniable.languages.voice import plain
 from deniable.programme.public.page import render
 from deniable.programme.transcript.replay import parse
 
@@ -28,7 +30,7 @@ def test_the_guarantee_has_the_text_of_the_public_page(office: Office, settings:
     programme.tell_details("Room 5, town hall", "https://hotline.example")
     page = guarantee(office)
     record = office.console.public_records.current(programme.parameters)
-    world = unescape(render(programme.parameters, [*map(parse, record.lines)]))
+    world = unescape(render(programme.parameters, [*map(parse, record.lines)], None, plain()))
     world = re.sub("<p>In the record: .*?</p>", "", world)  # links to entries, which only the public page has
     for pattern, least in ((SECTION, 6), (re.compile('<div class="box (warn|wrong)">.*?</div>'), 1)):
         here, there = ([found[0] for found in pattern.finditer(text)] for text in (page, world))
@@ -68,3 +70,11 @@ def test_waits_are_those_of_reports_that_count(office: Office) -> None:
 def test_waits_are_told_by_class(office: Office) -> None:
     office.begin(classes=CLASSES)
     assert waits(guarantee(office)) == ["No report", "One report of class minor", "One report of class serious"]
+
+
+def test_an_overdue_draw_is_said_on_the_page(office: Office) -> None:
+    office.begin()
+    assert "The next draw was due" not in guarantee(office)
+    office.clock.now += timedelta(days=1)
+    for page in (guarantee(office), office.browser("Otto").get("/round").text):
+        assert "The next draw was due on" in page

@@ -1,5 +1,6 @@
 """Help pages: for people who are signed in, and how to sign in for all."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,17 @@ def test_it_can_be_read_before_there_are_people(tmp_path: Path) -> None:
     assert office.browser().get("/help/signing-in").status_code == 200
     assert office.browser().get("/help/index").status_code == 503
     office.console.close()
+
+
+def test_a_long_page_begins_with_a_folded_list_of_its_sections(office: Office) -> None:
+    browser = office.browser("Otto")
+    page = browser.get("/help/every-round").text
+    listed = page[page.index("<summary>On this page") : page.index("<article")]
+    assert '<a href="#2-close-the-round-when-it-is-due">' in listed
+    for anchor in re.findall('href="#([^"]+)"', listed):
+        assert f'id="{anchor}"' in page
+    assert page.count("<details>") == 2  # this list, and that of all pages
+    assert "On this page" not in browser.get("/help/index").text
 
 
 def test_every_page_has_its_link(office: Office) -> None:

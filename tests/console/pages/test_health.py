@@ -38,7 +38,7 @@ def test_health_of_rounds(office: Office) -> None:
     office.clock.tomorrow()
     page = office.browser("Otto").get("/health").text
     assert "Round 1 was due on" in page
-    assert "Round 1 is due but not in the transcript." in page
+    assert "Round 1 is due but not in the public record." in page
     assert checks(office)["Rounds"].command == "deniable programme close-round"
     office.clock.now += timedelta(days=2)
     page = office.browser("Otto").get("/health").text
@@ -57,6 +57,15 @@ class Told:
     command: str = ""
 
 
+STEPS = "<ol.*?</ol>"
+
+
+def steps(page: str) -> list[str]:
+    """What people do about the public files, one after the other, without tags."""
+    listed = "".join(re.findall(STEPS, page.rpartition("<main")[2], re.DOTALL))
+    return [re.sub("<.*?>", "", one) for one in re.findall("<li>(.*?)</li>", listed, re.DOTALL)]
+
+
 def checks(office: Office) -> dict[str, Told]:
     """By what was looked at."""
     page = unescape(office.browser("Ada").get("/health").text)
@@ -64,8 +73,9 @@ def checks(office: Office) -> dict[str, Told]:
     bad = r'<section class="check (\w+)".*?<h2 id="check-\d+">(.*?) <span.*?</section>'
     found = {what: Told("good", result) for what, result in re.findall(good, page)}
     for section in re.finditer(bad, page, re.DOTALL):
-        result, *to_do = re.findall(r"<bdi>(.*?)</bdi>", section[0])
-        command = "".join(re.findall(r"<code>(.*?)</code>", section[0]))
+        result, *to_do = re.findall(r"<bdi>(.*?)</bdi>", re.sub(STEPS, "", section[0], flags=re.DOTALL))
+        to_do += steps(section[0])
+        command = "".join(re.findall(r"At the terminal: <code>(.*?)</code>", section[0]))
         found[section[2]] = Told(section[1], result, "".join(to_do), command)
     return found
 
@@ -87,7 +97,7 @@ def test_the_headline_and_what_each_thing_has(office: Office) -> None:
     for check in checks_of(office.console, programme):
         name, _, heading = check.help.removeprefix("/help/").partition("#")
         assert heading in help_texts()[name].anchors
-        assert bool(check.to_do) == (check.state != "good")
+        assert bool(check.to_do or check.mend) == (check.state != "good")
     told = checks(office)
     assert [told[what].state for what in ("Rounds", "Clock", "Database", "Key")] == ["wrong", "warn", "good", "good"]
 
@@ -206,8 +216,7 @@ def test_health_where_the_public_folder_is_away(office: Office) -> None:
 
 
 def told_on_transcript(office: Office) -> str:
-    page = unescape(office.browser("Otto").get("/transcript").text)
-    return "".join(re.findall(r"What to do:</strong> <bdi>(.*?)</bdi>", page))
+    return "".join(steps(unescape(office.browser("Otto").get("/transcript").text)))
 
 
 def lost(file: Path) -> None:
@@ -228,7 +237,7 @@ def unsigned(file: Path) -> None:
 def test_a_damaged_transcript_is_one_card_and_its_instruction_works(
     office: Office, damage: Callable[[Path], None]
 ) -> None:
-    """The same words on both pages, no word of a backup, nothing raw; and to do what they say puts it right."""
+    """The same steps on both pages, each with who takes it, no word of a backup, nothing raw; and they put it right."""
     programme = office.begin()
     programme.override(["Ash Mill"], "A fire in the news.", independent=True)
     programme.publish(office.public)
@@ -238,9 +247,13 @@ def test_a_damaged_transcript_is_one_card_and_its_instruction_works(
     assert "Database" not in found
     card = found["Public folder"]
     assert card.state == "wrong"
-    assert card.to_do == told_on_transcript(office)
-    assert str(office.public) in card.to_do
-    assert card.to_do.count("publish again") == 1
+    here = told_on_transcript(office)
+    for told in (card.to_do, here):
+        assert told.count("Administrator (Ada)") == (2 if damage is lost else 3)
+        assert told.count("Operator or auditor (Anna; Otto)") == 2
+        assert str(office.public) in told
+    assert "under Public record" in card.to_do
+    assert "Public record" not in here
     assert not card.command
     for raw in ("No such file", "must have the field", "restore", "folder/", "--help"):
         assert raw not in card.result
@@ -266,8 +279,8 @@ def test_a_missing_page_is_put_back_by_publishing_and_told_once(office: Office) 
     (office.public / "index.html").unlink()
     card = checks(office)["Public folder"]
     assert "index.html" in card.result
-    assert card.result.count("publish again") + card.to_do.count("publish again") == 1
-    assert card.to_do == told_on_transcript(office)
+    assert card.to_do.count("publish again, under Public record") == 1
+    assert "press Publish" in told_on_transcript(office)
     office.browser("Otto").post("/transcript/publish")
     assert checks(office)["Public folder"].state == "good"
 
@@ -381,3 +394,17 @@ def test_an_operator_is_told_whom_to_ask_and_no_commands(office: Office) -> None
     assert "Open Public record" in page
     assert "At the terminal" in of_ada
     assert "Tell an administrator" not in of_ada
+
+
+def test_after_the_end_key_and_backups_are_to_be_destroyed(office: Office) -> None:
+    programme = office.begin()
+    assert "Keep a copy" in office.browser("Ada").get("/health").text
+    programme.end("As announced.")
+    programme.publish(office.public)
+    page = office.browser("Ada").get("/health").text
+    for word in ("Keep a copy", "Download a backup", "downloads one"):
+        assert word not in page
+    assert "destroys the key, all its copies, and all backups" in page
+    assert set(checks(office)) == {"Rounds", "Database", "Public folder", "When the programme is over", "Clock"}
+    assert "/help/health#when-the-programme-is-over" in page
+    assert "Destroy the key" in office.browser("Otto").get("/round").text

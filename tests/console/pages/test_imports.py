@@ -170,7 +170,9 @@ def test_a_hotline_without_reports(office: Office) -> None:
     [
         (b"", {}, "Choose a file that is not empty"),
         (b"id,channel,text\n1,west,x\n", {}, "and no others"),
-        (b"\xff\xff", {}, "UTF-8"),
+        (b"\xff\xff", {}, "a letter cannot be read"),
+        (b"%PDF-1.7\n", {}, "This is not a CSV file"),
+        (b"%PDF-1.7\n", {"kind": "globaleaks"}, "This is not a CSV or JSON file"),
         (FILE, {"source": ""}, "Choose a hotline that is assigned to you"),
         (FILE, {"source": "somebody else's"}, "Choose a hotline that is assigned to you"),
         (FILE, {"kind": "evil"}, "Choose what made the file"),
@@ -185,6 +187,7 @@ def test_a_refused_file_changes_nothing_and_the_form_stays_filled(
     assert answer.status_code == 422
     assert told in answer.text
     assert "source" in data or '<option value="hotline" selected>' in answer.text
+    assert ("<details open>" in answer.text) == bool(file)
     assert sum(programme.active_counts().values()) == 0
 
 
@@ -360,6 +363,8 @@ def test_a_score_of_the_hotline_becomes_a_class(office: Office, name: str) -> No
     page = graded(browser)
     assert 'name="value-0" value="5"' in page.text
     assert "Every report of class <bdi>danger</bdi> leads to a visit." in page.text
+    assert ("/emergencies" in page.text) == (name == "Anna")
+    assert ("tell an auditor as soon as you have imported it: <bdi>Anna</bdi>" in page.text) == (name == "Ida")
     assert told(page) == {} or told(page)["Left out on purpose"] == 1
     of_classes = re.findall(r"<dt>Of class <bdi>(\w+)</bdi>[^<]*</dt><dd>1 report</dd>", page.text)
     assert of_classes == (["minor", "serious", "danger"] if name == "Anna" else [])
@@ -423,7 +428,10 @@ def test_a_class_that_is_left_open_is_refused(office: Office, data: dict[str, st
 
 @pytest.mark.parametrize(
     ("kind", "column", "told"),
-    [("csv", "urgency", "columns id, channel and urgency"), ("hushline", "severity", "a username for each class")],
+    [
+        ("csv", "urgency", "<code>channel</code> and <code>urgency</code>, and no others"),
+        ("hushline", "severity", "a username for each class"),
+    ],
 )
 def test_a_class_column_that_the_file_does_not_have(office: Office, kind: str, column: str, told: str) -> None:
     office.begin(classes=CLASSES)
@@ -451,6 +459,25 @@ def test_where_there_is_one_class_the_page_does_not_ask_for_it(office: Office) -
         assert "class" not in re.sub(r'class="[^"]*"', "", browser.get(path).text)
 
 
+@pytest.mark.parametrize("classes", [CLASSES, CLASSES[:1]])
+def test_columns_that_are_not_expected_are_named_with_what_to_do(office: Office, classes: Any) -> None:
+    office.begin(classes=classes)
+    answer = preview(office.browser("Ida"), GRADED)
+    assert answer.status_code == 422
+    assert "not expected: <bdi>severity</bdi>" in answer.text
+    link = '<a href="/import/channels?hotline=hotline#class">name it under Channels</a>'
+    assert (link in answer.text) == (len(classes) > 1)
+    assert "elete" in answer.text
+
+
+def test_the_example_can_be_imported(office: Office) -> None:
+    office.begin()
+    ida = office.browser("Ida")
+    assert "/import/example.csv" in ida.get("/import").text
+    assert preview(ida, ida.get("/import/example.csv").content).status_code == 200
+    assert office.browser("Ada").get("/import/example.csv").status_code == 403
+
+
 # New channels are assigned in the preview
 
 
@@ -476,6 +503,59 @@ def test_new_channels_are_assigned_once_and_kept(office: Office) -> None:
     anna.post("/import/confirm", {"pending": pending_on(page.text), "step": "count"})
     assert programme.active_counts() == {"Ash Mill": 1, "Birch Works": 2, "Cedar Bank": 1, "Dogwood Clinic": 0}
     assert told(preview(anna, WEST)) == NONE | {"Counted before": 4, "Left out on purpose": 1}
+
+
+CHOSEN = {"channel-0": "test", "channel-choice-0": "", "channel-1": "west", "channel-choice-1": "is:Birch Works"}
+
+
+@pytest.mark.parametrize("name", ["Anna", "Ida"])
+def test_importing_saves_what_was_chosen_first(office: Office, name: str) -> None:
+    programme = office.begin()
+    browser = office.browser(name)
+    page = preview(browser, WEST)
+    assert page.text.count("<form") == 2  # with the one that signs out
+    assert "These channels are new: <bdi>test</bdi>; <bdi>west</bdi>." in page.text
+    answer = browser.post("/import/confirm", {"pending": pending_on(page.text), "step": "count", **CHOSEN})
+    assert answer.headers["location"] == "/import?done=counted"
+    assert programme.active_counts() == {"Ash Mill": 1, "Birch Works": 2, "Cedar Bank": 1, "Dogwood Clinic": 0}
+    for counted in (False, True):
+        shown = browser.get("/import").text
+        assert "Reports on these channels do not count yet: <bdi>test</bdi>." in shown
+        assert ("Take back the" in shown) == (not counted)
+        programme.renew()  # counts what came in
+    office.clock.now += KEPT_FOR
+    assert "do not count yet" not in browser.get("/import").text
+
+
+def test_a_choice_that_cannot_be_kept_imports_nothing_and_stays_in_the_form(office: Office) -> None:
+    programme = office.begin()
+    ida = office.browser("Ida")
+    wrong = CHOSEN | {"channel-choice-1": "is:Elm Yard", "channel-choice-0": "out"}
+    answer = ida.post("/import/confirm", {"pending": pending_on(preview(ida, WEST).text), "step": "count", **wrong})
+    assert answer.status_code == 422
+    assert "For the channel west, choose a target" in answer.text
+    assert '<option value="out" selected>' in answer.text
+    assert sum(programme.active_counts().values()) == 0
+    ida.post("/import/confirm", {"pending": pending_on(answer.text), "step": "count", **CHOSEN})
+    assert programme.active_counts()["Birch Works"] == 2
+
+
+def test_the_preview_shows_what_was_assigned(office: Office) -> None:
+    office.begin()
+    ida = office.browser("Ida")
+    first = preview(ida, WEST)
+    assert "Your choices are saved" not in first.text
+    page = ida.post("/import/assign", {"pending": pending_on(first.text), **CHOSEN})
+    assert "Reports on <bdi>west</bdi> are about <bdi>Birch Works</bdi>." in page.text
+    assert "These channels are new: <bdi>test</bdi>." in page.text
+
+
+def test_nothing_waits_where_nothing_is_to_count(office: Office) -> None:
+    office.begin()
+    ida = office.browser("Ida")
+    form = {"pending": pending_on(preview(ida, WEST).text), "step": "count", "do_not_count": "yes"}
+    ida.post("/import/confirm", form)
+    assert "do not count yet" not in ida.get("/import").text
 
 
 def with_new_channels(number: int) -> bytes:
@@ -553,12 +633,25 @@ def test_an_import_that_is_counted_stays(office: Office) -> None:
     ida.post("/import/confirm", {"pending": pending_on(page.text), "step": "count"})
     shown = ida.get("/import").text
     programme.renew()  # counts what came in
-    assert "Take this import back" in shown
-    assert "Take this import back" not in ida.get("/import").text
+    assert "Take back the" in shown
+    assert "Take back the" not in ida.get("/import").text
     answer = ida.post("/import/take-back", {"import": pending_on(page.text)})
     assert answer.status_code == 422
     assert "too late" in answer.text
     assert programme.active_counts()["Ash Mill"] == 2
+
+
+def test_imports_that_can_be_taken_back_are_told_apart(office: Office) -> None:
+    """By hotline, day and order; the numbers stay as they were when one of them is gone."""
+    office.begin()
+    ida = office.browser("Ida")
+    for _ in range(2):
+        ida.post("/import/confirm", {"pending": pending_on(preview(ida).text), "step": "count"})
+    day = r' import from <bdi>hotline</bdi> on <time datetime="[-\d]+">'
+    told_apart = re.compile("You can still take back your (\\w+)" + day)
+    assert told_apart.findall(ida.get("/import").text) == ["first", "second"]
+    assert take_back(ida).status_code == 303
+    assert told_apart.findall(ida.get("/import").text) == ["second"]
 
 
 TOOK_BACK = {
@@ -586,7 +679,7 @@ def test_what_became_of_taking_back_a_large_import_is_on_the_page(
     office.clock.now += 2 * KEPT_FOR
     shown = ida.get("/import").text
     assert "is being taken back" in shown
-    assert "Take this import back" not in shown
+    assert "Take back the" not in shown
     if how == "too late":
         programme.renew()  # counts what came in
     if how == "not written":
@@ -596,7 +689,7 @@ def test_what_became_of_taking_back_a_large_import_is_on_the_page(
         written.set_result(None)
     shown = ida.get("/import").text
     assert [key for key, words in TOOK_BACK.items() if words in shown] == [how]
-    assert ("Take this import back" in shown) == (how == "not written")
+    assert ("Take back the" in shown) == (how == "not written")
     assert programme.active_counts()["Ash Mill"] == (0 if how == "in time" else 2)
     if how == "not written":
         assert take_back(ida).headers["location"] == "/import?done=taken-back"
@@ -613,7 +706,7 @@ def test_only_who_brought_an_import_takes_it_back(office: Office) -> None:
     answer = anna.post("/import/take-back", {"import": pending_on(page.text)})
     assert answer.status_code == 422
     assert "cannot be taken back here" in answer.text
-    assert "Take this import back" not in anna.get("/import").text
+    assert "Take back the" not in anna.get("/import").text
     assert programme.active_counts()["Ash Mill"] == 2
 
 
@@ -628,9 +721,9 @@ def test_whether_an_import_can_be_taken_back_does_not_tell_whether_anything_in_i
         seen = [ida.get("/import").text]
         programme.renew()
         seen.append(ida.get("/import").text)
-        pages.append([text.replace(name, "") for text in seen])
+        pages.append([text.replace(name, "").replace(" second import", " first import") for text in seen])
     assert pages[0] == pages[1]
-    assert "Take this import back" in pages[1][0]
+    assert "Take back the" in pages[1][0]
 
 
 MIB = 2**20

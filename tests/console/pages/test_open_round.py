@@ -9,7 +9,7 @@ from tests.console.offices import CLASSES, Office
 
 from deniable.console.console import Console
 from deniable.console.pages import common, open_round
-from deniable.console.pages.open_round import LOOKED
+from deniable.console.pages.common import LOOKED
 from deniable.programme.randomness.source import Dice
 from deniable.programme.transcript_copies import KeyCopy
 from deniable.storage.store import StoreError
@@ -106,6 +106,7 @@ def test_the_page_says_what_to_do_now(office: Office, name: str) -> None:
     (drawn,) = programme.close_round(1).audits
     page = office.browser(name).get("/round").text
     assert "Round 2 is open" in page
+    assert f"Drawn last: <strong><bdi>{drawn}</bdi></strong> (round 1)" in page
     assert "Not published yet: 1 entry" in page
     assert f"<bdi>{drawn}</bdi></th><td" in page
     assert 'href="/work-list">Open' in page
@@ -342,6 +343,7 @@ def test_names_that_are_not_public_yet(office: Office) -> None:
         assert "Do not show" in shown
         assert "8 January 2026" in shown
     assert drawn not in transcript
+    assert "Drawn last" not in page
     assert "names follow" in transcript
     assert drawn not in office.log()
     assert drawn not in office.browser("Otto").get("/round/decisions/not-carried-out").text
@@ -378,14 +380,29 @@ def test_visits_in_an_emergency_are_told_to_those_who_may_know(office: Office) -
     assert "wait: " not in anna.get("/round/close").text
     programme.report({"Ash Mill": 1}, report_class="danger")
     assert (otto.get("/round/close").text, otto.get("/round").text) == before
+    assert "First the emergency" not in before[1]
+    assert "First the emergency, then close round 1" in anna.get("/round").text
     assert "Ash Mill" in anna.get("/round/close").text
     anna.post("/emergencies/ask", {"target": "Ash Mill", "class": "danger"})
     assert "waits for you" in otto.get("/round").text
+    assert "First the emergency, then close round 1" in otto.get("/round").text
     assert "waits for you" not in anna.get("/round").text
     assert "You asked for a visit" in anna.get("/round").text
     assert "Ash Mill" in otto.get("/round/close").text
     closed = [otto.post("/round/close", {"round": "1"}).text for _ in range(2)]
-    assert all("Visit at once (emergency): <bdi>Ash Mill</bdi>" in page for page in closed)
+    assert "Visit at once (emergency): <bdi>Ash Mill</bdi>" in closed[0]
+    assert "unless your people were there already: <bdi>Ash Mill</bdi>" in closed[1]
+    assert all("Go first, then publish" in page for page in closed)
+
+
+def test_after_closing_visits_recorded_before_are_told_from_those_that_closing_recorded(office: Office) -> None:
+    programme = office.begin(classes=CLASSES)
+    programme.report({"Ash Mill": 1, "Birch Works": 1}, report_class="danger")
+    programme.visit("Ash Mill", "danger")
+    office.clock.tomorrow()
+    page = office.browser("Otto").post("/round/close", {"round": "1"}).text
+    assert "Visit at once (emergency): <bdi>Birch Works</bdi>.</strong>" in page
+    assert "there already: <bdi>Ash Mill</bdi>.</strong>" in page
 
 
 def test_the_question_says_that_an_order_waits(office: Office) -> None:
@@ -396,6 +413,6 @@ def test_the_question_says_that_an_order_waits(office: Office) -> None:
     during = re.findall(r'name="confirmed" value="(\d+)"', otto.post("/round/decisions/override", order).text)
     otto.post("/round/decisions/override", {**order, "confirmed": during[0]})
     assert "moves to round 2" in anna.get("/round/close").text
-    assert "Moved to" not in anna.get("/round/orders").text
+    assert "Moved to" not in anna.get("/round/pending").text
     anna.post("/round/close", {"round": "1"})
-    assert "Moved to round 2" in anna.get("/round/orders").text
+    assert "Moved to round 2" in anna.get("/round/pending").text

@@ -1,5 +1,9 @@
-"""People: an account is disabled only after a question, which says what that does, and the page says what was done."""
+"""People: an account is disabled or removed only after a question, which says what that does, and the page says what
+was done, and until when links work.
+"""
 
+import re
+from datetime import timedelta
 from html import unescape
 
 import pytest
@@ -8,6 +12,7 @@ from tests.console.offices import Office
 from tests.console.test_security import everything
 
 from deniable.console import tables
+from deniable.console.app import create_app
 
 
 def test_a_click_asks_before_it_disables(office: Office) -> None:
@@ -53,11 +58,80 @@ def test_the_page_says_what_was_done(office: Office) -> None:
         assert words in ada.get(answer.headers["location"]).text
     ada.post("/people/id-Otto/disable")
     removed = ada.get(ada.post("/people/id-Otto/remove").headers["location"]).text
-    assert "The account is removed" in removed
-    assert "Otto" not in removed
+    assert "Otto</bdi> is removed" in removed
+    assert removed.count("Otto") == 1
 
 
-@pytest.mark.parametrize("query", ["done=disabled&person=id-Otto", "done=x&person=id-Otto", "done=enabled&person=%3Cb"])
+def test_a_click_asks_before_it_removes(office: Office) -> None:
+    ada = office.browser("Ada")
+    assert ada.get("/people/id-Ida/remove").headers["location"] == "/people"  # she is not disabled
+    ada.post("/people/id-Ida/disable")
+    before = everything(office)
+    page = ada.get("/people").text
+    assert 'href="/people/id-Ida/remove"' in page
+    assert 'action="/people/id-Ida/remove"' not in page
+    question = ada.get("/people/id-Ida/remove").text
+    assert "Remove <bdi>Ida</bdi>?" in question
+    assert "cannot undo" in question
+    assert 'action="/people/id-Ida/remove"' in question
+    assert everything(office) == before
+    assert ada.get("/people/id-Nobody/remove").headers["location"] == "/people"
+
+
+def test_the_question_names_the_hotlines_that_the_person_brings(office: Office) -> None:
+    office.begin()
+    ada = office.browser("Ada")
+    for name in ("Ida", "Otto"):
+        ada.post(f"/people/id-{name}/disable")
+    assert "Hotlines of" not in ada.get("/people/id-Otto/remove").text
+    assert "Hotlines of" in ada.get("/people/id-Ida/remove").text
+
+
+def test_nothing_is_said_of_a_person_who_is_back(office: Office) -> None:
+    office.add("Abel", "administrator")
+    ada, abel, removed = office.browser("Ada"), office.browser("Abel"), "is removed"
+    ada.post("/people/id-Otto/disable")
+    address = ada.post("/people/id-Otto/remove").headers["location"]
+    assert removed in ada.get(address).text
+    assert removed not in abel.get(address).text  # who did not do it
+    abel.post("/people/invite", {"name": "Otto", "role": "operator"})
+    assert removed not in ada.get(address).text
+
+
+def test_a_link_says_until_when_it_works(office: Office) -> None:
+    ada = office.browser("Ada")
+    words = 'until the end of <time datetime="2026-01-08">8 January 2026</time> (UTC)'
+    made = ada.post("/people/invite", {"name": "Berta", "role": "auditor"}).text
+    link = re.search("/invitation/[^<]+", made)
+    assert link is not None
+    assert made.count(words) == 2  # beside the link, and in the list
+    assert words in office.browser().get(link[0]).text
+    assert words in ada.post("/people/id-Otto/reset").text
+    office.clock.now += timedelta(days=3)
+    ada = office.browser("Ada")
+    assert f"The link works {words}" in ada.get("/people").text
+    office.clock.now += timedelta(days=1)
+    ada = office.browser("Ada")
+    over = ada.get("/people").text
+    assert f"The link worked {words}. Withdraw it" in over
+    assert f"The link worked {words}. Choose <em>New codes</em>" in over
+    assert office.browser().get(link[0]).status_code == 404
+    withdrawn = re.search('action="(/people/[^"]+/withdraw)"', over)
+    assert withdrawn is not None
+    done = ada.get(ada.post(withdrawn[1]).headers["location"]).text
+    assert "Berta</bdi> is withdrawn" in done
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "done=disabled&person=id-Otto",
+        "done=x&person=id-Otto",
+        "done=enabled&person=%3Cb",
+        "done=removed",
+        "done=withdrawn",
+    ],
+)
 def test_it_says_nothing_that_is_not_so(office: Office, query: str) -> None:
     """Whatever an address that was made elsewhere says."""
     assert 'role="status"' not in office.browser("Ada").get(f"/people?{query}").text
@@ -71,3 +145,17 @@ def test_what_comes_next_after_the_start(office: Office) -> None:
     with office.console.store.writing() as connection:
         connection.execute(sa.delete(tables.hotlines))
     assert words in unescape(ada.get("/people").text)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8470", "localhost:8470"])
+def test_a_link_that_works_on_this_computer_only_says_so(office: Office, host: str) -> None:
+    ada = office.browser("Ada")
+    page = ada.post("/people/invite", {"name": "Zoe", "role": "operator"}).text
+    assert "http://testserver/invitation/" in page
+    assert "this computer only" not in page
+    office.app = create_app(office.console)
+    ada = office.browser("Ada", base_url=f"http://{host}")
+    page = ada.post("/people/invite", {"name": "Yul", "role": "operator"}).text
+    assert f"http://{host}/invitation/" in page
+    assert "works on this computer only" in page
+    assert "--origin" in page

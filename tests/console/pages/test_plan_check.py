@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from tests.console.offices import Office
 from tests.console.pages.test_plan import FORM, begin, check, show
+from tests.languages.translated import translated
 
 from deniable.cli.main import main
 from deniable.programme.parameters import Parameters
 from deniable.programme.programme import Programme
-from deniable.programme.public.page import facts_of
+from deniable.programme.public.facts import facts_of
 from deniable.programme.secrets.keys import KeyFile
 
 KEY = "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"
@@ -71,11 +72,37 @@ def test_the_page_has_the_rules_of_the_public_page(office: Office, plan: dict[st
     begin(browser, check(browser, **plan))
     begun = office.console.programme()
     assert begun is not None
-    for name, text in facts_of(begun.parameters):
-        made_later = name in ("Programme", "Public key (Ed25519)")
-        assert (f"<dt>{name}</dt><dd>{text}</dd>" in page) != made_later
+    for id_, name, text in facts_of(begun.parameters, begun.parameters.voice()):
+        assert (f"<dt>{name}</dt><dd>{text}</dd>" in page) != (id_ in ("programme", "key"))
     for target in begun.parameters.targets:
         assert f"<bdi>{target}</bdi>" in page
+
+
+def test_languages_are_chosen_shown_and_in_the_command(
+    office: Office, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translated(monkeypatch, tmp_path, "de", "ar")
+    browser = office.browser("Anna")
+    form = browser.get("/plan").text
+    assert all(f'value="{code}"' in form for code in ("en", "de", "ar"))
+    assert 'value="fr"' not in form
+    page = check(browser, first_language="de", languages="ar en")
+    assert "Deutsch; العربية; English" in page.text
+    assert command_on(page)[-2:] == ["--languages", "de,ar,en"]
+    begin(browser, page)
+    begun = office.console.programme()
+    assert begun is not None
+    assert begun.parameters.languages == ("de", "ar", "en")
+
+
+def test_a_language_that_is_not_complete_is_refused_with_those_there_are(
+    office: Office, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translated(monkeypatch, tmp_path, "de")
+    page = check(office.browser("Anna"), first_language="fr")
+    assert page.status_code == 422
+    assert "cannot be used yet" in page.text
+    assert "there are en and de" in page.text
 
 
 NAMES = {

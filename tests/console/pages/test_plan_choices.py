@@ -14,13 +14,17 @@ from tests.console.pages.test_plan import FORM, check, show
 from deniable.console.pages.plan_choices import (
     alone,
     compared,
+    doubts,
+    measures_of,
     planned,
     taken,
-    warnings,
 )
-from deniable.console.pages.plan_form import PlanForm, settings_of
+from deniable.console.pages.plan_form import PlanForm
+from deniable.console.pages.plan_reading import settings_of
 from deniable.errors import DeniableError
+from deniable.languages.voice import plain
 from deniable.programme.parameters import Parameters
+from deniable.programme.public.effect import effects, wait_in_words
 from deniable.promptness import FEW_REPORTS, in_per_cent, passed_over, quiet_waits
 
 FIFTY = dataclasses.replace(FORM, targets="\n".join(f"Site {number}" for number in range(50)))
@@ -32,7 +36,12 @@ def parameters_of(form: PlanForm = FIFTY, /, **changes: str) -> tuple[PlanForm, 
 
 
 def columns(**changes: str) -> dict[str, Any]:
-    return {choice.key: choice for choice in compared(*parameters_of(**changes)).choices}
+    found = compared(*parameters_of(**changes))
+    return {choice.key: choice for choice in (found.mine, *found.others)}
+
+
+def warnings(parameters: Parameters) -> tuple[str, ...]:
+    return tuple(one.warning for one in doubts(parameters))
 
 
 @pytest.mark.parametrize("people", ["1", "3"])
@@ -42,7 +51,8 @@ def test_no_one_can_become_more_sure_than_the_table_says(points: str, people: st
     _, parameters = parameters_of(points=points, reports_per_person=people)
     guarantee = parameters.guarantee()
     one = parameters.built().guarantee()
-    mine = compared(FIFTY, parameters).mine
+    mine = measures_of(parameters)
+    assert (mine.sure, mine.right) == (alone(parameters).mine.sure, alone(parameters).mine.right)
     for shown, promised in ((mine.sure, guarantee), (mine.sure_of_one, one)):
         cap = Fraction(promised.likelihood_cap)
         assert Fraction(shown.removesuffix(" %")) - 1 < 100 * cap / (1 + cap) <= Fraction(shown.removesuffix(" %"))
@@ -61,12 +71,40 @@ def test_a_figure_that_is_rounded_to_the_nearest_is_caught() -> None:
     assert wrong
 
 
+@pytest.mark.parametrize("people", ["1", "3", "10"])
+def test_the_form_says_what_points_mean(office: Office, people: str) -> None:
+    """Its examples, however many reports the promise covers."""
+    page = office.browser("Anna").get("/plan").text
+    hint = page.split('id="points-hint">')[1].split("</span>")[0]
+    for points, sure in (("5", "57 %"), ("1", "52 %"), ("15", "70 %")):
+        assert measures_of(parameters_of(points=points, reports_per_person=people)[1]).sure == sure
+        assert re.search(rf"\b{points}\b.*\b{sure} sure", hint)
+
+
+@pytest.mark.parametrize("changes", [{}, {"points": "2.5", "reports_per_person": "1"}, {"classes": "a=1\nb=3"}])
+def test_one_figure_is_told_and_the_others_are_for_experts(office: Office, changes: dict[str, str]) -> None:
+    browser, (_, parameters) = office.browser("Anna"), parameters_of(FORM, **changes)
+    measured = measures_of(parameters)
+    page = html.unescape(show(browser, **changes).text)
+    told, experts = page.split('id="meaning"')[1].split("<summary>For experts</summary>")
+    assert f"{measured.sure} sure" in told
+    assert not re.search(rf"\b{measured.right}\b (are|in 100|times)|right guess|[Dd]elta", told)
+    for figure in (f"here {measured.points},", f"at most {measured.right} are right", f"delta = {measured.delta} for"):
+        assert figure in experts
+    assert Fraction(measured.right) == 50 + Fraction(measured.points)
+    assert abs(Fraction(measured.delta) - Fraction(measured.points) / 50) < Fraction(1, 1000)
+    assert (
+        f"set the limit for {measured.filed}" in html.unescape(check(browser, **changes).text)
+        or not measured.is_several
+    )
+
+
 def test_without_a_cap_no_figure_is_made_up(office: Office) -> None:
     _, parameters = parameters_of(mechanism="tca", horizon="100")
     assert compared(FIFTY, parameters).mine.sure == ""
     page = html.unescape(show(office.browser("Anna"), mechanism="tca", horizon="100").text)
     assert "no limit for a single case" in page
-    assert "% sure." not in page
+    assert "% sure" not in page.split('id="meaning"')[1]
 
 
 @pytest.mark.parametrize("changes", [{}, {"audits": "3"}, {"max_gap": "60"}, {"cooldown": "4", "audits": "2"}])
@@ -79,7 +117,41 @@ def test_chances_and_waits_are_those_that_are_calculated(changes: dict[str, str]
         chance = 100 * (1 - passed_over(built, reports, audits))
         shown = float(visit.chance.removesuffix(" %"))
         assert shown <= chance + 1e-6 < shown + 0.1 + 2e-6
-        assert visit.wait.split(" round")[0] == str(wait).replace("≤", "at most").replace("~", "about")
+        assert visit.wait == wait_in_words(parameters.calendar, wait, plain())
+        assert f"({str(wait).lstrip('≤~ ')} round" in visit.wait
+
+
+WAITS: list[dict[str, str]] = [
+    {},
+    {"audits": "3"},
+    {"max_gap": "60"},
+    {"cooldown": "4", "audits": "2"},
+    {"length": "5", "unit": "D", "points": "9"},
+    {"unit": "M", "max_gap": "77"},
+    {"most_counted": "3"},
+    {"targets": "\n".join(map(str, range(3000))), "audits": "50", "max_gap": "90"},
+]
+
+
+@pytest.mark.parametrize("changes", WAITS)
+def test_a_wait_has_the_same_words_on_plan_and_on_promise(office: Office, changes: dict[str, str]) -> None:
+    """For every number of reports that both pages tell."""
+    form, parameters = parameters_of(**changes)
+    told = effects(parameters, len(parameters.targets), plain())
+    waits = dict(zip(FEW_REPORTS, (visit.wait for visit in alone(parameters).mine.visits), strict=True))
+    numbers = {"No report": 0, "One report": 1, "Three reports": 3, "Ten reports": 10}
+    assert [one.wait for one in told] == [waits[numbers[one.reports]] for one in told]
+    assert len(told) > 2
+    page = show(office.browser("Anna"), **dataclasses.asdict(form)).text
+    assert all(f"<td>{one.wait}</td>" in page for one in told)
+
+
+def test_waits_that_are_rounded_in_another_way_are_told_apart() -> None:
+    """Negative control: the days of the rounds that are shown are not those of the exact wait."""
+    _, parameters = parameters_of(length="5", unit="D", points="9")
+    shown = [float(re.findall(r"\(([\d.]+) round", one.wait)[0]) for one in effects(parameters, 50, plain())]
+    told = [int(re.findall(r"about ([\d,]+) day", one.wait)[0]) for one in effects(parameters, 50, plain())]
+    assert [round(5 * rounds) for rounds in shown] != told
 
 
 def test_reports_count_as_the_rules_say() -> None:
@@ -109,9 +181,11 @@ def test_the_neighbours_differ_in_one_choice() -> None:
     assert float(found["audits"].visits[0].chance[:-2]) == 2 * float(mine.visits[0].chance[:-2])
     assert int(found["stronger"].sure[:-2]) < int(mine.sure[:-2]) < int(found["weaker"].sure[:-2])
     assert found["gap"].every == "100 rounds (700 days)"
+    assert "2 audits a round instead of 1" in found["audits"].differs
+    assert "100 rounds (700 days)" in found["gap"].differs
     with_rules = columns(max_gap="60", cooldown="2")
     assert with_rules["gap"].every == with_rules["rest"].every.replace("60 rounds (420 days)", "")
-    assert with_rules["rest"].title == "No rest"
+    assert with_rules["rest"].title == "Without a rest"
 
 
 def test_a_neighbour_that_cannot_be_or_protects_little_is_left_out() -> None:
@@ -137,7 +211,7 @@ def test_a_neighbour_is_taken_with_its_button(office: Office) -> None:
 
 def test_a_programme_that_has_begun_stands_alone() -> None:
     _, parameters = parameters_of()
-    assert len(alone(parameters).choices) == 1
+    assert alone(parameters).others == ()
     assert alone(parameters).mine.visits == compared(FIFTY, parameters).mine.visits
 
 
@@ -161,6 +235,10 @@ def test_a_warning_appears_where_it_is_due_and_only_there(
     for ask in (show, check):
         assert words in ask(browser, targets=FIFTY.targets, **doubtful).text
         assert words not in ask(browser, targets=FIFTY.targets, **fine).text
+    page = show(browser, targets=FIFTY.targets, **doubtful).text
+    for doubt in doubts(parameters_of(**doubtful)[1]):
+        assert doubt.fields
+        assert all(f'<a href="#{field}">Change' in page and f'id="{field}"' in page for field in doubt.fields)
 
 
 def test_the_usual_plan_warns_of_nothing() -> None:
@@ -187,8 +265,8 @@ def test_very_many_targets_take_seconds(changes: dict[str, str]) -> None:
 
 def test_what_is_too_long_to_calculate_is_a_limit() -> None:
     many = dataclasses.replace(FORM, targets="\n".join(map(str, range(20_000))))
-    assert all(visit.wait.startswith("at most 30,000.5 rounds") or visit.wait.startswith("at most 30,001 rounds")
-               for visit in compared(*parameters_of(many, max_gap="40000")).mine.visits)  # fmt: skip
+    visits = compared(*parameters_of(many, max_gap="40000")).mine.visits
+    assert all(visit.wait.startswith("at most ") and "(30,001 rounds)" in visit.wait for visit in visits)
 
 
 def test_bad_input_has_no_neighbours() -> None:

@@ -28,11 +28,21 @@ def test_reports_are_entered_and_corrected(office: Office) -> None:
     assert said(answer.text) == "Counted: 3 reports about Ash Mill."
     assert said(browser.enter("Ash Mill", 1).text) == "Counted: 1 report about Ash Mill."
     withdrawn = withdraw(browser, "Ash Mill", receipt_on(answer.text).lower())
-    assert withdrawn.headers["location"] == "/report?done=withdrawn"
+    assert withdrawn.headers["location"] == "/report?done=withdrawn#top"
     assert "are taken back" in browser.get("/report?done=withdrawn").text
     assert programme.active_counts()["Ash Mill"] == 1
     assert withdraw(browser, "Ash Mill", receipt_on(answer.text)).status_code == 422
     assert programme.active_counts()["Ash Mill"] == 1
+
+
+def test_a_take_back_that_is_refused_keeps_what_was_typed_beside_the_message(office: Office) -> None:
+    office.begin()
+    answer = withdraw(office.browser("Anna"), "Cedar Bank", "AAAA-BBBB-CCCC-DDDD").text
+    form = answer[answer.index('id="take-back"') :]
+    assert "This did not work" in form
+    assert 'value="AAAA-BBBB-CCCC-DDDD"' in form
+    assert "<option selected>Cedar Bank</option>" in form
+    assert "/report/withdraw#take-back" in answer
 
 
 def said(page: str) -> str:
@@ -239,8 +249,12 @@ def test_few_targets_are_listed(office: Office) -> None:
 def test_a_report_has_one_of_the_classes(office: Office) -> None:
     programme, ida = office.begin(classes=CLASSES), office.browser("Ida")
     page = ida.get("/report").text
-    words = ("minor (counts once)", "serious (counts three times)", "danger (leads to a visit at once; not protected)")
+    words = ("minor (counts once)", "serious (counts 3 times)", "danger (leads to a visit at once; not protected)")
     assert [page.index(one) for one in words] == sorted(page.index(one) for one in words)
+    explained = ("counts once in the draw", "as much as 3 reports", "leads to a visit at once, without a draw")
+    places = [page.index(one) for one in explained]
+    assert places == sorted(places)
+    assert places[-1] < page.index('<form method="post" action="/report">')  # before the first box
     for wrong in ("", "Minor", "none"):
         refused = ida.enter("Ash Mill", 1, report_class=wrong)
         assert refused.status_code == 422
@@ -259,9 +273,10 @@ def test_what_the_record_will_show_is_told_before_a_report_leads_to_a_visit(offi
     page = office.browser("Ida").get("/report").text
     programme.report({"Ash Mill": 1}, report_class="danger")
     entry = programme.visit("Ash Mill", "danger")
-    assert entry.effect(programme.parameters.calendar).replace("guarantee", "promise") in page
-    assert entry.deed.replace("Ash Mill", "the target") in page
-    assert "does not hold" in page
+    say = programme.parameters.voice()
+    assert entry.effect(programme.parameters.calendar, say) in page
+    assert entry.deed(say).replace("Ash Mill", "the target") in page
+    assert "not protected" in page
     assert "from the next publication on" in page
 
 
@@ -269,6 +284,7 @@ def test_where_there_is_one_class_nobody_chooses(office: Office) -> None:
     programme, ida = office.begin(), office.browser("Ida")
     page = ida.get("/report").text
     assert "lass of the report" not in page
+    assert "in the draw" not in page
     assert "a visit" not in page
     assert ida.enter("Ash Mill", 1, report_class="anything").status_code == 200
     assert programme.active_counts()["Ash Mill"] == 1

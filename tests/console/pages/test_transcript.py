@@ -18,7 +18,7 @@ from tests.programme.offices import new_office
 from tests.programme.public.published import lines_in
 
 from deniable.console.pages import published
-from deniable.console.pages.transcript import proposed_folder
+from deniable.console.pages.transcript import MOST, proposed_folder
 from deniable.programme.public.verify import verify
 from deniable.programme.transcript_copies import KeyCopy, NotKeptError
 from deniable.storage import tables
@@ -77,7 +77,7 @@ def test_the_transcript_is_published_and_checked(office: Office) -> None:
     assert "up to date" in page
     assert "complete and unchanged, the office signed it" in page
     assert verify(office.public, now=office.clock()).rounds == 1
-    assert "published the transcript" in office.browser("Ada").get("/activity").text
+    assert "published the public record" in office.browser("Ada").get("/activity").text
 
 
 def test_nothing_is_published_where_the_key_is(office: Office, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_every_change_of_the_published_files_is_seen(office: Office) -> None:
             assert found() == fine, (name, changed)
     office.clock.tomorrow()
     browser.sign_in("Otto")
-    assert "Round 1 is due but not in the transcript" in browser.get("/transcript").text
+    assert "Round 1 is due but not in the public record" in browser.get("/transcript").text
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -250,8 +250,39 @@ def test_the_record_has_pages_and_can_be_searched(office: Office) -> None:
     by_round = otto.post("/transcript/find", {"find": "1"}).text
     assert entries(by_round) == entries(first)
     assert entries(otto.post("/transcript/find", {"find": "1", "start": "25"}).text) == entries(second)
-    assert "No entry names" in otto.post("/transcript/find", {"find": "elsewhere"}).text
+    assert "No target has" in otto.post("/transcript/find", {"find": "elsewhere"}).text
     assert max(map(len, (first, second, found))) < 60_000
+
+
+def test_a_target_that_was_never_selected_is_told_from_one_that_does_not_exist(office: Office) -> None:
+    programme = office.begin(targets=["Ash Mill", "Ashby Yard", *(f"Fir {number}" for number in range(30))])
+    otto = office.browser("Otto")
+
+    def looked_up(name: str) -> str:
+        answer: str = otto.post("/transcript/find", {"find": name}).text
+        return answer
+
+    assert looked_up("ash").count("No draw has selected it so far") == 2
+    programme.override(["Ash Mill"], "A fire.", independent=True)
+    page = looked_up("ash")
+    assert page.count("No draw has selected it so far") == 1
+    assert "<bdi>Ashby Yard</bdi></strong> is a target" in page
+    assert 'id="entry-1"' in page
+    assert "Type more of the name" in looked_up("fir")
+    programme.rename_target("Ash Mill", "Oak Mill", "Sold.", independent=True)
+    assert "No draw has" not in looked_up("oak mill")  # it was selected under its old name
+    assert "No target has" in looked_up("oak tree")
+
+
+def test_where_names_follow_later_the_search_speaks_of_public_names_alone(office: Office) -> None:
+    programme = office.begin(reveal_after=2)
+    office.clock.tomorrow()
+    otto = office.browser("Otto")
+    before = otto.post("/transcript/find", {"find": "mill"}).text
+    assert "No draw whose names are public" in before
+    programme.close_round(1)
+    for target in programme.targets():
+        assert "No draw whose names are public" in otto.post("/transcript/find", {"find": target}).text
 
 
 def test_a_closed_round_that_is_not_published_is_told_from_one_that_is_not_closed(office: Office) -> None:
@@ -263,8 +294,44 @@ def test_a_closed_round_that_is_not_published_is_told_from_one_that_is_not_close
     programme.close_round(1)
     page = otto.get("/transcript").text
     assert "Round 1 is closed but not published yet" in page
-    assert "not in the transcript" not in page
+    assert "not in the public record" not in page
     programme.publish()
     page = otto.get("/transcript").text
     assert "closed but not published" not in page
     assert ">in order<" in page
+
+
+def test_a_loss_that_the_public_does_not_know_is_to_be_published_now(office: Office) -> None:
+    """And one that loses nothing more is not."""
+    programme, otto, warning = office.begin(), office.browser("Otto"), "still promises what was lost"
+    programme.publish(office.public)
+    programme.override(["Ash Mill"], "A fire.", independent=True)
+    assert warning not in otto.get("/transcript?done=decided").text
+    programme.override(["Ash Mill"], "A letter.", independent=False)
+    for page in (otto.get("/transcript?done=decided").text, otto.get("/round").text):
+        assert warning in page
+    page = otto.get("/transcript?done=decided").text
+    assert '<div class="box" role="status"><p>The decision is recorded' not in page
+    assert "lost for reports filed before" in page
+    assert page.count("not published yet</span>") == 2
+    programme.publish()
+    programme.override(["Cedar Bank"], "A letter.", independent=False)
+    page = otto.get("/transcript?done=decided").text
+    assert warning not in page
+    assert "The decision is recorded" in page
+    assert page.count("not published yet</span>") == 1
+
+
+def test_what_is_printed_says_of_what_and_when_and_which_entries(office: Office) -> None:
+    programme, otto = office.begin(), office.browser("Otto")
+    for _ in range(3):
+        programme.override(["Ash Mill"], "A fire.", independent=True)
+    page = otto.get("/transcript").text
+    assert '<p class="print-head"><bdi>Site visits</bdi>, printed on <time datetime="2026-01-05">' in page
+    assert "all 3 entries" in page
+    for _ in range(MOST):
+        programme.override(["Ash Mill"], "A fire.", independent=True)
+    page = otto.get("/transcript").text
+    assert f"entries 4 to {3 + MOST} of {3 + MOST}" in page
+    assert "record.csv, under Download, has them all" in page
+    assert f"entries 1 to 3 of {3 + MOST}" in otto.get(f"/transcript?start={MOST}").text

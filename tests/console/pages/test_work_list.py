@@ -1,6 +1,7 @@
 """Work list: what waits, what is recorded, and what is refused."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from tests.console.offices import CLASSES, Office
@@ -140,3 +141,26 @@ def test_an_emergency_is_due_at_once(office: Office) -> None:
     assert page.count("at once</td>") == 1
     assert "Confidential" in page
     assert "Confidential" in otto.get("/round").text
+
+
+def test_an_order_by_hand_is_marked(office: Office) -> None:
+    programme = office.begin()
+    office.clock.now += timedelta(days=1)
+    programme.close_round()
+    for page in ("/work-list", "/round"):
+        assert "ordered by hand</td>" not in office.browser("Otto").get(page).text
+    programme.override(["Ash Mill"], "A fire.", independent=True)
+    for page in ("/work-list", "/round"):
+        assert "Round 2, ordered by hand" in office.browser("Otto").get(page).text
+
+
+def test_after_the_end_there_is_no_form(office: Office) -> None:
+    programme = office.begin()
+    programme.override(["Ash Mill", "Cedar Bank"], "A fire.", independent=True)
+    programme.end("As announced.")
+    page = office.browser("Otto").get("/work-list").text
+    assert "<h1>The programme has ended</h1>" in page
+    assert "does not say whether these 2 audits" in page
+    assert "Ash Mill" in page
+    assert 'action="/work-list"' not in page
+    assert "Record the visit" not in page

@@ -25,10 +25,10 @@ PAGES = {
     "auditor": (
         "/round", "/round/close", "/round/decisions/override", "/round/decisions/targets", "/round/decisions/skip",
         "/round/decisions/not-carried-out", "/round/decisions/rename", "/round/decisions/details",
-        "/round/orders", "/work-list", "/emergencies",
+        "/round/pending", "/work-list", "/emergencies",
         "/report", "/import", "/plan", "/transcript", "/guarantee", "/health", "/activity",
     ),
-    "operator": ("/round", "/emergencies", "/transcript", "/nothing"),
+    "operator": ("/round", "/emergencies", "/transcript", "/public/index.html", "/help/every-round", "/nothing"),
     "importer": ("/report", "/import", "/round", "/account"),
     "administrator": ("/people", "/hotlines", "/tokens", "/api", "/health", "/activity", "/account"),
 }  # fmt: skip
@@ -156,7 +156,7 @@ def test_pictures_for_the_documentation(demo: Demonstration, tmp_path: Path) -> 
 
 def _keep(page: Page, path: Path) -> None:
     """What fits on the screen, or what a plan means where it is told, in few colours, since it is in the repository."""
-    table = page.locator(".compare")
+    table = page.locator("#meaning")
     (table if table.count() else page).screenshot(path=path)
     with Image.open(path) as picture:
         small = picture.convert("RGB").quantize(64)

@@ -31,8 +31,8 @@ from deniable.console.pages import (
     transcript,
 )
 from deniable.console.pages.health_checks import Check
+from deniable.console.pending_decisions import PendingDecisions
 from deniable.console.pending_imports import PendingImports
-from deniable.console.pending_orders import PendingOrders
 from deniable.console.pending_visits import PendingVisits
 from deniable.console.public_record import PublicRecords
 from deniable.console.target_search import TargetSearch
@@ -46,7 +46,7 @@ from deniable.run import AuditRun
 
 AUDITOR = (
     "/round",
-    "/round/orders",
+    "/round/pending",
     "/report",
     "/import",
     "/plan",
@@ -115,7 +115,7 @@ class Twins:
             remembered._values.clear()
         console.pending_imports = PendingImports(console.clock)
         console.pending_visits = PendingVisits(console.clock)
-        console.pending_orders = PendingOrders(console.clock)
+        console.pending_decisions = PendingDecisions(console.clock)
         for programme in (self.programme, console.programme()):
             assert programme is not None
             programme._access._known_state = None
@@ -167,10 +167,10 @@ class Twins:
         for seen in ({}, {"confirmed": "2"}):
             yield "Otto", "POST", "/round/decisions/override", ordered | seen
         yield "Anna", "GET", "/round"
-        yield "Anna", "GET", "/round/orders"
+        yield "Anna", "GET", "/round/pending"
         asked = {"pending": pending_on(self.last), "confirmed": "2"}
         for name in ("Otto", "Anna", "Anna"):
-            yield name, "POST", "/round/orders/confirm", asked
+            yield name, "POST", "/round/pending/confirm", asked
 
     def _emergencies(self) -> Iterator[tuple[Any, ...]]:
         """A report that leads to a visit comes in, one person asks for the visit, another confirms it."""

@@ -3,6 +3,7 @@
 Pictures of all pages are left in artifacts/console.
 """
 
+import re
 import shutil
 import zipfile
 from collections.abc import Iterator
@@ -197,11 +198,12 @@ def plan(walk: Walk, page: Page) -> None:
     page.get_by_label("Time zone").fill("Nowhere/At-all")
     page.get_by_role("button", name="Show what this means").click()
     assert "This did not work" in walk.look(page, "plan-refused")
+    page.get_by_role("link", name="This is no time zone").click()
     page.get_by_label("Time zone").fill("Europe/Berlin")
     page.get_by_role("button", name="Show what this means").click()
     assert "at most 57 % sure" in walk.look(page, "plan-shown")
     assert page.locator("svg.chart").count() == 3
-    page.get_by_role("button", name="One audit more").click()
+    page.get_by_role("button", name="One more audit a round").click()
     assert "2 audits a round" in walk.look(page, "plan-taken")
     page.get_by_label("Audits a round").fill("1")
     page.get_by_label("Audits a round").press("Enter")
@@ -260,8 +262,8 @@ def assign_channels(walk: Walk, page: Page, folder: Path) -> None:
     walk.look(page, "import-preview-assigned")
     page.get_by_role("link", name="Import", exact=True).click()
     page.get_by_role("link", name="Edit the channels of hotline").click()
-    page.get_by_label("Name of another channel").fill(exports.SOUTH)
-    page.get_by_label("Target of the other channel").select_option("Birch Works")
+    page.get_by_role("textbox", name="New channel 1").fill(exports.SOUTH)
+    page.get_by_label("Target of new channel 1").select_option("Birch Works")
     page.get_by_role("button", name="Save the channels").click()
     assert "are saved" in walk.look(page, "channels")
     with page.expect_download() as download:
@@ -275,6 +277,11 @@ def assign_channels(walk: Walk, page: Page, folder: Path) -> None:
 
 def import_globaleaks(walk: Walk, page: Page, folder: Path) -> None:
     walk.visit(page, "/import", "import")
+    page.get_by_text("Which file do I need?").click()
+    with page.expect_download() as download:
+        page.locator('a[href="/import/example.csv"]').click()
+    assert b"channel" in Path(download.value.path()).read_bytes()
+    walk.sent.add(("GET", "/import/example.csv"))  # a download has no response of its own
     choose_file(page, folder)
     shown = walk.look(page, "import-preview")
     assert "Will count" not in shown
@@ -282,7 +289,7 @@ def import_globaleaks(walk: Walk, page: Page, folder: Path) -> None:
     choose_file(page, folder)
     page.get_by_role("button", name="Import these reports").click()
     assert "imported" in walk.look(page, "import-done")
-    page.get_by_role("button", name="Take this import back").click()
+    page.get_by_role("button", name=re.compile("^Take back the .* import$")).click()
     assert "taken back" in walk.look(page, "import-taken-back")
     choose_file(page, folder)
     page.get_by_role("button", name="Import these reports").click()
@@ -347,14 +354,14 @@ def order(walk: Walk, otto: Page, anna: Page) -> None:
     for picture in ("order-asked", "order-asked-again"):
         assert "holds as before" in declare(walk, otto, "override-preview-independent")
         otto.get_by_role("button", name="Ask another person to confirm").click()
-        assert "Your order waits for another person" in walk.look(otto, picture)
+        assert "Your request waits for another person" in walk.look(otto, picture)
         if picture == "order-asked":
             otto.get_by_role("button", name="Withdraw the request").click()
             assert "is withdrawn" in walk.look(otto, "order-withdrawn")
             otto.goto(f"{walk.address}/round/decisions/override")
             otto.get_by_label("Ash Mill").check()
     walk.sign_in(anna, "Anna")
-    assert "An order by hand waits for you" in walk.visit(anna, "/round", "round-with-order")
+    assert "A decision by hand waits for you" in walk.visit(anna, "/round", "round-with-order")
     anna.get_by_role("link", name="Read and confirm").click()
     assert "Otto asks you to confirm" in walk.look(anna, "order")
     anna.get_by_role("button", name="Confirm the order").click()
@@ -373,7 +380,18 @@ def decide(walk: Walk, page: Page, anna: Page) -> None:
     confirm("targets-changed", "Change the list")
     walk.visit(page, "/round/decisions/not-carried-out", "not-carried-out")
     page.get_by_role("radio", name="round").first.check()
-    confirm("not-carried-out-recorded", "Record that", independent=False)
+    declare(walk, page, "not-carried-out-preview", independent=False)
+    page.get_by_role("button", name="Ask another person to confirm").click()
+    walk.visit(anna, "/round/pending", "loss")
+    anna.get_by_role("button", name="Refuse the request").click()
+    assert "is refused" in walk.look(anna, "loss-refused")
+    walk.visit(page, "/round/decisions/not-carried-out", "not-carried-out-again")
+    page.get_by_role("radio", name="round").first.check()
+    declare(walk, page, "not-carried-out-preview-again", independent=False)
+    page.get_by_role("button", name="Ask another person to confirm").click()
+    walk.visit(anna, "/round/pending", "loss-again")
+    anna.get_by_role("button", name="Confirm the decision").click()
+    assert "The decision is recorded" in walk.look(anna, "not-carried-out-recorded")
     walk.clock.now += timedelta(days=3)
     walk.sign_in(page, "Otto")
     walk.visit(page, "/round/decisions/skip", "skip")
@@ -413,6 +431,8 @@ def verify_offline(walk: Walk, page: Page, folder: Path) -> None:
     published = verify(folder / "programme-public", now=walk.clock.now)
     downloaded = verify(folder / "downloaded" / "public", now=walk.clock.now)
     assert published.head == downloaded.head
+    walk.visit(page, "/public/index.html", "public-page-in-the-console")
+    page.go_back()
     assert published.rounds == 3
     public = walk.window()
     public.goto((folder / "programme-public" / "index.html").as_uri())
@@ -508,7 +528,7 @@ def print_guarantee(walk: Walk, page: Page) -> None:
     shown = walk.visit(page, "/activity", "activity")
     assert "closed round 3" in shown
     assert "asked to take back reports" in shown
-    page.get_by_label("Person").select_option("Anna")
+    page.get_by_label("Whose actions").select_option("Anna")
     page.get_by_role("button", name="Show", exact=True).click()
     assert "closed round 3" not in walk.look(page, "activity-of-one")
 
@@ -521,7 +541,7 @@ def administrate(walk: Walk, page: Page, folder: Path) -> None:
     page.get_by_role("button", name="Make the token").click()
     assert "deniable-" in walk.look(page, "token-made")
     page.get_by_role("button", name="Revoke").click()
-    assert "There are none" in page.inner_text("main")
+    assert "No program has a token" in page.inner_text("main")
     walk.visit(page, "/api", "api")
     walk.visit(page, "/people", "people")
     row = page.get_by_role("row").filter(has_text="Otto")
@@ -543,8 +563,10 @@ def administrate(walk: Walk, page: Page, folder: Path) -> None:
         for number in range(MOST):
             activity.record(connection, walk.clock.now, "Anna", f"did thing {number}")
     assert "altered outside the console" in walk.visit(page, "/people", "person-altered")
-    row.get_by_role("button", name="Remove").click()
-    assert "Otto" not in walk.look(page, "person-removed")
+    row.get_by_role("link", name="Remove").click()
+    assert "for good" in walk.look(page, "remove")
+    page.get_by_role("button", name="Remove this account").click()
+    assert "Otto is removed" in walk.look(page, "person-removed")
     walk.visit(page, "/activity", "activity-administrator")
     page.get_by_role("link", name="Older").click()
     assert "closed round" in walk.look(page, "activity-older")
@@ -607,7 +629,7 @@ def read_help(walk: Walk, anna: Page) -> None:
     anna.get_by_role("link", name="Help", exact=True).first.click()
     assert "All is in order" in walk.look(anna, "help")
     anna.get_by_role("link", name="Every round").first.click()
-    assert "What to do now" in walk.look(anna, "help-every-round")
+    assert "What you do in the console" in walk.look(anna, "help-every-round")
     assert "handbook" in walk.visit(anna, "/help", "help-contents")
     assert "authenticator" in walk.visit(walk.window(), "/help/signing-in", "help-signing-in")
 

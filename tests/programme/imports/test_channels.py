@@ -74,6 +74,6 @@ def test_refused(text: str, why: str) -> None:
 
 
 def test_not_text() -> None:
-    with pytest.raises(DeniableError, match="the mapping, line 2: a row must be text in UTF-8") as refused:
+    with pytest.raises(DeniableError, match="the mapping, line 2: a letter cannot be read") as refused:
         read_mapping(io.BytesIO(b"channel,target\n" + CANARY.encode() + b"\xff,"), TARGETS)
     assert leaked(refused.value) == []

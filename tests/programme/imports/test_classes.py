@@ -247,7 +247,7 @@ def test_a_score_that_is_none_is_set_aside_by_itself(value: object) -> None:
     batch = read("globaleaks", io.BytesIO(rtips(rows)), mapping(), ClassField("score", CLASS_OF))
     assert classes_of(batch) == ["serious", "minor"]
     ((place, why),) = batch.set_aside.malformed
-    assert (place, why) == ("report 2", "score must be at most 200 printable characters")
+    assert (place, why) == ("report 2", "the score must be at most 200 printable characters")
 
 
 def test_values_of_json_are_those_of_a_table() -> None:

@@ -73,14 +73,17 @@ def test_any_text_may_be_a_channel() -> None:
         (b"\n \n", "is empty"),
         (CSV.partition(b"\n")[2], "must have the columns id and channel and no others"),
         (b"id|channel\n1|a\n", "between commas, semicolons or tabs"),
-        (b"id,channel,text\n1,a,zq7canary\n", "and no others"),
-        (b"id,sequence,channel\n1,1,a\n", "and no others"),
+        (b"id,channel,text\n1,a,zq7canary\n", "and no others, but has text as well: delete"),
+        (b"id,sequence,how severe,channel\n1,1,2,a\n", "but has sequence and how severe as well"),
         (b"id,id,channel\n1,1,a\n", "must have the columns"),
         (b"ID,Channel\n1,a\n", "must have the columns"),
-        (b"PK\3\4" + b"zq7canary" * 9, "must have the columns"),
+        (b"PK\3\4" + b"zq7canary" * 9, "this is not a CSV file"),
         (b'[{"id": "5ec2e7"}]', "must have the columns"),
-        (CSV.decode().encode("utf-16-le"), "must have the columns"),
-        (CSV.decode().encode("utf-32"), "must have the columns"),
+        (b"%PDF-1.7\n%\xe2\xe3\n", "this is not a CSV file"),
+        (b"%PDF-1.7\r%\xe2\xe3\r", "this is not a CSV file"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1", "save it as CSV"),
+        (CSV.decode().encode("utf-16-le"), "this is not a CSV file"),
+        (CSV.decode().encode("utf-32"), "this is not a CSV file"),
         (b'id,"channel\n1,a\n', "line 1: a quote"),
         (CSV.replace(b"\n", b"\r"), "line 1: a quote or a line end is out of place"),
         (b"id,channel" + b",x" * 70_000 + b"\n", "line 1: a row must have at most 131,072 bytes"),
@@ -91,21 +94,37 @@ def test_a_file_that_is_not_one_is_refused(content: bytes, why: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "header",
+    [
+        "5ec2e7,zq7canary",
+        "id,zq7canary",
+        "id,channel,id,zq7canary",
+        "id,channel,severity,zq7canary",
+        "id,channel,a zq7canary that is told in words",
+    ],
+)
+def test_no_column_is_named_that_may_be_a_report(header: str) -> None:
+    said = refusal("csv", f"{header}\n".encode())
+    assert "must have the columns id and channel" in said
+    assert "zq7canary" not in said
+
+
+@pytest.mark.parametrize(
     ("row", "why"),
     [
         (b"1", "expected 2 cells as in the first line, got 1"),
         (b"1,a,b", "expected 2 cells"),
-        (b"1,", "channel must be 1 to 200"),
+        (b"1,", "the channel is missing"),
         (b"1," + b"zq7canary" * 30, "channel must be 1 to 200"),
         (b"5ec2e7 x,a", "id must be 1 to 100"),
-        (b",a", "id must be 1 to 100"),
+        (b",a", "the id is missing"),
         (b"5ec2e7" * 30 + b",a", "id must be 1 to 100"),
         (b'1,"a', "a quote"),
         (b'1,"a"b', "a quote"),
         (b"1,a\rb", "a line end is out of place"),
         (b"1,a\0", "channel must be 1 to 200"),
-        (b"1,\xe9", "UTF-8"),
-        (b"1,\xed\xa0\x80", "UTF-8"),
+        (b"1,\xe9", "a letter cannot be read"),
+        (b"1,\xed\xa0\x80", "a letter cannot be read"),
         (b"x" * 400_000, "at most 131,072 bytes"),
         (b"1," + b"x" * 131_071, "at most 131,072 bytes"),
         (b"1," + b"x" * 131_070, "channel must be 1 to 200"),

@@ -29,7 +29,7 @@ def values(content: bytes, name: str) -> list[str]:
 
 def after(*said: tuple[str, int, dict[str, object]], **settings: object) -> bytes:
     parameters = made(**settings)
-    return calendar_file(replay(parameters, chained(parameters, said)))
+    return calendar_file(replay(parameters, chained(parameters, said)), parameters.voice())
 
 
 def test_past_rounds_and_a_bounded_number_ahead() -> None:

@@ -13,6 +13,7 @@ from tests.programme.frozen_offices import DICE, DRAND, OWN, draw, freeze, made,
 from tests.programme.offices import TARGETS, Office, make_tables_at_once
 
 from deniable.errors import DeniableError
+from deniable.languages.voice import plain
 from deniable.programme.public.certificate import Certificate, certificate
 from deniable.programme.public.verify import verify
 from deniable.programme.randomness.drand import Beacon
@@ -32,7 +33,7 @@ def drawn(folder: Path, **settings: Any) -> Office:
 
 
 def of(office: Office, folder: Path, round_: int = 1) -> Certificate:
-    return certificate(verify(office.programme.publish(folder / "public"), now=office.clock.now), round_)
+    return certificate(verify(office.programme.publish(folder / "public"), now=office.clock.now), round_, plain())
 
 
 def fact(found: Certificate, name: str) -> str:
@@ -47,7 +48,7 @@ def text(found: Certificate) -> str:
 def test_a_draw_with_drand(tmp_path: Path) -> None:
     office = drawn(tmp_path)
     result = verify(office.programme.publish(tmp_path / "public"), now=office.clock.now)
-    found = certificate(result, 1)
+    found = certificate(result, 1, plain())
     beacon = OWN.chain.round_at(office.clock.now)
     signature = OWN.sign(beacon).signature
     value = f"drand’s beacon {beacon}, out 6 January 2026, 01:00 UTC; signature {signature}"
@@ -62,7 +63,7 @@ def test_a_draw_with_drand(tmp_path: Path) -> None:
     assert found.audited == office.programme.close_round(1).audits
     shown = text(found)
     assert f"verify FOLDER --against {result.head}" in shown
-    assert "an audit is no evidence of a report" in shown
+    assert "an audit is no proof of a report" in shown
     assert "named no oversight body" in shown
     assert "Who has the key of that chain knew it before" in shown
     for row in found.facts:

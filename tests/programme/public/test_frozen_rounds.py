@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.programme.public.published import NAMES, Said, chained, drawn_with, fresh, frozen, made, write
 
+from deniable.languages.voice import plain
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.frozen_rounds import FrozenRound, frozen_rounds, randomness_rule, value_in_words
 from deniable.programme.public.page import verify_text
@@ -31,12 +32,12 @@ AT: dict[str, Any] = {"time": "2026-01-12T00:05:00Z"}
 def after(parameters: Parameters, said: Sequence[Said]) -> dict[int, FrozenRound]:
     entries = chained(parameters, said)
     replay(parameters, entries)
-    return frozen_rounds(parameters, entries)
+    return frozen_rounds(parameters, entries, plain())
 
 
 def test_a_programme_without_public_values_freezes_nothing() -> None:
-    assert frozen_rounds(made(), []) == {}
-    assert "trust" in randomness_rule(made())
+    assert frozen_rounds(made(), [], plain()) == {}
+    assert "trust" in randomness_rule(made(), plain())
 
 
 def test_a_round_waits_for_a_beacon() -> None:
@@ -105,10 +106,10 @@ def test_a_recovery_that_keeps_the_inputs_leaves_the_round_waiting() -> None:
 
 
 def test_the_rules_say_where_the_random_numbers_come_from() -> None:
-    assert QUICKNET.hash in randomness_rule(DRAND)
-    assert "drand publishes 60 minutes" in value_in_words(Drand())
-    assert "within 3 days" in randomness_rule(made(randomness=Dice("Town hall", days=3)))
-    lottery = randomness_rule(made(randomness=Dice("the state lottery", Throws(6, 49))))
+    assert QUICKNET.hash in randomness_rule(DRAND, plain())
+    assert "drand publishes 60 minutes" in value_in_words(Drand(), plain())
+    assert "within 3 days" in randomness_rule(made(randomness=Dice("Town hall", days=3)), plain())
+    lottery = randomness_rule(made(randomness=Dice("the state lottery", Throws(6, 49))), plain())
     assert "the state lottery; 6 numbers of 49" in lottery
 
 
@@ -117,10 +118,10 @@ def test_another_chain_is_not_called_drands() -> None:
     other = replace(QUICKNET, hash="ab" * 32)
     parameters = made(randomness=Drand(other))
     (one,) = after(parameters, [frozen(1, parameters)]).values()
-    for words in (one.now, one.sentence, value_in_words(Drand(other))):
+    for words in (one.now, one.sentence, value_in_words(Drand(other), plain())):
         assert "drand’s" not in words.replace("not drand’s", "").replace("than drand’s", "")
-    assert "perhaps the office" in randomness_rule(parameters)
-    assert "perhaps the office" not in randomness_rule(DRAND)
+    assert "perhaps the office" in randomness_rule(parameters, plain())
+    assert "perhaps the office" not in randomness_rule(DRAND, plain())
 
 
 def test_a_reader_without_deniable_lists_the_beacons(tmp_path: Path) -> None:

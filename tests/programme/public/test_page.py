@@ -31,15 +31,17 @@ from tests.programme.public.published import (
     selected,
 )
 
+from deniable.languages.terms import Terms
+from deniable.languages.voice import plain
 from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters
 from deniable.programme.public import page
 from deniable.programme.public.checks import CHECKS, NOT_HERE
+from deniable.programme.public.facts import facts_of
 from deniable.programme.public.promise import promise_of
 from deniable.programme.public.situation import Situation
 from deniable.programme.public.timeline import MOST_MARKS, MOST_ROWS, shortened, timeline
 from deniable.programme.randomness.source import Dice, Drand
-from deniable.programme.terms import Terms
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.frozen import FrozenDraw
 from deniable.programme.transcript.outcomes import present_names
@@ -53,7 +55,7 @@ VOID = {"meta", "link", "rect", "line", "path", "circle"}
 
 def rendered(parameters: Parameters, said: Iterable[Said] = ()) -> str:
     entries = chained(parameters, said)
-    return page.render(parameters, entries)
+    return page.render(parameters, entries, None, parameters.voice())
 
 
 def override(number: int, *audits: str, independent: bool = True, reason: str = "a court ordered it") -> Said:
@@ -196,7 +198,7 @@ def test_the_page_is_the_same_for_everybody(tmp_path: Path) -> None:
 @given(made_=programmes())
 def test_every_programme_has_a_page(made_: tuple[Parameters, list[Entry]]) -> None:
     parameters, entries = made_
-    outline = Outline(page.render(parameters, entries))
+    outline = Outline(page.render(parameters, entries, None, parameters.voice()))
     rows = [attributes["id"] for attributes in outline.named("tr") if "id" in attributes]
     shown = [entry.number for entry in entries if not isinstance(entry, FrozenDraw)]  # it is in the row of its round
     assert rows == [f"entry-{number}" for number in reversed(shown)]
@@ -295,12 +297,12 @@ def test_the_guarantee_is_there_in_full() -> None:
     parameters, said = eventful()
     outline = Outline(rendered(parameters, said))
     state = replay(parameters, chained(parameters, said))
-    promise = promise_of(parameters, Situation.after(state))
+    promise = promise_of(parameters, Situation.after(state), parameters.voice())
     for part in (*promise.parts, promise.experts):
         for sentence in (*part.before, *(item.text for item in part.items), *part.after):
             assert sentence in outline.text("main")
     assert promise.first in outline.text("main")
-    for sentence in parameters.guarantee().statements():
+    for sentence in parameters.guarantee().statements(parameters.voice()):
         assert sentence in outline.text("main")
     header = outline.text("header")
     assert promise.warnings[1].text in header
@@ -343,11 +345,15 @@ def test_the_hotline_is_a_link_that_tells_it_nothing() -> None:
     assert "<script" not in text
 
 
+def _facts(parameters: Parameters) -> dict[str, str]:
+    return {fact.id: fact.text for fact in facts_of(parameters, parameters.voice())}
+
+
 @pytest.mark.parametrize("delta", [0.1, 0.12345649, 0.03338864])
 @pytest.mark.parametrize("settings", [{}, {"mechanism": "tca", "horizon": 100}], ids=["race", "tca"])
 def test_the_delta_of_one_report_is_rounded_up(delta: float, settings: dict[str, Any]) -> None:
     parameters = made(delta=delta, reports_per_person=3, **settings)
-    printed = Fraction(dict(page.facts_of(parameters))["Privacy level of one report"].removeprefix("delta = "))
+    printed = Fraction(_facts(parameters)["level"].removeprefix("delta = "))
     assert Fraction(parameters.built().guarantee().delta) <= printed <= Fraction(repr(delta)) * Fraction("1.001")
 
 
@@ -415,13 +421,13 @@ def test_an_audit_before_the_one_not_carried_out_stands() -> None:
     parameters = made()
     undone = {"of": 1, "target": A, "reason": "strike", "independent": True, "during": 2}
     said: list[Said] = [override(1, A), drawn(1, A), ("not-carried-out", 2, undone)]
-    events = page.events_of(parameters, chained(parameters, said))
+    events = page.events_of(parameters, chained(parameters, said), parameters.voice())
     assert [[audited.carried_out for audited in event.audited] for event in events] == [[], [False], [True]]
 
 
 def test_names_stand_in_the_row_of_their_round_once_they_are_public() -> None:
     parameters, said = unannounced()
-    events = page.events_of(parameters, chained(parameters, said))
+    events = page.events_of(parameters, chained(parameters, said), parameters.voice())
     assert [[audited.name for audited in event.audited] for event in reversed(events)] == [
         [A],
         [A],
@@ -449,16 +455,16 @@ def test_an_audit_by_hand_and_a_hidden_one_are_told_apart() -> None:
     said: list[Said] = [override(1, A), selected(1, A), by_hand, selected(2, B), selected(3, C), revealed(4, 1, A)]
     drawn_ = [*said, ("not-carried-out", 4, {"of": 1, "target": A, **decided, "during": 4})]
     for entries, carried_out in ((said, [[False], [True]]), (drawn_, [[False], [False]])):
-        events = page.events_of(parameters, chained(parameters, entries))
+        events = page.events_of(parameters, chained(parameters, entries), parameters.voice())
         assert [[audited.carried_out for audited in event.audited] for event in reversed(events)][:2] == carried_out
-        chart = timeline(parameters, chained(parameters, entries), 1)
+        chart = timeline(parameters, chained(parameters, entries), 1, say=plain())
         kinds = [mark.kind for mark in chart.rows[0].marks]
         assert kinds == (["missed", "drawn"] if entries is said else ["missed", "missed"])
 
 
 def test_the_chart_has_hidden_rounds_and_names_in_their_place() -> None:
     parameters, said = unannounced()
-    chart = timeline(parameters, chained(parameters, said), 1)
+    chart = timeline(parameters, chained(parameters, said), 1, say=plain())
     assert [[(mark.kind, mark.round) for mark in row.marks] for row in chart.rows] == [
         [("drawn", 1), ("hand", 2)],
         [("drawn", 2)],
@@ -523,17 +529,17 @@ def test_names_of_a_frozen_round_follow_in_its_row() -> None:
     said: list[Said] = [frozen(1, parameters), ("drawn hidden", 2, draw), frozen(2, parameters)]
     for public in (False, True):
         entries = chained(parameters, [*said[:2], *([said[2], revealed(3, 1, B)] if public else [])])
-        first = page.events_of(parameters, entries)[-1]
+        first = page.events_of(parameters, entries, parameters.voice())[-1]
         assert (first.kind, first.n_entries, first.is_noted) == ("freeze", 2, False)
         assert [one.name for one in first.audited] == ([B] if public else [])
         assert ("names follow" in first.effect) is not public
-        chart = timeline(parameters, entries, 1)
+        chart = timeline(parameters, entries, 1, say=plain())
         assert (len(chart.hidden), len(chart.waiting)) == ((0, 1) if public else (1, 0))
 
 
 def test_the_chart_does_not_call_a_frozen_round_skipped() -> None:
     parameters, said = frozen_rounds_of_all_states()
-    chart = timeline(parameters, chained(parameters, said), 1)
+    chart = timeline(parameters, chained(parameters, said), 1, say=plain())
     assert [len(spans) for spans in (chart.skips, chart.hidden, chart.waiting, chart.undrawn)] == [0, 0, 1, 1]
     assert chart.undrawn[0].x == "16.67%"
     assert chart.waiting[0].x == "25%"
@@ -546,10 +552,11 @@ def test_the_page_says_who_can_check_what(parameters: Parameters) -> None:
     values = parameters.randomness is not None
     for check in CHECKS:
         to = check.of(values=values, witnesses=False).to
-        assert (check.what[1:] in part) == (to not in NOT_HERE)
-        assert (to in NOT_HERE) or ("oversight body" in to) or (escape(to) in part)
+        assert (plain()(check.what) in part) == (to not in NOT_HERE)
+        assert (to in NOT_HERE) or ("oversight body" in to.text) or (escape(to.text) in part)
     assert part.count("no one here") >= (3 if values else 1)
-    assert "by <code>oversight replay" not in part
+    assert "oversight replay</code>" not in part
+    assert "verify --witness</code>" in part
     assert "With witnesses" in part
     assert "named no oversight body" in part
     gap = "a dishonest office could work out"
@@ -561,7 +568,9 @@ def test_targets_are_counted() -> None:
     parameters, said = eventful()
     entries = chained(parameters, said)
     present = present_names(entries)
-    targets = page._targets(replay(parameters, entries), page.events_of(parameters, entries), present)
+    targets = page._targets(
+        replay(parameters, entries), page.events_of(parameters, entries, parameters.voice()), present
+    )
     assert [target.former for target in targets] == [(), (), (), (HOSTILE,), ()]
     assert [(target.audits, target.last, target.joined, target.left) for target in targets] == [
         (2, 3, 0, 0),
@@ -582,9 +591,10 @@ def test_a_renamed_target_keeps_its_audits() -> None:
         drawn(2, "quay"),
     ]
     entries = chained(parameters, said)
-    (row,) = timeline(parameters, entries, holds_from=1).rows
-    assert (row.name, [mark.words for mark in row.marks]) == ("quay", ["visited on 13 January 2026", "selected"])
-    events = page.events_of(parameters, entries)
+    (row,) = timeline(parameters, entries, holds_from=1, say=plain()).rows
+    titles = ["quay, round 1: visited on 13 January 2026", "quay, round 2: selected"]
+    assert (row.name, [mark.title for mark in row.marks]) == ("quay", titles)
+    events = page.events_of(parameters, entries, plain())
     counted = {
         one.name: one.audits for one in page._targets(replay(parameters, entries), events, present_names(entries))
     }
@@ -599,7 +609,7 @@ def test_a_very_long_list_of_targets_is_left_to_the_files(monkeypatch: pytest.Mo
     )
     assert [name for name in NAMES if name in table] == [B, D]
     assert table.index(D) < table.index(B)
-    assert "The names of the 2 others are in" in table
+    assert "The names of 2 others are not shown here." in table
 
 
 SIZES = [(10, 1), (1000, 1), pytest.param(10**6, 1, marks=pytest.mark.long), (1000, 400)]
@@ -665,7 +675,7 @@ def test_the_rules_are_said_in_words(settings: dict[str, Any], words: str) -> No
 
 def test_the_chart_shows_each_audit_in_its_place() -> None:
     parameters, said = eventful()
-    chart = timeline(parameters, chained(parameters, said), holds_from=4)
+    chart = timeline(parameters, chained(parameters, said), holds_from=4, say=plain())
     assert [row.name for row in chart.rows] == [A, B, C, f"Delft {HOSTILE}", f"new {HOSTILE}"]
     marks = [[(mark.kind, mark.round) for mark in row.marks] for row in chart.rows]
     assert marks == [[("drawn", 2), ("drawn", 3)], [("hand", 3)], [], [("missed", 1)], [("drawn", 5)]]
@@ -676,13 +686,13 @@ def test_the_chart_shows_each_audit_in_its_place() -> None:
     assert chart.uncovered is not None
     assert (chart.uncovered.x, chart.uncovered.width) == ("0%", "25%")
     assert chart.kinds == {"drawn", "visited", "hand", "missed", "skip"}
-    words = [[mark.words for mark in row.marks] for row in chart.rows]
+    words = [[mark.title.rpartition(": ")[2] for mark in row.marks] for row in chart.rows]
     assert words == [["visited on 20 January 2026", "selected"], ["selected"], [], ["not carried out"], ["selected"]]
 
 
 def test_a_crowded_chart_shows_the_targets_audited_last() -> None:
     parameters, said = long_programme()
-    chart = timeline(parameters, chained(parameters, said), holds_from=1)
+    chart = timeline(parameters, chained(parameters, said), holds_from=1, say=plain())
     assert len(chart.rows) == MOST_ROWS
     assert chart.left_out == 20
     last = {number % 50 for number in range(91, 131)}
@@ -693,7 +703,7 @@ def test_a_crowded_chart_shows_the_targets_audited_last() -> None:
 def test_the_chart_goes_back_as_far_as_it_stays_readable() -> None:
     parameters = made()
     entries = chained(parameters, [drawn(number, NAMES[number % 2]) for number in range(1, 301)])
-    chart = timeline(parameters, entries, holds_from=290)
+    chart = timeline(parameters, entries, holds_from=290, say=plain())
     assert (chart.first, chart.rounds) == (301 - MOST_MARKS, 300)
     marks = [mark for row in chart.rows for mark in row.marks]
     assert len(marks) == MOST_MARKS
@@ -702,7 +712,7 @@ def test_the_chart_goes_back_as_far_as_it_stays_readable() -> None:
     assert chart.uncovered is not None
     assert chart.uncovered.x == "0%"
     assert {(row.start, row.end) for row in chart.rows} == {("0%", "100%")}
-    assert timeline(parameters, entries, holds_from=100).uncovered is None
+    assert timeline(parameters, entries, holds_from=100, say=plain()).uncovered is None
 
 
 @pytest.mark.parametrize("name", ["x" * 200, "採" * 200, "x" * 27])
@@ -746,7 +756,7 @@ def test_each_class_has_its_figures(settings: dict[str, Any], figures: dict[str,
         statement = written.split(f"<p>Class {name}:")[1].split("</p>")[0]
         assert words in statement
     assert "Class danger: a report leads to a visit at once, and nothing is promised about it." in written
-    assert "minor (counts once); serious (counts three times); danger (leads" in written
+    assert "minor (counts once); serious (counts 3 times); danger (leads" in written
 
 
 def test_an_emergency_is_not_called_an_order_and_limits_no_ordinary_report() -> None:
@@ -758,8 +768,8 @@ def test_an_emergency_is_not_called_an_order_and_limits_no_ordinary_report() -> 
     assert "ordered by hand<" not in written
     assert "yes, for all ordinary reports" in written
     state = replay(parameters, chained(parameters, [*said, override(2, C, independent=False)]))
-    assert "It covers no report of class danger" in state.coverage.in_words()
-    assert "every ordinary report" not in state.coverage.in_words()
+    assert "It covers no report of class danger" in state.coverage.in_words(parameters.voice())
+    assert "every ordinary report" not in state.coverage.in_words(parameters.voice())
 
 
 def test_one_class_and_no_limit_are_not_mentioned() -> None:

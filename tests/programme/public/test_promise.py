@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from time import process_time
@@ -16,6 +17,8 @@ from tests.programme.public.readability import TWELVE_YEARS_OLD, avoided_words, 
 from deniable.curves import TotalVariation
 from deniable.errors import DeniableError
 from deniable.guarantee import Guarantee
+from deniable.languages.terms import AUDIT_TERMS, TARGET_TERMS, Terms
+from deniable.languages.voice import noted
 from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters
 from deniable.programme.public import suspicion
@@ -23,7 +26,6 @@ from deniable.programme.public.guarantee_wording import exact_figures
 from deniable.programme.public.promise import Part, Promise, promise_of
 from deniable.programme.public.questions import two_people
 from deniable.programme.public.situation import Situation
-from deniable.programme.terms import AUDIT_FORMS, TARGET_FORMS, Terms
 from deniable.programme.transcript.coverage import Coverage, Lapse
 from deniable.programme.transcript.office_details import OfficeDetails
 from deniable.programme.transcript.replay import replay
@@ -50,6 +52,10 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
+def english(parameters: Parameters, situation: Situation | None = None) -> Promise:
+    return promise_of(parameters, situation, parameters.voice())
+
+
 def part(promise: Promise, part_id: str) -> Part:
     return next(one for one in promise.parts if one.id == part_id)
 
@@ -72,13 +78,15 @@ SINCE = "Monday 23 February 2026, 00:00 (Europe/Berlin time)"
 
 def lapsed(parameters: Parameters, open_round: int = 8, *, ended: bool = False) -> Situation:
     """For reports made before round 8, which opens at `SINCE`."""
-    lapses = (Lapse(9, 7, "ordered audits by hand, and a report may have been the reason (entry 9)"),)
+    lapses = (
+        Lapse(9, 7, noted("The office ordered {audits} by hand, and a report may have been the reason (entry 9).")),
+    )
     coverage = Coverage(parameters.calendar, lapses, parameters.visit_classes)
     return Situation(coverage, open_round=open_round, n_targets=len(parameters.targets), is_paused=True, ended=ended)
 
 
 def test_it_leads_with_what_one_report_changes() -> None:
-    promise = promise_of(made(targets=FIFTY))
+    promise = english(made(targets=FIFTY))
     assert promise.first.startswith("A boss who was 50 % sure that you reported can become at most 57 % sure")
     table = part(promise, "promise").table
     assert table is not None
@@ -95,19 +103,35 @@ def test_it_leads_with_what_one_report_changes() -> None:
 
 def test_what_is_not_covered_comes_before_it() -> None:
     parameters = made(classes=CLASSES)
-    titles = [one.title for one in promise_of(parameters, lapsed(parameters)).warnings]
+    titles = [one.title for one in english(parameters, lapsed(parameters)).warnings]
     assert [word in title for word, title in zip(("not cover", "danger", "not count"), titles, strict=True)] == [
         True
     ] * 3
     ended = Situation(Coverage(parameters.calendar), 4, 4, ended=True)
-    promise = promise_of(made(), ended)
+    promise = english(made(), ended)
     assert "ended" in promise.warnings[0].title
     assert "ended" in answer(promise, "after I report")
     assert "ended" in part(promise, "effect").before[0]
 
 
+def test_after_the_end_it_sends_no_one_to_the_hotline_and_foretells_no_visit() -> None:
+    parameters = made(classes=CLASSES)
+    told = OfficeDetails("Room 5", "https://hotline.example", "2026-01-07")
+    for now in (
+        Situation(Coverage(parameters.calendar, visit_classes=("danger",)), 4, 4, ended=True, details=told),
+        replace(lapsed(parameters, ended=True), details=told),
+    ):
+        promise = english(parameters, now)
+        text = " ".join([one.text for one in promise.warnings] + prose(promise))
+        assert "visits at once" not in text
+        assert "leads to a visit" not in text
+        assert "hotline.example" not in repr(part(promise, "contact"))
+        assert "call people who can act at once" in promise.warnings[0].text
+        assert not promise.holds.title.startswith("yes, for all")
+
+
 def test_without_a_cap_it_promises_no_limit_in_a_single_case() -> None:
-    promise = promise_of(made(**KINDS["counters"]))
+    promise = english(made(**KINDS["counters"]))
     assert "can become at most" not in " ".join(prose(promise))
     assert "With watching, it is at most 55 times in 100" in promise.first
     said = part(promise, "promise").after[0]
@@ -136,14 +160,14 @@ def test_a_smaller_figure_is_refuted() -> None:
 
 
 def test_yearly_figures_have_no_limit_in_a_single_case() -> None:
-    promise = promise_of(made(**KINDS["figures"]))
+    promise = english(made(**KINDS["figures"]))
     said = " ".join(part(promise, "promise").after)
     assert "about the audits alone" in said
     assert "at most 56 times in 100" in said  # 5 points for the audits, 1 for the figures
 
 
 def test_a_class_has_a_row_of_its_own_and_the_heaviest_leads() -> None:
-    promise = promise_of(made(classes=CLASSES))
+    promise = english(made(classes=CLASSES))
     table = part(promise, "promise").table
     assert table is not None
     assert table.rows == (
@@ -161,13 +185,13 @@ def test_a_class_has_a_row_of_its_own_and_the_heaviest_leads() -> None:
 
 
 def test_several_reports_have_rows() -> None:
-    table = part(promise_of(made(reports_per_person=5)), "promise").table
+    table = part(english(made(reports_per_person=5)), "promise").table
     assert table is not None
     assert [row[0] for row in table.rows] == ["One report", "Two reports", "Three reports", "5 reports"]
 
 
 def test_a_promise_of_nothing_is_not_called_one() -> None:
-    promise = promise_of(made(delta=0.9999999))
+    promise = english(made(delta=0.9999999))
     assert promise.holds.title.startswith("no")
     assert "promises nothing" in promise.first
     assert "% sure" not in " ".join(prose(promise))
@@ -177,7 +201,7 @@ def test_a_promise_of_nothing_is_not_called_one() -> None:
 
 
 def test_many_reports_may_be_beyond_the_promise_and_one_is_not() -> None:
-    table = part(promise_of(made(reports_per_person=10_000)), "promise").table
+    table = part(english(made(reports_per_person=10_000)), "promise").table
     assert table is not None
     assert (table.rows[0][2], table.rows[-1][1:]) == ("57 %", ("no limit",) * 3)
 
@@ -194,7 +218,7 @@ PARAMETERS = st.fixed_dictionaries(
 
 def wrong_figures(parameters: Parameters) -> list[str]:
     """Cells of the table, and numbers in sentences, that are below what the guarantee says."""
-    promise, capped = promise_of(parameters), suspicion.is_capped(parameters)
+    promise, capped = english(parameters), suspicion.is_capped(parameters)
     table = part(promise, "promise").table
     assert table is not None
     wrong = []
@@ -253,7 +277,7 @@ def test_a_figure_that_is_rounded_down_is_found(mechanism: dict[str, Any], monke
 def test_a_twelve_year_old_can_read_it(kind: str) -> None:
     parameters = made(**KINDS[kind])
     for now in (None, lapsed(parameters), lapsed(parameters, 7), lapsed(parameters, ended=True)):
-        promise = promise_of(parameters, now)
+        promise = english(parameters, now)
         said = prose(promise)
         assert grade(" ".join(said)) <= TWELVE_YEARS_OLD
         for sentence in said:
@@ -295,14 +319,14 @@ def test_what_is_hard_to_read_is_found() -> None:
     ],
 )
 def test_questions_are_answered(kind: str, asked: str, told: str) -> None:
-    assert re.search(told, answer(promise_of(made(**KINDS[kind])), asked))
+    assert re.search(told, answer(english(made(**KINDS[kind])), asked))
 
 
-@pytest.mark.parametrize("audit", AUDIT_FORMS)
-@pytest.mark.parametrize("target", TARGET_FORMS)
+@pytest.mark.parametrize("audit", AUDIT_TERMS)
+@pytest.mark.parametrize("target", TARGET_TERMS)
 def test_it_speaks_the_words_of_the_office(audit: str, target: str) -> None:
-    said = " ".join(prose(promise_of(made(terms=Terms(audit, target), max_gap=20, cooldown=1))))
-    for word, forms in ((audit, AUDIT_FORMS), (target, TARGET_FORMS)):
+    said = " ".join(prose(english(made(terms=Terms(audit, target), max_gap=20, cooldown=1))))
+    for word, forms in ((audit, AUDIT_TERMS), (target, TARGET_TERMS)):
         others = [other for other in forms if other not in (word, "visit", "employer")]
         assert not [other for other in others if re.search(rf"\b{other}", said)]
         assert word in said
@@ -310,7 +334,7 @@ def test_it_speaks_the_words_of_the_office(audit: str, target: str) -> None:
 
 def test_the_page_for_reporters_has_the_same_example() -> None:
     written = " ".join((Path(__file__).parents[3] / "docs" / "reporters.md").read_text(encoding="utf-8").split())
-    promise = promise_of(made(targets=FIFTY))
+    promise = english(made(targets=FIFTY))
     table, effect = part(promise, "promise").table, part(promise, "effect").table
     assert table is not None
     assert effect is not None
@@ -330,34 +354,35 @@ def test_the_office_is_reached_where_it_says_how() -> None:
     parameters = made()
     told = OfficeDetails("Room 5", "https://hotline.example", "2026-01-07")
     now = Situation(Coverage(parameters.calendar), 1, len(NAMES), details=told)
-    facts = part(promise_of(parameters, now), "contact").facts
+    facts = part(english(parameters, now), "contact").facts
     assert [(one.text, one.link) for one in facts] == [
         ("https://hotline.example", "https://hotline.example"),
         ("Room 5", None),
         ("7 January 2026", None),
     ]
-    assert "not published here" in part(promise_of(parameters), "contact").before[0]
-    assert "Ask the office" not in " ".join(prose(promise_of(parameters)))
+    assert "not published here" in part(english(parameters), "contact").before[0]
+    assert "Ask the office" not in " ".join(prose(english(parameters)))
 
 
 def test_an_oversight_body_is_among_what_is_not_protected() -> None:
-    titles = [one.title for one in part(promise_of(made(oversight=RECIPIENT)), "not-protected").items]
+    titles = [one.title for one in part(english(made(oversight=RECIPIENT)), "not-protected").items]
     assert "The oversight body." in titles
-    assert "The oversight body." not in [one.title for one in part(promise_of(made()), "not-protected").items]
+    assert "The oversight body." not in [one.title for one in part(english(made()), "not-protected").items]
 
 
 def test_a_horizon_is_told_as_a_day() -> None:
     parameters = made(mechanism="tca", horizon=100, calendar=Calendar(made().calendar.start, "1W", "UTC"))
-    assert "The last draw is due on 6 December 2027" in part(promise_of(parameters), "promise").after[-1]
-    assert "There are no later rounds" in " ".join(promise_of(parameters).experts.before)
+    assert "The last draw is due on 6 December 2027" in part(english(parameters), "promise").after[-1]
+    assert "The programme ends after 100 rounds." in " ".join(english(parameters).experts.before)
 
 
 def test_two_people_have_the_figures_of_the_exact_part() -> None:
     """Also where each of them may have filed several reports."""
     parameters = made(mechanism="tca", horizon=104, reports_per_person=2, delta=0.05)
-    said = two_people(parameters, Situation.at_start(parameters))
+    said = two_people(parameters, Situation.at_start(parameters), parameters.voice())
     (pair,) = re.findall(r"With up to 2 reports each, it is at most ([\d.]+) times", said)
-    (points,) = re.findall(r"which of the two it was by at most ([\d.]+) points", " ".join(exact_figures(parameters)))
+    exact = " ".join(exact_figures(parameters, parameters.voice()))
+    (points,) = re.findall(r"which of the two it was by at most ([\d.]+) points", exact)
     assert float(points) <= float(pair) - 50 < float(points) + 1
 
 
@@ -391,7 +416,7 @@ def of_a_lapse(promise: Promise) -> list[str]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_under_a_lapse_nothing_is_said_to_hold_now(kind: str) -> None:
     parameters = made(**KINDS[kind])
-    promise = promise_of(parameters, lapsed(parameters, 7))
+    promise = english(parameters, lapsed(parameters, 7))
     assert claims_of_now(of_a_lapse(promise)) == []
     assert promise.holds.title.startswith("no")
     grave = [one for one in promise.warnings if one.is_grave]
@@ -413,7 +438,7 @@ def test_under_a_lapse_nothing_is_said_to_hold_now(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_after_the_end_of_a_lapsed_programme_nothing_is_promised_and_no_one_is_told_to_wait(kind: str) -> None:
     parameters = made(**KINDS[kind])
-    promise = promise_of(parameters, lapsed(parameters, 7, ended=True))
+    promise = english(parameters, lapsed(parameters, 7, ended=True))
     assert claims_of_now(of_a_lapse(promise)) == []
     assert "Wait until" not in " ".join(prose(promise))
     assert part(promise, "promise").table is None
@@ -422,14 +447,14 @@ def test_after_the_end_of_a_lapsed_programme_nothing_is_promised_and_no_one_is_t
 
 def test_a_lapse_beyond_the_last_round_is_not_waited_for() -> None:
     parameters = made(mechanism="tca", horizon=7)
-    promise = promise_of(parameters, lapsed(parameters, 7))
+    promise = english(parameters, lapsed(parameters, 7))
     assert "Wait until" not in " ".join(prose(promise))
     assert promise.holds.title == "no, for no report"
 
 
 def test_after_a_lapse_the_promise_holds_for_later_reports() -> None:
     parameters = made()
-    promise = promise_of(parameters, lapsed(parameters))
+    promise = english(parameters, lapsed(parameters))
     assert promise.holds == (f"yes, for reports made from {SINCE} on", "not for earlier ones")
     assert promise.first.endswith(f"This is for reports made from {SINCE} on.")
     assert not any(one.is_grave for one in promise.warnings)
@@ -449,7 +474,7 @@ def test_a_claim_beside_a_lapse_is_found() -> None:
     for sentence in old:
         assert claims_of_now([sentence]) != []
     parameters = made()
-    assert claims_of_now(of_a_lapse(promise_of(parameters))) != []
+    assert claims_of_now(of_a_lapse(english(parameters))) != []
 
 
 def test_waits_are_those_of_the_targets_of_today() -> None:
@@ -457,7 +482,7 @@ def test_waits_are_those_of_the_targets_of_today() -> None:
     gone = {"added": (), "removed": FIFTY[:25], "during": 2, "reason": "closed", "independent": True}
     state = replay(parameters, chained(parameters, [drawn(1, FIFTY[49]), ("targets", 2, gone)]))
     for situation, chance in ((None, "20 in 1,000"), (Situation.after(state), "40 in 1,000")):
-        table = part(promise_of(parameters, situation), "effect").table
+        table = part(english(parameters, situation), "effect").table
         assert table is not None
         assert table.rows[0][:2] == ("No report", chance)
 
@@ -467,7 +492,7 @@ def test_a_million_targets_cost_no_time(rules: dict[str, Any]) -> None:
     """It is written anew whenever the office publishes."""
     parameters = made(targets=tuple(map(str, range(10**6))), **rules)
     began = process_time()
-    promise_of(parameters)
+    english(parameters)
     assert process_time() - began < 0.5
 
 

@@ -114,7 +114,9 @@ def test_the_folder(tmp_path: Path) -> None:
     assert sorted(snapshot(folder)) == sorted(FILES)
     assert (folder / "transcript.jsonl").read_text() == "\n".join([*lines, head]) + "\n"
     assert (folder / "programme.json").read_bytes() == parameters.to_bytes()
-    assert (folder / "index.html").read_text() == render(parameters, [parse(line) for line in lines])
+    assert (folder / "index.html").read_text() == render(
+        parameters, [parse(line) for line in lines], None, parameters.voice()
+    )
     assert lines_in(folder) == lines
     assert read_head(folder / TRANSCRIPT).entries == 4
 
@@ -122,8 +124,8 @@ def test_the_folder(tmp_path: Path) -> None:
 def test_it_verifies(tmp_path: Path) -> None:
     published(tmp_path / "before", [])
     published(tmp_path / "after")
-    assert verify(tmp_path / "before").page == "matches"
-    assert verify(tmp_path / "after", against=tmp_path / "before").page == "matches"
+    assert verify(tmp_path / "before").pages == {"index.html": "matches"}
+    assert verify(tmp_path / "after", against=tmp_path / "before").pages == {"index.html": "matches"}
 
 
 @settings(max_examples=6, deadline=None)
@@ -194,7 +196,7 @@ def test_an_interrupted_publication_can_go_on_with_more_entries(
     with killed_at(monkeypatch, "replace", 2):
         published(tmp_path, SAID[:1])
     published(tmp_path)
-    assert verify(tmp_path).page == "matches"
+    assert verify(tmp_path).pages == {"index.html": "matches"}
 
 
 def test_the_transcript_is_never_behind_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,7 +206,7 @@ def test_the_transcript_is_never_behind_the_page(tmp_path: Path, monkeypatch: py
         with killed_at(monkeypatch, "replace", call):
             published(folder)
         assert verify(folder).entries == (1 if call == 1 else 4)
-        assert verify(folder).page == ("matches" if call == 1 else "differs")
+        assert verify(folder).pages == {"index.html": "matches" if call == 1 else "differs"}
 
 
 def test_a_failure_leaves_no_temporary_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

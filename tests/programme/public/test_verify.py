@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.programme.public.published import KEY, NAMES, OTHER_KEY, Said, chained, drawn, fresh, made, programmes, write
 
 from deniable.errors import DeniableError, elsewhere
+from deniable.languages.voice import plain
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.calendar_file import calendar_file
 from deniable.programme.public.page import render, verify_text
@@ -67,7 +68,7 @@ def test_a_folder_as_published(folder: Path) -> None:
     assert report.coverage.holds_from == 4
     assert [(entry.number, entry.kind) for entry in report.remarkable] == [(2, "round"), (3, "override")]
     assert (report.overdue, report.early, report.warnings) == ((), (), ())
-    assert (report.page, report.instructions, report.ended) == ("missing", "missing", False)
+    assert (report.pages, report.instructions, report.ended) == ({"index.html": "missing"}, "missing", False)
     missing = ("index.html", "VERIFY.md", "calendar.ics", "checkpoint")
     assert report.missing == missing
     (folder / "public_key.pem").unlink()
@@ -115,29 +116,29 @@ def test_the_report_is_ready_for_json(folder: Path) -> None:
     assert [(lapse["entry"], lapse["round"]) for lapse in shown["lapses"]] == [(3, 3)]
     assert [entry["reason"] for entry in shown["remarkable"]] == ["power cut", "a court ordered it"]
     assert shown["remarkable"][1]["effect"] == (
-        "The guarantee does not cover reports filed in round 3 or earlier, that is, before Monday 26 January 2026, "
+        "The promise does not cover reports filed in round 3 or earlier, that is, before Monday 26 January 2026, "
         "00:00 (Europe/Berlin time)."
     )
 
 
 def test_the_page_is_compared(folder: Path) -> None:
     page, entries = folder / "index.html", chained(made(), SAID)
-    page.write_bytes(render(made(), entries).encode())
-    assert verify(folder, now=NOW).page == "matches"
+    page.write_bytes(render(made(), entries, None, plain()).encode())
+    assert verify(folder, now=NOW).pages == {"index.html": "matches"}
     page.write_text(page.read_text(encoding="utf-8").replace(A, C), encoding="utf-8")
     report = verify(folder, now=NOW)
-    assert report.page == "differs"
+    assert report.pages == {"index.html": "differs"}
     assert "index.html is not the page" in report.warnings[0]
 
 
 def test_the_calendar_is_compared(folder: Path) -> None:
     calendar, state = folder / "calendar.ics", replay(made(), chained(made(), SAID))
-    calendar.write_bytes(calendar_file(state))
+    calendar.write_bytes(calendar_file(state, plain()))
     report = verify(folder, now=NOW)
-    assert (report.calendar_file, report.warnings) == ("matches", ())
+    assert (report.calendar_files, report.warnings) == ({"calendar.ics": "matches"}, ())
     calendar.write_bytes(calendar.read_bytes().replace(b"20260119", b"20260120"))
     report = verify(folder, now=NOW)
-    assert report.calendar_file == report.to_dict()["calendar_file"] == "differs"
+    assert report.calendar_files == report.to_dict()["calendar_files"] == {"calendar.ics": "differs"}
     assert "calendar.ics is not the calendar" in report.warnings[0]
 
 
@@ -173,7 +174,7 @@ def test_neither_a_database_nor_jinja2_is_needed(folder: Path) -> None:
     code = (
         "import sys; sys.modules.update(sqlalchemy=None, jinja2=None)\n"
         "from pathlib import Path; from deniable.programme.public.verify import verify\n"
-        "print(verify(Path(sys.argv[1])).page)"
+        "print(verify(Path(sys.argv[1])).pages['index.html'])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(folder)], check=True, capture_output=True, text=True, env=os.environ
@@ -479,7 +480,7 @@ def test_a_programme_that_names_a_key_for_which_anybody_can_sign(
         tmp_path,
         [*lines, json.dumps(json.loads(head) | {"signature": (neutral + bytes(32)).hex()}, separators=(",", ":"))],
     )
-    with pytest.raises(DeniableError, match="got a point of small order, for which anybody can"):
+    with pytest.raises(DeniableError, match="got a point of small order, for which anyone can"):
         verify(tmp_path, now=NOW)
     monkeypatch.setattr(signatures, "_has_small_order", lambda _: False)
     assert verify(tmp_path, now=NOW).entries == len(SAID)  # the planted bug

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniable.errors import DeniableError
+from deniable.languages.voice import plain
 from deniable.programme.randomness.dice import Throws
 
 DIE, LOTTERY = Throws(), Throws(6, 49)
@@ -64,9 +65,9 @@ def test_the_least_is_worth_100_bits(of: int, data: st.DataObject) -> None:
 
 def test_known_ones() -> None:
     assert (DIE.times, LOTTERY.times, Throws(1, 2).times, Throws(60, 120).times) == (39, 5, 100, 1)
-    assert DIE.in_words == "a die with 6 sides, thrown 39 times"
-    assert LOTTERY.in_words == "6 numbers of 49, drawn 5 times"
-    assert Throws(60, 120).in_words == "60 numbers of 120, drawn once"
+    assert DIE.in_words(plain()) == "a die with 6 sides, thrown 39 times"
+    assert LOTTERY.in_words(plain()) == "6 numbers of 49, drawn 5 times"
+    assert Throws(60, 120).in_words(plain()) == "60 numbers of 120, drawn once"
 
 
 def test_leading_zeros_of_a_lottery() -> None:

@@ -18,7 +18,7 @@ from deniable.programme.programme import Programme
 from deniable.programme.secrets.oversight import Replayed, read_identity, read_seals, replay, write_seals
 from deniable.programme.secrets.sealed_inputs import Inputs, check_recipient
 from deniable.programme.transaction import Transaction
-from deniable.programme.transcript.entries import Recovery
+from deniable.programme.transcript.recoveries import Recovery
 from deniable.programme.transcript.replay import parse
 from deniable.run import AuditRun
 

@@ -2,6 +2,7 @@
 
 from datetime import date, timedelta
 
+from deniable.languages.voice import noted
 from deniable.programme.calendar import Calendar
 from deniable.programme.transcript.coverage import Coverage, Lapse
 
@@ -9,7 +10,8 @@ WEEKLY = Calendar(date(2026, 1, 5), "1W", "UTC")
 
 
 def test_the_promise_is_lost_until_the_round_of_the_lapse_is_due() -> None:
-    lost = Coverage(WEEKLY, (Lapse(9, 7, "ordered audits"), Lapse(11, 3, "renamed a target")))
+    ordered, renamed = noted("The office ordered {audits}."), noted("The office renamed {a_target}.")
+    lost = Coverage(WEEKLY, (Lapse(9, 7, ordered), Lapse(11, 3, renamed)))
     due = WEEKLY.due(7)
     until = lost.lost_until(due - timedelta(seconds=1))
     assert until is not None

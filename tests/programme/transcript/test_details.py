@@ -60,11 +60,11 @@ def test_the_day_is_not_before_a_closed_round() -> None:
 def test_they_cost_no_report_its_guarantee() -> None:
     state = after(details(1, "2026-01-05"), drawn(1, NAMES[0]))
     assert state.coverage.holds_from == 1
-    parameters = made()
+    parameters, say = made(), made().voice()
     entry = chained(parameters, [details(1, "2026-01-05")])[0]
     assert entry.lapse is None
-    assert "nothing to do with any report" in entry.effect(parameters.calendar)
-    assert CONTACT in entry.heading
-    assert HOTLINE in entry.heading
-    assert "2026" in entry.heading
-    assert "none" in chained(parameters, [details(1, "2026-01-05", None)])[0].heading
+    assert "nothing to do with any report" in entry.effect(parameters.calendar, say)
+    assert CONTACT in entry.heading(say)
+    assert HOTLINE in entry.heading(say)
+    assert "2026" in entry.heading(say)
+    assert "none" in chained(parameters, [details(1, "2026-01-05", None)])[0].heading(say)

@@ -7,6 +7,7 @@ import pytest
 from tests.programme.public.published import NAMES, fresh, made
 
 from deniable.errors import DeniableError
+from deniable.languages.voice import plain
 from deniable.programme.transcript.entries import KINDS, Emergency
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import MAX_REASON
@@ -84,11 +85,11 @@ def test_an_entry_is_read_back(kind: str) -> None:
 
 @every_kind
 def test_what_an_entry_says(kind: str) -> None:
-    entry, calendar = sample(kind), made().calendar
-    assert entry.deed
-    assert not entry.deed.endswith(".")
-    assert "guarantee" in entry.effect(calendar)
-    assert entry.described(calendar)["kind"] == kind
+    entry, calendar, say = sample(kind), made().calendar, plain()
+    assert entry.deed(say)
+    assert not entry.deed(say).endswith(".")
+    assert "promise" in entry.effect(calendar, say)
+    assert entry.described(calendar, say)["kind"] == kind
 
 
 @every_kind
@@ -151,7 +152,7 @@ def test_a_recovery_that_no_copy_backs_is_a_lapse() -> None:
     incomplete = sample("recovery", complete=False, during=3)
     assert incomplete.lapse is not None
     assert incomplete.lapse.round == 3
-    assert "does not cover reports filed in round 3 or earlier" in incomplete.effect(made().calendar)
+    assert "does not cover reports filed in round 3 or earlier" in incomplete.effect(made().calendar, plain())
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def test_verify_misses_figures_at_the_end(tmp_path: Path) -> None:
 
 def page(parameters: Parameters, *said: Said) -> str:
     entries = chained(parameters, said)
-    text = render(parameters, entries)
+    text = render(parameters, entries, None, parameters.voice())
     return " ".join(text.split())
 
 
@@ -144,5 +144,5 @@ def test_the_page_has_the_figures_and_says_what_they_cost() -> None:
 def test_of_one_class_there_is_one_number() -> None:
     parameters = programme(classes=tuple(map(parsed, ["report=1"])))
     (*_, year) = chained(parameters, [*YEAR, figures(reports=[["report", 1]], in_all=1)])
-    assert year.deed == "yearly figures of 2026, 1 report ± 20"
+    assert year.deed(parameters.voice()) == "yearly figures of 2026, 1 report ± 20"
     assert replay(parameters, chained(parameters, [*YEAR, figures(reports=[["report", 1]], in_all=1)])).entries == 4

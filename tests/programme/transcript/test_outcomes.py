@@ -6,6 +6,7 @@ import pytest
 from tests.programme.public.published import NAMES, Said, chained, drawn, made, revealed, selected
 
 from deniable.errors import DeniableError
+from deniable.languages.voice import plain
 from deniable.programme.public.page import events_of
 from deniable.programme.public.timeline import timeline
 from deniable.programme.transcript.outcomes import outcomes, present_names
@@ -43,9 +44,12 @@ def test_an_outcome_belongs_to_the_entry_that_names_the_audit_of_its_round() -> 
         (2, "Ashford North"): "2026-01-13",
         (7, "Ashford North"): "2026-01-06",
     }
-    days = {event.number: [audited.visited for audited in event.audited] for event in events_of(LATER, entries)}
+    days = {
+        event.number: [audited.visited for audited in event.audited]
+        for event in events_of(LATER, entries, LATER.voice())
+    }
     assert [day.iso for day in days[1] + days[2] if day] == ["2026-01-06", "2026-01-13"]
-    (row,) = (row for row in timeline(LATER, entries, 1).rows if row.marks)
+    (row,) = (row for row in timeline(LATER, entries, 1, plain()).rows if row.marks)
     assert row.name == "Ashford North"
     assert [(mark.kind, mark.round, mark.visited) for mark in row.marks] == [
         ("drawn", 1, "6 January 2026"),
@@ -74,6 +78,7 @@ def test_a_visit_in_an_emergency_is_an_audit() -> None:
     entries = chained(parameters, [drawn(1, A), emergency, visited(2, 2, B, "2026-01-13")])
     assert replay(parameters, entries).latest_audit.tolist() == [1, 0, 0, 0]
     marks = {
-        row.name: [(mark.kind, mark.visited) for mark in row.marks] for row in timeline(parameters, entries, 1).rows
+        row.name: [(mark.kind, mark.visited) for mark in row.marks]
+        for row in timeline(parameters, entries, 1, plain()).rows
     }
     assert (marks[A], marks[B]) == ([("drawn", "")], [("emergency", "13 January 2026")])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.programme.public.published import NAMES, RECIPIENT, Said, chained, drawn, fresh, made, programmes
 
 from deniable.errors import DeniableError
+from deniable.languages.voice import noted, plain
 from deniable.noise import ReplayNoise
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.chain import digest
@@ -374,11 +375,10 @@ def test_the_guarantee_lapses_for_what_was_filed_so_far() -> None:
     )  # fmt: skip
     assert [lapse[:2] for lapse in state.coverage.lapses] == [(4, 3), (7, 4)]
     assert state.coverage.holds_from == 5
-    assert state.coverage.in_words() == (
-        "The guarantee holds for reports filed from round 5 on, that is, from Monday 2 February 2026, 00:00 "
-        "(Europe/Berlin time) on. It does not cover reports filed in round 4 or earlier, because in round 4 "
-        "the office closed a round without a draw, and a report may have been the reason (entry 7). It lapsed "
-        "also through entries numbered 4."
+    assert state.coverage.in_words(plain()) == (
+        "The promise holds for reports filed from round 5 on, that is, from Monday 2 February 2026, 00:00 "
+        "(Europe/Berlin time) on. It does not cover reports filed in round 4 or earlier. The office closed a round "
+        "without a draw, and a report may have been the reason (entry 7). It lapsed also through entry 4."
     )
 
 
@@ -388,10 +388,10 @@ def test_the_latest_round_of_the_calendar_counts_whatever_is_declared_later() ->
     coverage = folded(made(), drawn(1, A), late, later).coverage
     assert [lapse[:2] for lapse in coverage.lapses] == [(2, 7), (3, 3)]
     assert coverage.holds_from == 8
-    words = coverage.in_words()
+    words = coverage.in_words(plain())
     assert "from Monday 23 February 2026, 00:00 (Europe/Berlin time) on" in words
-    assert "filed in round 7 or earlier, because in round 7 the office ordered an audit by hand" in words
-    assert words.endswith("It lapsed also through entries numbered 3.")
+    assert "filed in round 7 or earlier. The office ordered an audit by hand" in words
+    assert words.endswith("It lapsed also through entry 3.")
 
 
 @pytest.mark.parametrize("said", [skip(2), override(2, B), targets(2, removed=[D]), undone(2, 1, A)])
@@ -403,24 +403,25 @@ def test_a_decision_is_not_made_before_its_round(said: Said) -> None:
 
 
 def test_a_lapse_in_words() -> None:
-    words = Coverage(made().calendar, (Lapse(9, 7, "ordered audits by hand (entry 9)"),)).in_words()
+    because = noted("The office ordered {audits} by hand (entry {entry}).", entry=9)
+    words = Coverage(made().calendar, (Lapse(9, 7, because),)).in_words(plain())
     assert "from round 8 on" in words
-    assert "round 7 or earlier, because in round 7 the office ordered audits by hand (entry 9)." in words
+    assert "round 7 or earlier. The office ordered audits by hand (entry 9)." in words
 
 
 def test_without_a_lapse() -> None:
-    words = "The guarantee holds for every report filed since the programme began."
-    assert folded(made(), drawn(1, A), override(2, B)).coverage.in_words() == words
+    words = "The promise holds for every report filed since the programme began."
+    assert folded(made(), drawn(1, A), override(2, B)).coverage.in_words(plain()) == words
 
 
 @given(programmes())
 def test_the_effect_of_an_entry_says_whether_it_is_covered(programme: tuple[Parameters, list[Entry]]) -> None:
     for entry in programme[1]:
-        words = entry.effect(made().calendar)
+        words = entry.effect(made().calendar, plain())
         if False in (entry.own().get("independent"), entry.own().get("complete")):
-            assert f"The guarantee does not cover reports filed in round {entry.own()['during']} or earlier" in words
+            assert f"The promise does not cover reports filed in round {entry.own()['during']} or earlier" in words
         elif "independent" in entry.own():
-            assert "nothing to do with any report, so it takes nothing from the guarantee." in words
+            assert "nothing to do with any report, so it takes nothing from the promise." in words
         else:
-            assert re.search("The guarantee( for reports)? covers|takes nothing from the guarantee", words)
+            assert re.search("The promise( for reports)? covers|takes nothing from the promise", words)
         assert ("late" in words) == (entry.kind in ("round", "freeze") and entry.own()["late"] > 0)

@@ -13,6 +13,7 @@ from deniable.errors import DeniableError, why
 from deniable.programme.public.certificate import certificate as certified
 from deniable.programme.public.cosignatures import read_key
 from deniable.programme.public.verify import verify
+from deniable.wording import listed
 
 commands = typer.Typer(rich_markup_mode=None)
 
@@ -23,6 +24,14 @@ def certificate(
     *,
     round_: Annotated[int, shared("--round", "one that was drawn, and whose names are public.", show_default=False)],
     out: Annotated[Path, shared("--out", "a new HTML file, to be printed.", show_default=False)],
+    language: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CODE",
+            show_default=False,
+            help="One of the languages of the programme's public page, such as de. By default the first.",
+        ),
+    ] = None,
     witness: Witnesses = None,
     as_json: AsJson = False,
 ) -> None:
@@ -39,7 +48,10 @@ def certificate(
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
     check_new_file("--out", out)
     checked = verify(folder, witnesses=[read_key(text) for text in witness or ()])
-    found = certified(checked, round_)
+    languages = checked.parameters.languages
+    if language is not None and language not in languages:
+        raise DeniableError(f"--language must be one of the programme's, {listed(languages)}, got {language}")
+    found = certified(checked, round_, checked.parameters.voice(language or languages[0]))
     try:
         with out.open("x", encoding="utf-8", newline="") as file:
             file.write(found.page)

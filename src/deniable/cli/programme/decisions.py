@@ -9,7 +9,7 @@ import typer
 from deniable.cli.groups import Command
 from deniable.cli.options import DEFAULT_DATABASE, AsJson, AskPassphrase, Database, KeyPath, shared
 from deniable.cli.programme import options
-from deniable.cli.programme.output import answer, told
+from deniable.cli.programme.output import answer, described, told
 from deniable.errors import DeniableError
 from deniable.programme.programme import Programme
 from deniable.programme.transcript import office_details
@@ -45,8 +45,8 @@ def override(
     declaration = options.declared(independent, because)
     with options.opened(database, options.key_of(database, key, passphrase)) as programme:
         if because and not yes:
-            words = programme.consequence().words
-            if options.typed(f"{words[0].upper()}{words[1:]}. To record the order, type yes: ") != "yes":
+            words = programme.consequence(programme.parameters.voice()).words
+            if options.typed(f"{words} To record the order, type yes: ") != "yes":
                 raise DeniableError("the order was not confirmed; nothing was changed")
         tell(programme, programme.override([*map(programme.naming(), names)], reason, independent=declaration), as_json)
 
@@ -255,11 +255,12 @@ def not_carried_out(
 
 
 def tell(programme: Programme, entry: Entry, as_json: bool) -> None:
-    coverage, calendar = programme.status().coverage.in_words(), programme.parameters.calendar
+    parameters = programme.parameters
+    coverage = programme.status().coverage.in_words(parameters.voice())
     answer(
         as_json,
-        {**entry.described(calendar), "coverage": coverage},
-        told(entry, calendar),
+        {**described(entry, parameters), "coverage": coverage},
+        told(entry, parameters),
         coverage,
         "It becomes public with the next deniable programme publish.",
     )

@@ -13,6 +13,7 @@ from deniable.cli.programme import options
 from deniable.cli.programme.output import local
 from deniable.cli.programme.rounds import tell
 from deniable.errors import DeniableError
+from deniable.languages.voice import plain
 from deniable.programme.calendar import Calendar
 from deniable.programme.randomness.dice import Throws
 from deniable.programme.randomness.mirrors import fetch, read_beacon
@@ -159,7 +160,8 @@ def _beacon(
 
 def _thrown(throws: Throws, calendar: Calendar, waiting: Waiting, text: str | None, time: str | None) -> PublicValue:
     if text is None:
-        raise DeniableError(f"give the numbers that were thrown with --throws ({throws.in_words})")
+        how = throws.in_words(plain())
+        raise DeniableError(f"give the numbers that were thrown with --throws ({how})")
     read = throws.read(_from_stdin() if text == "-" else text)
     return PublicValue(read, waiting.value_at if time is None else written_instant(calendar.instant(time)))
 
@@ -172,7 +174,7 @@ def _from_stdin() -> str:
 def _confirm(source: Dice, value: PublicValue, when: str) -> None:
     prompt = "\n".join(
         [
-            f"The numbers as they were read ({source.throws.in_words}), thrown at {when}, {source.place}:",
+            f"The numbers as they were read ({source.throws.in_words(plain())}), thrown at {when}, {source.place}:",
             *(f"  {line}" for line in source.throws.grouped(value.text or "")),
             "Let another person compare them. To draw with them, type yes: ",
         ]

@@ -1,6 +1,7 @@
 """`deniable programme init`: a new programme, and in words what it promises."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, time
 from pathlib import Path
@@ -32,6 +33,8 @@ from deniable.cli.options import (
 from deniable.cli.programme import options, sources
 from deniable.cli.programme.output import answer, due, local
 from deniable.errors import DeniableError
+from deniable.languages.language import PUBLIC, language, usable_languages
+from deniable.languages.terms import AUDIT_TERMS, DEFAULT_TERMS, TARGET_TERMS, Terms
 from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import Calendar
 from deniable.programme.programme import Programme
@@ -39,12 +42,11 @@ from deniable.programme.public.guarantee_wording import LITTLE, coin, exact_figu
 from deniable.programme.public.promise import promise_of
 from deniable.programme.register import read_register
 from deniable.programme.secrets.keys import KeyFile
-from deniable.programme.terms import AUDIT_FORMS, DEFAULT_TERMS, TARGET_FORMS, Terms
 from deniable.programme.transcript import office_details
 from deniable.report_classes import ONE_CLASS, check_classes, heaviest, parsed
 from deniable.report_files import read_weights
 from deniable.storage.store import ExistsError
-from deniable.wording import count
+from deniable.wording import count, listed
 from deniable.yearly_figures import advantage_left
 
 commands = typer.Typer(rich_markup_mode=None)
@@ -113,11 +115,19 @@ def init(
     dice_sides: sources.DiceSides = None,
     lottery: sources.Lottery = None,
     audit_term: Annotated[
-        str, typer.Option(metavar="WORD", help=f"What the office calls an audit: {', '.join(AUDIT_FORMS)}.")
+        str, typer.Option(metavar="WORD", help=f"What the office calls an audit: {', '.join(AUDIT_TERMS)}.")
     ] = DEFAULT_TERMS.audit,
     target_term: Annotated[
-        str, typer.Option(metavar="WORD", help=f"What the office calls a target: {', '.join(TARGET_FORMS)}.")
+        str, typer.Option(metavar="WORD", help=f"What the office calls a target: {', '.join(TARGET_TERMS)}.")
     ] = DEFAULT_TERMS.target,
+    languages: Annotated[
+        str,
+        typer.Option(
+            metavar="CODES",
+            help="Languages of the public page, that of index.html first, with commas between them, such as de,fr,en. "
+            f"There are {listed(PUBLIC)}; one whose translation is not complete is refused.",
+        ),
+    ] = "en",
     contact: Annotated[str, shared("--contact", show_default=False)] = "",
     hotline: Annotated[str, shared("--hotline", show_default=False)] = "",
     database: Database = DEFAULT_DATABASE,
@@ -127,10 +137,10 @@ def init(
 ) -> None:
     """Set up a programme in a new database, with a new key.
 
-    What is chosen here (targets, calendar, mechanism, privacy level, rules, terms) is public and fixed: it becomes
-    programme.json in the public folder, and the transcript's chain of hashes starts from it. Targets can change later,
-    with a reason that is published, and so can the contact and the hotline (deniable programme details). Rounds are due
-    on the calendar whatever reports come in, so that nothing can be read from when an audit takes place.
+    What is chosen here (targets, calendar, mechanism, privacy level, rules, terms, languages) is public and fixed: it
+    becomes programme.json in the public folder, and the transcript's chain of hashes starts from it. Targets can change
+    later, with a reason that is published, and so can the contact and the hotline (deniable programme details). Rounds
+    are due on the calendar whatever reports come in, so that nothing can be read from when an audit takes place.
 
     With --randomness, a round is drawn in two steps. At its due time it is frozen: what it is drawn from is fixed, and
     the hash of it is published. When the public value is out, it is drawn. drand needs the extra drand (pip install
@@ -161,6 +171,10 @@ def init(
           --audit-term inspection --target-term employer
 
     \b
+    Example: the public page in German, with further pages in French and English
+      deniable programme init targets.txt --name "Site visits" --delta 0.1 --languages de,fr,en
+
+    \b
     Example: once a year, how many reports came in, ± 20
       deniable programme init targets.txt --name "Site visits" --advantage 0.05 --yearly-figures-delta 0.02
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
@@ -182,6 +196,7 @@ def init(
         lottery=lottery,
     )
     terms, details = Terms(audit_term, target_term), office_details.typed(contact, hotline)
+    chosen_languages = usable_languages([code.strip() for code in languages.split(",") if code.strip()])
     calendar = _calendar(start, period, zone, at)
     sources.check_started(source, calendar)
     targets, registered = read_register(target_list)
@@ -218,6 +233,7 @@ def init(
             reveal_after=reveal_after,
             randomness=source,
             terms=terms,
+            languages=chosen_languages,
         )
     except ExistsError as error:
         raise DeniableError(
@@ -234,8 +250,9 @@ def init(
 
 def _tell(programme: Programme, database: str, key: Path | None, as_json: bool) -> None:
     parameters = programme.parameters
-    guarantee, calendar, promised = parameters.guarantee(), parameters.calendar, promise_of(parameters)
-    weak = f"with a delta above {LITTLE:g} the audits hide little. {coin(parameters)} See deniable plan."
+    guarantee, calendar, say = parameters.guarantee(), parameters.calendar, parameters.voice()
+    promised = promise_of(parameters, None, say)
+    weak = f"with a delta above {LITTLE:g} the audits hide little. {coin(parameters, say)} See deniable plan."
     warnings = [weak] if guarantee.delta > LITTLE else []
     document = {
         "programme": parameters.programme,
@@ -264,11 +281,12 @@ def _tell(programme: Programme, database: str, key: Path | None, as_json: bool) 
         document,
         f"The programme {parameters.name} is set up, with {len(parameters.targets):,} {parameters.terms.targets}.",
         *_words(parameters.terms),
+        *_pages(parameters.languages),
         "\nWhat it promises to a person who reports",
         *(f"{one.title} {one.text}\n" for one in promised.warnings),
         promised.first,
         "\nThe exact figures",
-        " ".join(exact_figures(parameters)),
+        " ".join(exact_figures(parameters, say)),
         *(f"\nWARNING: {warning}" for warning in warnings),
         f"\n{_when(calendar, database, key)}",
         f"\n{sources.in_words(parameters.randomness)}",
@@ -283,6 +301,12 @@ def _words(terms: Terms) -> list[str]:
     if terms == DEFAULT_TERMS:
         return []
     return [f"You call an audit {terms.an_audit} and a target {terms.a_target}. The pages use these words."]
+
+
+def _pages(languages: Sequence[str]) -> list[str]:
+    if languages == ("en",):
+        return []
+    return [f"The public page is in {listed([language(code).locale.name for code in languages])}."]
 
 
 def _when(calendar: Calendar, database: str, key: Path | None) -> str:

@@ -2,6 +2,7 @@
 kept, and how it ends.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -10,11 +11,13 @@ import typer
 from deniable.cli.groups import Command
 from deniable.cli.options import DEFAULT_DATABASE, AsJson, AskPassphrase, Database, KeyPath, shared
 from deniable.cli.programme import options
-from deniable.cli.programme.output import answer, due, told
+from deniable.cli.programme.output import answer, described, due, told
 from deniable.errors import DeniableError
 from deniable.programme import backup as backups
+from deniable.programme.programme import Programme
 from deniable.programme.secrets.keys import Key, KeyFile, Passphrase
 from deniable.storage.store import Store
+from deniable.wording import count
 
 commands = typer.Typer(rich_markup_mode=None)
 
@@ -126,13 +129,13 @@ def recover(
     with options.opened(database, options.key_of(database, key, passphrase)) as programme:
         entry = programme.recover(public, reason)
         status = programme.status()
-    calendar = status.parameters.calendar
-    following = f"{due(calendar, status.open_round)} Now run deniable programme publish."
+    following = f"{due(status.parameters.calendar, status.open_round)} Now run deniable programme publish."
     paused = (
         "Imports are paused: nothing that is imported counts. Import the newest export of every hotline, then run "
         "deniable programme resume-imports --reason TEXT."
     )
-    answer(as_json, entry.described(calendar), told(entry, calendar), following, *([paused] * status.is_paused))
+    document, words = described(entry, status.parameters), told(entry, status.parameters)
+    answer(as_json, document, words, following, *([paused] * status.is_paused))
 
 
 @commands.command("resume-imports", cls=Command)
@@ -159,8 +162,8 @@ def resume_imports(
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
     with options.opened(database, options.key_of(database, key, passphrase)) as programme:
         entry = programme.resume_imports(reason)
-    calendar = programme.parameters.calendar
-    answer(as_json, entry.described(calendar), told(entry, calendar), "Now run deniable programme publish.")
+    parameters = programme.parameters
+    answer(as_json, described(entry, parameters), told(entry, parameters), "Now run deniable programme publish.")
 
 
 @commands.command(cls=Command)
@@ -244,12 +247,37 @@ def end(
     transcript stays valid. It cannot be undone, and reports that still wait are never followed up. To destroy the
     counts in backups too, destroy the key. What was sealed for an oversight body stays in the database, for that
     body's key alone: hand it over, then delete the database.
+
+    Before it asks for the programme's name, it says what is still open: entries that are not published, audits that
+    are not recorded, a round that is not drawn.
     """
     with options.opened(database, options.key_of(database, key, passphrase)) as programme:
         name = programme.parameters.name
+        if not yes:
+            for line in _still_open(programme):
+                typer.echo(line, err=True)
         if not yes and options.typed(f"To end the programme for good, type its name ({name}): ") != name:
             raise DeniableError(f"that is not the programme's name, {name}; nothing was changed")
         entry = programme.end(reason)
-    calendar = programme.parameters.calendar
     following = "Publish it, then destroy the key: deniable programme publish"
-    answer(as_json, entry.described(calendar), told(entry, calendar), following)
+    answer(as_json, described(entry, programme.parameters), told(entry, programme.parameters), following)
+
+
+def _still_open(programme: Programme) -> Iterator[str]:
+    """What can no longer be done after the end, or is easily forgotten. Public facts."""
+    status, terms = programme.status(), programme.parameters.terms
+    unpublished, unrecorded = max(0, status.entries - status.published), len(programme.whole_work_list())
+    if unpublished:
+        entries = count(unpublished, "entry", "entries")
+        yield f"Not published yet: {entries} of the record. Publish first: deniable programme publish"
+    if unrecorded:
+        audits = count(unrecorded, terms.audit, terms.audits)
+        yield (
+            f"Not recorded yet: {audits}. After the end the record can never say whether they took place: deniable "
+            "programme work-list"
+        )
+    if status.waiting is not None:
+        yield (
+            f"Not drawn yet: round {status.waiting.round}. After the end it can never be drawn: deniable programme "
+            "draw-round"
+        )

@@ -8,7 +8,9 @@ from textwrap import fill
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from deniable.languages.voice import plain
 from deniable.programme.calendar import Calendar
+from deniable.programme.parameters import Parameters
 from deniable.programme.public.values import waiting_dict
 from deniable.programme.public.verify import VerificationResult
 from deniable.programme.randomness.source import Dice
@@ -64,7 +66,7 @@ def to_draw(status: Status) -> str:
     )
     if isinstance(source, Dice):
         when = local(status.parameters.calendar, waiting.expected)
-        let = f"let people throw in public ({source.throws.in_words}) at {when}, {source.place}"
+        let = f"let people throw in public ({source.throws.in_words(plain())}) at {when}, {source.place}"
         what = f"{let}, and enter the numbers: deniable programme draw-round --throws TEXT."
     else:
         what = f"draw it, from {local(status.parameters.calendar, waiting.expected)} on: deniable programme draw-round."
@@ -77,21 +79,27 @@ def waiting_document(status: Status) -> dict[str, Any] | None:
     return None if waiting is None or source is None or status.ended else waiting_dict(waiting, source)
 
 
-def told(entry: Entry, calendar: Calendar) -> str:
-    """An entry in a sentence or two, with its reason and what it means for the guarantee."""
-    reason = entry.reason
+def described(entry: Entry, parameters: Parameters) -> dict[str, Any]:
+    """An entry and its effect, ready for JSON."""
+    return entry.described(parameters.calendar, parameters.voice())
+
+
+def told(entry: Entry, parameters: Parameters) -> str:
+    """An entry in a sentence or two, with its reason and what it means for the promise."""
+    reason, say = entry.reason, parameters.voice()
     why = "" if reason is None else f" Reason: {reason}{'' if reason.endswith(('.', '!', '?')) else '.'}"
-    return f"Entry {entry.number}, round {entry.round}: {entry.deed}.{why} {entry.effect(calendar)}"
+    effect = entry.effect(parameters.calendar, say)
+    return f"Entry {entry.number}, round {entry.round}: {entry.deed(say)}.{why} {effect}"
 
 
 def please_note(report: VerificationResult) -> list[str]:
     """What is in order but unusual in a transcript that was verified, and what is not as it should be."""
     late = any(isinstance(entry, Draw) for entry in report.remarkable)
-    calendar = report.parameters.calendar
+    parameters, not_the_time = report.parameters, report.parameters.voice()(NOT_THE_TIME)
     return [
         *(["\nPlease note"] if report.remarkable else []),
-        *(told(entry, calendar).removesuffix(f" {NOT_THE_TIME}") for entry in report.remarkable),
-        *([f"Of every round that was closed late: {NOT_THE_TIME[0].lower()}{NOT_THE_TIME[1:]}"] if late else []),
+        *(told(entry, parameters).removesuffix(f" {not_the_time}") for entry in report.remarkable),
+        *([f"This holds for every round that was closed late. {not_the_time}"] if late else []),
         *(f"\nWARNING: {warning}." for warning in report.warnings),
     ]
 

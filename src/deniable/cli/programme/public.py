@@ -93,7 +93,7 @@ def _document(status: Status) -> dict[str, Any]:
         "unpublished": status.entries - status.published,
         "folder": None if status.folder is None else str(status.folder),
         "holds_from": status.coverage.holds_from,
-        "coverage": status.coverage.in_words(),
+        "coverage": status.coverage.in_words(status.parameters.voice()),
         "guarantee": status.parameters.guarantee().to_dict(),
         "next_figures": _next_figures(status),
         "imports_paused": status.is_paused,
@@ -108,7 +108,7 @@ def _lines(status: Status) -> list[str]:
         *_frozen(status),
         _round(status),
         f"The transcript has {count(status.entries, 'entry', 'entries')}; {_published(status)}.",
-        status.coverage.in_words(),
+        status.coverage.in_words(parameters.voice()),
         *_figures(status),
         *([PAUSED] if status.is_paused and not status.ended else []),
     ]

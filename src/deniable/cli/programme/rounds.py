@@ -111,7 +111,7 @@ def _frozen(closed: Closed, waiting: Waiting, status: Status) -> list[str]:
     return [
         f"Round {closed.round}{before} is frozen: what it is drawn from is fixed. Its hash, which becomes public:",
         f"  {waiting.inputs}",
-        f"It {waits(status)}{_besides(closed)}",
+        f"It {waits(status)}{_besides(closed, status)}",
         to_draw(status),
     ]
 
@@ -119,7 +119,7 @@ def _frozen(closed: Closed, waiting: Waiting, status: Status) -> list[str]:
 def _drawn(closed: Closed, status: Status) -> str:
     before = ", as it was closed before" if closed.already else ""
     what = "audit " + ", ".join(closed.audits) if closed.audits else without_audits(closed)
-    told = f"Round {closed.round}{before}: {what}.{_besides(closed)}"
+    told = f"Round {closed.round}{before}: {what}.{_besides(closed, status)}"
     if closed.secret_until is None:
         return told
     calendar = status.parameters.calendar
@@ -134,13 +134,13 @@ def without_audits(closed: Closed) -> str:
     return "frozen, and never drawn" if closed.is_frozen else "skipped"
 
 
-def _besides(closed: Closed) -> str:
+def _besides(closed: Closed, status: Status) -> str:
     """What else was recorded when the round was closed."""
     told = ""
     if closed.visits:
         told += f" Visit at once, because of reports of an emergency class: {', '.join(closed.visits)}."
     if closed.figures is not None:
-        told += f" {closed.figures.heading}."
+        told += f" {closed.figures.heading(status.parameters.voice())}."
     return told
 
 

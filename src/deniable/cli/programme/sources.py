@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from deniable.errors import DeniableError
+from deniable.languages.voice import plain
 from deniable.programme.calendar import Calendar
 from deniable.programme.randomness.dice import Throws
 from deniable.programme.randomness.drand import QUICKNET, check_chain
@@ -149,7 +150,7 @@ def in_words(source: Source | None) -> str:
     if isinstance(source, Dice):
         return (
             f"A round is frozen when it is due, and drawn with numbers that people throw in public {source.minutes:,} "
-            f"minutes later ({source.place}): {source.throws.in_words}."
+            f"minutes later ({source.place}): {source.throws.in_words(plain())}."
         )
     return (
         "The draws have no public value: the office could try random numbers until it likes what they would draw, and "

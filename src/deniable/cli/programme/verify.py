@@ -65,10 +65,6 @@ def verify(
 
 
 def _lines(report: VerificationResult, against: str | None) -> list[str]:
-    page = {
-        "matches": "index.html says what the transcript says.",
-        "unchecked": "index.html was not compared: pip install jinja2.",
-    }.get(report.page)
     return [
         f"{report.name}: {count(report.rounds, 'round')} closed, {count(report.entries, 'entry', 'entries')}. Checked, "
         "and in order:",
@@ -78,17 +74,24 @@ def _lines(report: VerificationResult, against: str | None) -> list[str]:
         *_names(report),
         *_values(report),
         *([] if against is None else ["  everything in the earlier transcript is still there, unchanged"]),
-        *([] if page is None else [page]),
+        *_pages(report),
         report.values.in_words,
         *_witnesses(report),
         *([f"Not in the folder: {', '.join(report.missing)}."] if report.missing else []),
         *please_note(report),
-        f"\n{report.coverage.in_words()}{' The programme has ended.' if report.ended else ''}",
+        f"\n{report.coverage.in_words(report.parameters.voice())}{' The programme has ended.' if report.ended else ''}",
         "\nPublic key: compare it with one that you have from elsewhere.",
         f"  {report.public_key}",
         "Fingerprint: note it, with the date, for --against.",
         f"  {report.head}",
     ]
+
+
+def _pages(report: VerificationResult) -> list[str]:
+    said = [f"{name} says what the transcript says." for name, found in report.pages.items() if found == "matches"]
+    unchecked = [name for name, found in report.pages.items() if found == "unchecked"]
+    libraries = "jinja2" if report.parameters.languages == ("en",) else "jinja2 babel"
+    return [*said, *(f"{name} was not compared: pip install {libraries}." for name in unchecked)]
 
 
 def _values(report: VerificationResult) -> list[str]:

@@ -3,14 +3,14 @@
 import hmac
 import secrets
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 import sqlalchemy as sa
 
 from deniable.console import tables
 from deniable.console.accounts import people, row_authentication, totp
 from deniable.console.accounts.people import Person
-from deniable.console.tables import days
+from deniable.console.tables import EPOCH, day_of, days
 from deniable.errors import DeniableError
 
 VALID_FOR = timedelta(days=3)
@@ -24,11 +24,18 @@ class Invitation:
     person: Person
     joins: bool
     """To become this person; otherwise they exist, and set up new one-time codes."""
+    until: date
+    """The last day (UTC) on which the link works."""
 
     @property
     def is_first(self) -> bool:
         """Whether it is for the first administrator, who chooses a name."""
         return not self.person.name
+
+
+def last_day(now: datetime) -> date:
+    """On which a link works that is made now (UTC)."""
+    return day_of(days(now + VALID_FOR))
 
 
 def invite(connection: sa.Connection, key: bytes, name: str, role: str, now: datetime) -> str:
@@ -37,7 +44,7 @@ def invite(connection: sa.Connection, key: bytes, name: str, role: str, now: dat
     connection.execute(sa.delete(tables.invitations).where(sa.not_(until.between(days(now), days(now + VALID_FOR)))))
     called = people.free_name(connection, key, name)  # links that have expired hold none
     person = Person(secrets.token_hex(8), called, people.checked_role(role))
-    return _new(connection, key, Invitation(person, joins=True), now)
+    return _new(connection, key, Invitation(person, joins=True, until=last_day(now)))
 
 
 def invite_first(connection: sa.Connection, key: bytes, now: datetime) -> str | None:
@@ -46,7 +53,7 @@ def invite_first(connection: sa.Connection, key: bytes, now: datetime) -> str | 
         return None
     connection.execute(sa.delete(tables.invitations))
     first = Person(secrets.token_hex(8), "", "administrator")
-    return _new(connection, key, Invitation(first, joins=True), now)
+    return _new(connection, key, Invitation(first, joins=True, until=last_day(now)))
 
 
 def reset_codes(connection: sa.Connection, key: bytes, person: str, now: datetime) -> str:
@@ -58,7 +65,7 @@ def reset_codes(connection: sa.Connection, key: bytes, person: str, now: datetim
     if known.disabled:
         raise DeniableError(f"{known.person.name} is disabled and does not need new codes")
     people.set_codes(connection, key, person, totp.new_salt())
-    return _new(connection, key, Invitation(known.person, joins=False), now)
+    return _new(connection, key, Invitation(known.person, joins=False, until=last_day(now)))
 
 
 def find(connection: sa.Connection, key: bytes, token: str, now: datetime) -> Invitation | None:
@@ -74,7 +81,7 @@ def find(connection: sa.Connection, key: bytes, token: str, now: datetime) -> In
     known = people.by_id(connection, key, row["person"])
     if bool(row["joins"]) == (known is not None):
         return None  # they are gone, or have come
-    return Invitation(Person(row["person"], row["name"], row["role"]), bool(row["joins"]))
+    return Invitation(Person(row["person"], row["name"], row["role"]), bool(row["joins"]), day_of(row["until"]))
 
 
 def salt(key: bytes, token: str, visit: str) -> str:
@@ -114,7 +121,7 @@ def withdraw(connection: sa.Connection, person: str) -> str:
     return name
 
 
-def _new(connection: sa.Connection, key: bytes, invitation: Invitation, now: datetime) -> str:
+def _new(connection: sa.Connection, key: bytes, invitation: Invitation) -> str:
     people.forget_links(connection, invitation.person.id)
     token = secrets.token_urlsafe(32)
     row = {
@@ -123,7 +130,7 @@ def _new(connection: sa.Connection, key: bytes, invitation: Invitation, now: dat
         "name": invitation.person.name,
         "role": invitation.person.role,
         "joins": int(invitation.joins),
-        "until": days(now + VALID_FOR),
+        "until": (invitation.until - EPOCH).days,
     }
     connection.execute(sa.insert(tables.invitations), row_authentication.authenticated(key, tables.invitations, row))
     return token

@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Literal, get_args
 
 import sqlalchemy as sa
@@ -49,6 +50,8 @@ class PersonRow:
     """Whether a link was made for them that they did not use yet."""
     altered: bool
     """Whether their row was written by other means than the console, and therefore opens nothing."""
+    link_until: date | None
+    """The last day (UTC) on which their link works; None where there is no link."""
 
 
 def has_any(connection: sa.Connection) -> bool:
@@ -100,7 +103,9 @@ def listed(connection: sa.Connection, key: bytes) -> list[PersonRow]:
     rows = connection.execute(_EVERYBODY).mappings().all()
     invited = {row["person"]: row for row in connection.execute(sa.select(tables.invitations)).mappings()}
     believed = {
-        person for person, row in invited.items() if row_authentication.is_authentic(key, tables.invitations, row)
+        person: tables.day_of(row["until"])
+        for person, row in invited.items()
+        if row_authentication.is_authentic(key, tables.invitations, row)
     }
     joined = [
         PersonRow(
@@ -109,6 +114,7 @@ def listed(connection: sa.Connection, key: bytes) -> list[PersonRow]:
             has_joined=True,
             waiting=row["id"] in believed,
             altered=not row_authentication.is_authentic(key, tables.people, row),
+            link_until=believed.get(row["id"]),
         )
         for row in rows
     ]
@@ -120,6 +126,7 @@ def listed(connection: sa.Connection, key: bytes) -> list[PersonRow]:
             has_joined=False,
             waiting=person in believed,
             altered=person not in believed,
+            link_until=believed.get(person),
         )
         for person, row in invited.items()
         if person not in ids and row["name"]

@@ -22,7 +22,10 @@ from deniable.errors import DeniableError
 router = Router(prefix="/account")
 Anybody = Annotated[Person, require("account")]
 
-WRONG = "The old password or the code is wrong, or the code was used before. Type them again, with a new code."
+WRONG = (
+    "The old password or the code is wrong, or the code was used before. Fill in all four fields again, with a new "
+    "code."
+)
 DONE = {"password": "Your password is changed. You are signed out everywhere else."}
 
 
@@ -32,6 +35,8 @@ class AccountPage:
     role: str
     done: str | None
     error: str | None
+    is_code_left: bool
+    """Whether the code was not looked at, because something else was wrong."""
 
 
 @router.get("")
@@ -87,5 +92,5 @@ def _changed(console: Console, person: Person, cookie: str, fields: FormData) ->
 
 
 def _page(request: Request, person: Person, error: str | None = None) -> Response:
-    page = AccountPage(person.name, person.role, None if error else done_message(request, DONE), error)
+    page = AccountPage(person.name, person.role, None if error else done_message(request, DONE), error, error != WRONG)
     return render(request, "account.html", page, 422 if error else 200)

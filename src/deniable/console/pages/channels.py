@@ -35,6 +35,8 @@ MANY = 10_000
 """Targets."""
 AT_ONCE = 50
 """Channels on a page."""
+EMPTY_LINES = 5
+"""For new channels, and for new entries of the class column."""
 MOST_LISTED = 2000
 """Names of targets that a browser proposes."""
 DONE = {
@@ -46,7 +48,7 @@ NOT_YOURS = "Choose a hotline that is assigned to you; an administrator assigns 
 
 @dataclass(frozen=True)
 class ChannelRow:
-    """A channel, or a value of the class column, and what is chosen for it."""
+    """A channel, or an entry of the class column, and what is chosen for it."""
 
     name: str
     choice: str = ""
@@ -57,15 +59,19 @@ class ChannelRow:
 
 @dataclass(frozen=True)
 class Choices:
-    """What can be chosen for channels and values. Public."""
+    """What can be chosen for channels and entries of the class column. Public."""
 
     targets: tuple[str, ...]
     lists_all: bool
     """Whether a menu has all targets; otherwise a name is typed, and the browser proposes some."""
     classes: tuple[str, ...]
     """None where all reports have one class."""
-    by_column: bool
-    """Whether a report's class follows from a column of the export, and not from its channel."""
+    column: str
+    """The one of the export from which a report's class follows; empty where it follows from its channel."""
+
+    @property
+    def by_column(self) -> bool:
+        return bool(self.column)
 
     @property
     def asks_class(self) -> bool:
@@ -78,7 +84,8 @@ class ChannelsPage:
     choices: Choices
     rows: tuple[ChannelRow, ...]
     values: tuple[ChannelRow, ...]
-    class_column: str
+    empty_lines: range
+    """The places of the lines for what is new, after all others."""
     earlier: int | None
     later: int | None
     done: str | None
@@ -136,7 +143,7 @@ def choices_of(programme: Programme, kept: Kept) -> Choices:
         targets=targets[:MOST_LISTED],
         lists_all=len(targets) <= FEW,
         classes=tuple(one.name for one in classes) if len(classes) > 1 else (),
-        by_column=kept.class_column is not None,
+        column=kept.class_column or "",
     )
 
 
@@ -195,13 +202,13 @@ def _chosen_values(programme: Programme, fields: FormData) -> dict[str, str | No
     names = {one.name for one in programme.parameters.classes}
     rows = [row for row in typed_rows(fields, "value", may_be_empty=True) if row.choice]
     if any(row.choice != "out" and row.choice.removeprefix("is:") not in names for row in rows):
-        raise DeniableError("Choose one of the classes for each value.")
+        raise DeniableError("Choose one of the classes for each entry of the class column.")
     return {row.name: None if row.choice == "out" else row.choice.removeprefix("is:") for row in rows}
 
 
 def typed_rows(fields: FormData, what: str, *, may_be_empty: bool = False) -> Iterable[ChannelRow]:
     """The rows of a form, as they were filled in; those without a name are left out."""
-    for place in range(AT_ONCE + 1):
+    for place in range(AT_ONCE + 2 * EMPTY_LINES):  # a refused page has new ones twice
         if f"{what}-{place}" not in fields:
             continue
         name, typed = text(fields, f"{what}-{place}"), text(fields, f"{what}-target-{place}")
@@ -239,7 +246,7 @@ def _page(
     if len(names) > MANY:
         takes_long()
     kept, present = programme.hotlines.kept(source), {*programme.targets()}
-    rows = [_row(channel, one, names, present) for channel, one in kept.channels.items()]
+    rows = [row_of(channel, one, names, present) for channel, one in kept.channels.items()]
     filled: dict[str, Any] = {}
     if typed is not None:
         filled = {row.name: row for row in typed_rows(typed, "channel")}
@@ -249,7 +256,7 @@ def _page(
         choices=choices_of(programme, kept),
         rows=tuple(filled.pop(row.name, row) for row in shown) + tuple(filled.values()),
         values=tuple(ChannelRow(value, "out" if name is None else f"is:{name}") for value, name in kept.values.items()),
-        class_column=kept.class_column or "",
+        empty_lines=range(AT_ONCE + EMPTY_LINES, AT_ONCE + 2 * EMPTY_LINES),
         earlier=max(0, start - AT_ONCE) if start else None,
         later=start + AT_ONCE if start + AT_ONCE < len(rows) else None,
         done=None if error else done_message(request, DONE),
@@ -258,7 +265,8 @@ def _page(
     return render(request, "channels.html", page, 422 if error else 200)
 
 
-def _row(channel: str, one: Assigned, names: tuple[str, ...], present: set[str]) -> ChannelRow:
+def row_of(channel: str, one: Assigned, names: tuple[str, ...], present: set[str]) -> ChannelRow:
+    """What is kept of a channel. names: of all targets, by number; present: of those that take part."""
     if one.target is None:
         return ChannelRow(channel, "out")
     if names[one.target] not in present:

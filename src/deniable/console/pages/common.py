@@ -3,9 +3,9 @@
 How a page is declared, and what it is given, stands in `console/routing.py`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -15,20 +15,21 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from deniable.console.accounts import activity, people
+from deniable.console.accounts.people import Person
 from deniable.console.console import Console
 from deniable.console.public_record import Record
 from deniable.console.remembered import Paced, takes_long
 from deniable.console.security import Given, NotSetUp, console_of, text
 from deniable.console.target_search import Found
 from deniable.errors import DeniableError, elsewhere
+from deniable.languages.voice import Voice
 from deniable.programme.calendar import Day, day_in_words, due_in_words
-from deniable.programme.names import LONGEST_NAME, caseless
+from deniable.programme.names import LONGEST_NAME
 from deniable.programme.programme import Programme
-from deniable.programme.public.guarantee_wording import in_public_words
-from deniable.programme.public.page import quoted
 from deniable.programme.secrets.lock import KeyChangedError
+from deniable.programme.status import Status
 from deniable.programme.transcript.decision import Decision
-from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript_copies import is_kept
 from deniable.storage.store import StoreError
 
@@ -37,6 +38,9 @@ MOST_BARS = 50
 
 counting = Paced()
 """What reads the counts of all targets."""
+
+LOOKED = "looked at the counts"
+"""In the activity log."""
 
 
 def _current_programme(request: Request) -> Programme:
@@ -52,16 +56,28 @@ the page learns this.
 """
 
 
+def auditors_of(request: Request) -> tuple[str, ...]:
+    """Who may see counts, by name."""
+    console = console_of(request)
+    with console.store.reading() as connection:
+        return tuple(people.auditors(connection, console.key))
+
+
 def shown_record(request: Request, programme: Programme, folder: Path | None) -> Record:
     """The public transcript; refused where it must not be shown yet: it is not what the office signed, or no copy
     outside the database has all of it and none can be made. `folder` is where it is published.
     """
     console = console_of(request)
     record = console.public_records.current(programme.parameters)
-    if not is_kept(record.head, folder, [] if console.copy is None else [console.copy]):
+    if not has_copy(console, record, folder):
         takes_long()
         programme.keep_copy()
     return record
+
+
+def has_copy(console: Console, record: Record, folder: Path | None) -> bool:
+    """Whether a copy outside the database has all of the record, so that people may see it."""
+    return is_kept(record.head, folder, [] if console.copy is None else [console.copy])
 
 
 def copied_record(request: Request, programme: Programme, folder: Path | None) -> Record:
@@ -85,15 +101,15 @@ class Foreseen:
 
 def foreseen(programme: Programme, target: str | None, report_class: str) -> Foreseen:
     """Without a name, where none is chosen yet."""
-    entry = programme.foreseen_visit(target or f"the {programme.parameters.terms.target}", report_class)
-    words = in_words_of(programme, entry)
-    effect = words(entry.effect(programme.parameters.calendar))
-    return Foreseen(report_class, entry.round, words(entry.heading), words(entry.deed), effect)
-
-
-def in_words_of(programme: Programme, entry: Entry) -> Callable[[str], str]:
-    """How the public page will say a sentence of this entry."""
-    return partial(in_public_words, terms=programme.parameters.terms, kept=quoted(entry))
+    say = programme.parameters.voice()
+    entry = programme.foreseen_visit(target or programme.parameters.terms.target, report_class)
+    deed = (
+        entry.deed(say)
+        if target
+        else say("visit to the {target} because of a report of class {report_class}", report_class=report_class)
+    )
+    effect = entry.effect(programme.parameters.calendar, say)
+    return Foreseen(report_class, entry.round, entry.heading(say), deed, effect)
 
 
 @dataclass(frozen=True)
@@ -133,14 +149,15 @@ def consequences_of(programme: Programme, entry: Decision) -> Consequences:
     """Of this decision, made now."""
     status = programme.status()
     calendar, first = status.parameters.calendar, status.coverage.holds_from
-    outcome, (heading, deed), words = entry.outcome, _words(entry), in_words_of(programme, entry)
+    say, outcome = status.parameters.voice(), entry.outcome
+    heading, deed = _words(entry, say)
     return Consequences(
         kind=entry.kind,
         round=entry.round,
         next_due=due_in_words(calendar, entry.round + 1),
-        heading=words(heading),
-        deed=words(deed),
-        effect=words(entry.effect(calendar)),
+        heading=heading,
+        deed=deed,
+        effect=entry.effect(calendar, say),
         audits=entry.audited,
         joined=entry.joined,
         left=entry.left,
@@ -156,13 +173,25 @@ def consequences_of(programme: Programme, entry: Decision) -> Consequences:
     )
 
 
-def _words(entry: Decision) -> tuple[str, str]:
+def _words(entry: Decision, say: Voice) -> tuple[str, str]:
     """The heading and the deed, without what one of them says already."""
     if entry.kind == "skip":
-        return "", entry.heading
+        return "", entry.heading(say)
     if entry.kind == "override":
-        return entry.heading, ", ".join(entry.audited)
-    return "" if caseless(entry.heading) == caseless(entry.deed) else entry.heading, entry.deed
+        return entry.heading(say), say.all_of(entry.audited)
+    return entry.heading(say) if entry.kind == "targets" else "", entry.deed(say)
+
+
+def lost_before(status: Status) -> Day | None:
+    """Reports filed before that are not covered, for good; None where all are."""
+    last = status.coverage.holds_from - 1
+    return due_in_words(status.parameters.calendar, last) if last else None
+
+
+def is_loss_hidden(status: Status) -> bool:
+    """Whether the published page still promises what a decision took."""
+    told = max((lapse.round for lapse in status.coverage.lapses if lapse.entry <= status.published), default=0)
+    return status.folder is not None and status.coverage.holds_from - 1 > told
 
 
 @dataclass(frozen=True)
@@ -203,6 +232,13 @@ def search(request: Request, targets: tuple[str, ...], fields: FormData, name: s
     return index.search(query, number_in(text(fields, "start")) or 0)
 
 
+def last_looked(console: Console, person: Person) -> Day | None:
+    """The day on which this person last looked at counts; None where they never did."""
+    with console.store.reading() as connection:
+        day = activity.last_day(connection, person.name, LOOKED)
+    return None if day is None else day_in_words(day)
+
+
 def number_in(given: str) -> int | None:
     """What is no number stands for none."""
     return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else None
@@ -222,11 +258,24 @@ def refusal(error: DeniableError) -> str:
     """What the form says of it. Where the database or its key is in trouble, that is not the form's fault."""
     if isinstance(error, StoreError | KeyChangedError):
         raise error
-    return elsewhere(error)
+    return in_menu_words(elsewhere(error))
+
+
+_MENU_WORDS = {"transcript": "public record", "guarantee": "promise"}
+
+
+def in_menu_words(words: str) -> str:
+    """As the menu calls things. The programme's own sentences say "transcript" and "guarantee", as its files do.
+
+    >>> in_menu_words("round 1 is not in the transcript: transcript.jsonl was changed")
+    'round 1 is not in the public record: transcript.jsonl was changed'
+    """
+    return re.sub(r"(?<![\w./-])(transcript|guarantee)\b(?!\.\w)", lambda found: _MENU_WORDS[found[0]], words)
 
 
 def sentence(words: str) -> str:
     """With a capital and a full stop, where words of the programme stand alone."""
+    words = in_menu_words(words)
     return words[:1].upper() + words[1:] + ("" if words.endswith((".", "?", "!")) else ".")
 
 

@@ -2,9 +2,8 @@
 guarantee.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
@@ -15,32 +14,31 @@ from deniable.console.accounts import activity
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
 from deniable.console.pages.common import (
+    LOOKED,
     Consequences,
     CurrentProgramme,
     consequences_of,
     copied_record,
+    last_looked,
     number_in,
     redirect,
     refusal,
     search,
 )
-from deniable.console.pages.open_round import LOOKED
-from deniable.console.pages.orders import ordered, others
+from deniable.console.pages.decision_kinds import KINDS, asked_in, deed_of, wish_of
+from deniable.console.pages.pending_decisions import others
 from deniable.console.pages.work_list import key_of
+from deniable.console.pending_decisions import Typed
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, require, text, texts
 from deniable.console.target_search import FEW, MOST_FOUND, Found
 from deniable.errors import DeniableError
-from deniable.programme.calendar import Day, day_in_words, due_in_words
+from deniable.languages.terms import Terms
+from deniable.programme.calendar import Day, due_in_words
 from deniable.programme.names import caseless
 from deniable.programme.programme import Programme
 from deniable.programme.status import Status
-from deniable.programme.terms import Terms
-from deniable.programme.transcript.decision import Decision
-from deniable.programme.transcript.entries import Override, Renamed, Skip, Targets
-from deniable.programme.transcript.outcomes import NotCarriedOut
-from deniable.programme.transcript_copies import NotKeptError
 
 router = Router()
 
@@ -58,10 +56,14 @@ class DecisionPage:
     title: str
     lead: str
     round: int
+    due: Day
+    """When the open round is due."""
     until: Day
     """When the calendar's round ends: reports filed before lose the promise if the decision is connected with any."""
     looked: Day | None
     """When the person who sees the page last looked at counts."""
+    unaware: tuple[str, ...]
+    """Where they did: who else may decide and never looked, by name."""
     targets: tuple[str, ...]
     """Those to choose from: all of them, where they are few."""
     audits: tuple[PastAudit, ...]
@@ -86,24 +88,14 @@ class ConfirmPage:
 
     kind: str
     would: Consequences
-    typed: tuple[tuple[str, str], ...]
+    typed: Typed
     """The fields of the form, to be sent again."""
+    needs_two: bool
+    """Whether a second person must confirm it, if there is one who can."""
     others: tuple[str, ...]
-    """Who else may confirm an order, by name."""
+    """Who they are, by name."""
     is_changed: bool
     """Whether a new round began since the person saw the consequences."""
-
-
-@dataclass(frozen=True)
-class _Decision:
-    title: str
-    """With places for the programme's terms, as the lead."""
-    lead: str
-    entry: type[Decision]
-    read: Callable[[Programme, FormData], dict[str, Any]]
-    """What the form says, as the entry's own fields."""
-    record: Callable[[Programme, dict[str, Any], str, bool], str]
-    """Carries it out; returns what the activity log says of it."""
 
 
 TYPED = ("target", "audit", "added", "new_name", "round", "reason", "independent")
@@ -127,58 +119,49 @@ def decide(
     programme: CurrentProgramme,
     fields: Fields,
 ) -> Response:
-    """First it shows what the decision does. Sent from there, it is recorded; an order waits for a second person."""
+    """First it shows what the decision does. Sent from there, it is recorded, or it waits for a second person."""
     page, _ = _asked(request, person, programme, kind, fields)
     if "start" in fields or "change" in fields:
         return render(request, "decision.html", page)
-    console, decision = console_of(request), _DECISIONS[kind]
+    console, terms = console_of(request), programme.parameters.terms
+    typed = tuple((name, value) for name in TYPED for value in texts(fields, name))
     try:
-        independent, own = _declared(page.independent), decision.read(programme, fields)
-        entry = programme.foreseen_decision(decision.entry, page.reason, independent=independent, **own)
-        seen, able = text(fields, "confirmed"), others(console, person).here
+        wanted = asked_in(programme, kind, fields)
+        entry, seen = wanted.foreseen(programme), text(fields, "confirmed")
+        able = others(console, person).here if wanted.needs_two else ()
         if seen != str(entry.during):
             would = consequences_of(programme, entry)
-            typed = tuple((name, value) for name in TYPED for value in texts(fields, name))
-            return render(request, "decision_confirm.html", ConfirmPage(kind, would, typed, able, bool(seen)))
-        if kind == "override" and able:
-            return _ask_for_order(console, person, own["audits"], page, programme.parameters.terms)
-        action = decision.record(programme, own, page.reason, independent)
-    except NotKeptError:  # the transcript's page says so
-        action = f"decided by hand (entry {programme.status().entries})"
+            asks = ConfirmPage(kind, would, typed, wanted.needs_two, able, bool(seen))
+            return render(request, "decision_confirm.html", asks)
+        if able:
+            return _ask_for(console, person, page, typed, terms)
+        number = wanted.record(programme)
     except DeniableError as error:
         return render(request, "decision.html", replace(page, error=refusal(error)), 422)
-    console.record(person, action)
+    alone = ", alone, since no other person could confirm it" if wanted.needs_two else ""
+    console.record(person, f"{deed_of(kind, terms, entry.round)}{alone} (entry {number})")
     return redirect("/transcript", "decided")
 
 
-def _ask_for_order(
-    console: Console, person: Person, targets: tuple[str, ...], page: DecisionPage, terms: Terms
-) -> Response:
-    if not console.pending_orders.ask(person.id, targets, page.reason, page.independent == "yes", page.round):
+def _ask_for(console: Console, person: Person, page: DecisionPage, typed: Typed, terms: Terms) -> Response:
+    if not console.pending_decisions.ask(person.id, page.kind, typed, page.round):
         raise DeniableError(
-            "Another order that you asked for still waits. When it is confirmed or withdrawn, you can ask for this one."
+            "Another decision that you asked for still waits. When it is confirmed or withdrawn, you can ask for this "
+            "one."
         )
-    console.record(person, f"asked for {terms.an_audit} ordered by hand")
-    return redirect("/round/orders", "asked")
-
-
-def _declared(independent: str) -> bool:
-    """Whether the office declares the decision independent of the reports; it must say the one or the other."""
-    if independent not in ("yes", "no"):
-        raise DeniableError("Say whether this decision was connected with any report.")
-    return independent == "yes"
+    console.record(person, f"asked to {wish_of(page.kind, terms, page.round)}")
+    return redirect("/round/pending", "asked")
 
 
 def _asked(
     request: Request, person: Person, programme: Programme, kind: str, fields: FormData | None = None
 ) -> tuple[DecisionPage, Status]:
     """The form, filled with what was typed."""
-    if kind not in _DECISIONS:
+    if kind not in KINDS:
         raise HTTPException(404, "There is no such page.")
-    decision, status, filled = _DECISIONS[kind], programme.status(), fields or FormData()
+    decision, status, filled = KINDS[kind], programme.status(), fields or FormData()
     record = copied_record(request, programme, status.folder)
-    with console_of(request).store.reading() as connection:
-        looked = activity.last_day(connection, person.name, LOOKED)
+    looked = last_looked(console_of(request), person)
     terms = programme.parameters.terms
     audits = _past_audits(programme) if kind == "not-carried-out" else ()
     page = DecisionPage(
@@ -186,8 +169,10 @@ def _asked(
         title=decision.title.format(terms=terms),
         lead=decision.lead.format(terms=terms),
         round=status.open_round,
-        until=due_in_words(programme.parameters.calendar, programme.consequence().during),
-        looked=None if looked is None else day_in_words(looked),
+        due=due_in_words(programme.parameters.calendar, status.open_round),
+        until=due_in_words(programme.parameters.calendar, programme.consequence(programme.parameters.voice()).during),
+        looked=looked,
+        unaware=_unaware(console_of(request), person) if looked else (),
         targets=status.targets,
         audits=audits,
         had_any=bool(audits) or any(event.audited for event in record.events),
@@ -199,6 +184,13 @@ def _asked(
         independent=text(filled, "independent"),
     )
     return (_searched(request, page, status.targets, filled) if page.is_long else page), status
+
+
+def _unaware(console: Console, person: Person) -> tuple[str, ...]:
+    """Who else may decide and never looked at counts."""
+    able = others(console, person).here
+    with console.store.reading() as connection:
+        return tuple(name for name in able if activity.last_day(connection, name, LOOKED) is None)
 
 
 def _past_audits(programme: Programme) -> tuple[PastAudit, ...]:
@@ -221,107 +213,3 @@ def _searched(request: Request, page: DecisionPage, targets: tuple[str, ...], fi
     found = search(request, targets, fields)
     others = tuple(name for name in found.names if name not in chosen_names)
     return replace(page, targets=others, audits=(), chosen=chosen_names, found=found)
-
-
-def _override(programme: Programme, fields: FormData) -> dict[str, Any]:
-    targets = tuple(dict.fromkeys(texts(fields, "target")))
-    if not targets:
-        raise DeniableError(f"Choose at least one {programme.parameters.terms.target}.")
-    return {"audits": targets}
-
-
-def _order_alone(programme: Programme, own: dict[str, Any], reason: str, independent: bool) -> str:
-    number = ordered(programme, own["audits"], reason, independent)
-    an_audit = programme.parameters.terms.an_audit
-    return f"ordered {an_audit} by hand, alone, since no other person could confirm it (entry {number})"
-
-
-def _targets(programme: Programme, fields: FormData) -> dict[str, Any]:
-    added = [name.strip() for name in text(fields, "added").splitlines() if name.strip()]
-    removed = list(dict.fromkeys(texts(fields, "target")))
-    if not added and not removed:
-        raise DeniableError(f"Name at least one {programme.parameters.terms.target} that joins or leaves.")
-    return {"added": added, "removed": removed}
-
-
-def _change_targets(programme: Programme, own: dict[str, Any], reason: str, independent: bool) -> str:
-    entry = programme.change_targets(reason, independent=independent, add=own["added"], remove=own["removed"])
-    return f"changed the list of {programme.parameters.terms.targets} (entry {entry.number})"
-
-
-def _new_name(programme: Programme, fields: FormData) -> dict[str, Any]:
-    targets = texts(fields, "target")
-    if len(targets) != 1:
-        raise DeniableError(f"Choose the {programme.parameters.terms.target} that gets another name.")
-    return {"target": targets[0], "name": text(fields, "new_name")}
-
-
-def _rename(programme: Programme, own: dict[str, Any], reason: str, independent: bool) -> str:
-    entry = programme.rename_target(own["target"], own["name"], reason, independent=independent)
-    return f"renamed {programme.parameters.terms.a_target} (entry {entry.number})"
-
-
-def _which_audit(programme: Programme, fields: FormData) -> dict[str, Any]:
-    number, _, target = text(fields, "audit").partition(" ")
-    if not (number.isascii() and number.isdigit() and len(number) <= 9):
-        raise DeniableError(f"Choose the {programme.parameters.terms.audit} that did not take place.")
-    return {"of": int(number), "target": target}
-
-
-def _not_carried_out(programme: Programme, own: dict[str, Any], reason: str, independent: bool) -> str:
-    entry = programme.not_carried_out(own["of"], own["target"], reason, independent=independent)
-    return f"recorded that {programme.parameters.terms.an_audit} did not take place (entry {entry.number})"
-
-
-def _which_round(programme: Programme, fields: FormData) -> dict[str, Any]:
-    """With a commitment that stands for the one to come."""
-    status = programme.status()
-    if text(fields, "round") != str(status.open_round):
-        raise DeniableError("This round is closed already; nothing was changed.")
-    if not status.overdue:
-        raise DeniableError("A round can be skipped when it is due, and not before.")
-    return {"commitment": "0" * 64, "late": status.late}
-
-
-def _skip(programme: Programme, _: dict[str, Any], reason: str, independent: bool) -> str:
-    return f"skipped round {programme.skip(reason, independent=independent).round}"
-
-
-_DECISIONS = {
-    "override": _Decision(
-        "Order {terms.an_audit} by hand",
-        "You choose the {terms.target}, and not the draw. Next you see what the order does. Another person must then "
-        "confirm it, if there is one who can.",
-        Override,
-        _override,
-        _order_alone,
-    ),
-    "targets": _Decision(
-        "Let {terms.targets} join or leave",
-        "The change counts from this round on. The reports about {terms.targets} that leave are deleted.",
-        Targets,
-        _targets,
-        _change_targets,
-    ),
-    "rename": _Decision(
-        "Rename {terms.a_target}",
-        "The {terms.target} has another name from this round on. The reports about it stay counted.",
-        Renamed,
-        _new_name,
-        _rename,
-    ),
-    "not-carried-out": _Decision(
-        "Record that {terms.an_audit} did not take place",
-        "The record still says that the {terms.target} was selected. The reports about it stay deleted.",
-        NotCarriedOut,
-        _which_audit,
-        _not_carried_out,
-    ),
-    "skip": _Decision(
-        "Skip this round",
-        "The round is closed without a draw. Its reports stay counted and go on into the next round.",
-        Skip,
-        _which_round,
-        _skip,
-    ),
-}

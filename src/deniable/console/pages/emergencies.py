@@ -25,7 +25,7 @@ from deniable.console.pages.common import (
     redirect,
     refusal,
 )
-from deniable.console.pages.orders import others
+from deniable.console.pages.pending_decisions import others
 from deniable.console.pending_visits import KEPT_FOR, PendingVisit
 from deniable.console.rendering import render
 from deniable.console.routing import Router
@@ -41,10 +41,14 @@ HOURS = int(KEPT_FOR.total_seconds()) // 3600
 
 DONE = {
     "asked": "You asked for the visit. Nothing is recorded before it is confirmed.",
-    "forgotten": "The request is withdrawn. Nothing was recorded.",
+    "withdrawn": "The request is withdrawn. Nothing was recorded.",
+    "refused": "The request is refused. Nothing was recorded. Tell the person who asked why.",
 }
 OWN = "You asked for this visit yourself, so another person must confirm it."
-GONE = "This request is no longer there: it was confirmed or withdrawn, or it is too old. Ask for the visit again."
+GONE = (
+    "This request is no longer there: it was confirmed, refused or withdrawn, or it is too old. Ask for the visit "
+    "again."
+)
 
 
 @dataclass(frozen=True)
@@ -137,15 +141,16 @@ def confirm(
 def withdraw(
     request: Request, person: Annotated[Person, require("decide")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
-    """By either of the two: the report may have been entered by mistake."""
+    """By the person who asked. A second person refuses it so: the report may have been entered by mistake."""
     console = console_of(request)
     try:
         asked = _asked(console, fields)
     except DeniableError as error:
         return _page(request, person, programme, refusal(error))
     console.pending_visits.forget(asked.target, asked.report_class)
-    console.record(person, f"withdrew the request of {_name(console, asked)} for a visit in an emergency")
-    return redirect("/emergencies", "forgotten")
+    verb, done = ("withdrew", "withdrawn") if asked.person == person.id else ("refused", "refused")
+    console.record(person, f"{verb} the request of {_name(console, asked)} for a visit in an emergency")
+    return redirect("/emergencies", done)
 
 
 def asked_visits(console: Console) -> list[tuple[PendingVisit, str]]:

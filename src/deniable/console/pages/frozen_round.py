@@ -35,9 +35,12 @@ router = Router()
 DONE = {
     "asked": "You asked to draw the round without its public value. Another person must confirm it now.",
     "withdrawn": "The request is withdrawn. Nothing was drawn.",
+    "refused": "The request is refused. Nothing was drawn. Tell the person who asked why.",
 }
 OWN = "You asked for this yourself, so another person must confirm it."
-GONE = "This request is no longer there: it was withdrawn, or the console was started again. Ask for it again."
+GONE = (
+    "This request is no longer there: it was withdrawn or refused, or the console was started again. Ask for it again."
+)
 
 
 @dataclass(frozen=True)
@@ -193,12 +196,13 @@ def withdraw_request(
     sent = _Sent(request, person, programme, fields)
     try:
         waiting = sent.waiting
-        by, _ = _asked(sent.console, waiting)
+        by, before = _asked(sent.console, waiting)
     except DeniableError as error:
         return _refused(sent, error)
     sent.console.pending_draws.withdraw(waiting.entry)
-    sent.console.record(person, f"withdrew the request of {by} to draw round {waiting.round} without its public value")
-    return redirect("/round/draw", "withdrawn")
+    verb, done = ("withdrew", "withdrawn") if before.person == person.id else ("refused", "refused")
+    sent.console.record(person, f"{verb} the request of {by} to draw round {waiting.round} without its public value")
+    return redirect("/round/draw", done)
 
 
 def _drawn(sent: _Sent, value: PublicValue, confirmed: str = "", reason: str | None = None) -> Response:
@@ -215,7 +219,7 @@ def _drawn(sent: _Sent, value: PublicValue, confirmed: str = "", reason: str | N
     except DeniableError as error:
         return _refused(sent, error)
     if not closed.already:
-        sent.console.record(sent.person, action)
+        sent.console.record(sent.person, f"{action} (entry {closed.entry})")
     return shown(sent.request, sent.programme, closed)
 
 
@@ -315,7 +319,7 @@ def _page(sent: _Sent, error: str | None = None) -> Response:
         is_published=status.published >= waiting.entry,
         is_out=console.clock() >= waiting.expected,
         address=f"{MIRRORS[0]}/{source.chain.hash}/public/{waiting.beacon}" if isinstance(source, Drand) else "",
-        throws=source.throws.in_words if isinstance(source, Dice) else "",
+        throws=source.throws.in_words(status.parameters.voice()) if isinstance(source, Dice) else "",
         differ=differ,
         has_entered=bool(own),
         entered_by=tuple(names[one.person] for one in entered if one.person != person.id),

@@ -12,6 +12,7 @@ from deniable.console.remembered import Remembered
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import require
+from deniable.programme.calendar import Day, due_in_words
 from deniable.programme.programme import Programme
 from deniable.programme.public.promise import Promise, promise_of
 from deniable.programme.public.situation import Situation
@@ -23,13 +24,18 @@ router = Router()
 class GuaranteePage:
     name: str
     promise: Promise
+    was_due: Day | None
+    """When the next draw was due, where it has not taken place yet."""
 
 
 @router.get("/guarantee")
 def guarantee_page(
     request: Request, _: Annotated[Person, require("guarantee")], programme: CurrentProgramme
 ) -> Response:
-    return render(request, "guarantee.html", GuaranteePage(programme.parameters.name, promise_now(programme)))
+    status = programme.status()
+    was_due = due_in_words(status.parameters.calendar, status.open_round) if status.overdue else None
+    page = GuaranteePage(programme.parameters.name, promise_now(programme), was_due)
+    return render(request, "guarantee.html", page)
 
 
 _promises = Remembered[Promise]()
@@ -47,4 +53,4 @@ def promise_now(programme: Programme) -> Promise:
         details=status.details,
     )
     key = status.parameters.digest, situation
-    return _promises.get(key, lambda: promise_of(status.parameters, situation))
+    return _promises.get(key, lambda: promise_of(status.parameters, situation, status.parameters.voice()))

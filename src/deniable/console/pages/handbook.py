@@ -16,12 +16,17 @@ from deniable.console.security import AnyVisitor, require
 
 router = Router()
 
+MANY = 6
+"""From so many sections on, a page has a folded list of them."""
+
 
 @dataclass(frozen=True)
 class HelpPage:
     """The same for all people, whatever the programme is."""
 
     title: str
+    parts: tuple[tuple[str, str], ...]
+    """Anchors and headings of its sections, where they are many."""
     html: Markup
     others: tuple[tuple[str, str], ...]
     """Addresses and titles of all pages; none for a person who is not signed in."""
@@ -47,4 +52,5 @@ def help_page(request: Request, topic: str, _: Annotated[Person, require("accoun
 
 def _page(request: Request, text: HelpText, *, is_stranger: bool = False) -> Response:
     others = () if is_stranger else tuple((one.address, one.title) for one in help_texts().values())
-    return render(request, "help.html", HelpPage(text.title, text.html, others))
+    parts = text.parts if len(text.parts) >= MANY else ()
+    return render(request, "help.html", HelpPage(text.title, parts, text.html, others))

@@ -10,11 +10,11 @@ from typing import Annotated
 from starlette.requests import Request
 from starlette.responses import Response
 
-from deniable.console.accounts import people
 from deniable.console.accounts.people import Person
 from deniable.console.pages.common import refusal
 from deniable.console.pages.health_checks import BACKED_UP, Check, checks_of
 from deniable.console.pages.notices import Notices, notices_of
+from deniable.console.pages.published import Helpers, helpers_of
 from deniable.console.remembered import Paced
 from deniable.console.rendering import render
 from deniable.console.routing import Router
@@ -38,6 +38,10 @@ class HealthPage:
     may_back_up: bool
     administrators: tuple[str, ...]
     """Whom to tell of what the reader cannot do; empty where the reader is one of them."""
+    helpers: Helpers
+    """Who puts the public files right."""
+    ended: bool
+    """Whether the programme is over, and key and backups are to be destroyed."""
     error: str | None
 
 
@@ -71,9 +75,17 @@ def _page(request: Request, person: Person, error: str | None = None) -> Respons
     checks = checks_of(console, programme)
     attention = sorted((check for check in checks if check.state != "good"), key=lambda check: check.state != "wrong")
     good = tuple(check for check in checks if check.state == "good")
-    with console.store.reading() as connection:
-        administrators = tuple(one.name for one in people.having(connection, console.key, ["administrator"]))
-    is_one = may(person, "people")
-    lost_until = None if programme is None else notices_of(console, programme, programme.status()).lost_until
-    page = HealthPage(tuple(attention), good, Notices(lost_until), is_one, () if is_one else administrators, error)
+    helpers, is_one = helpers_of(console), may(person, "people")
+    status = None if programme is None else programme.status()
+    lost_until = None if programme is None or status is None else notices_of(console, programme, status).lost_until
+    page = HealthPage(
+        attention=tuple(attention),
+        good=good,
+        notices=Notices(lost_until),
+        may_back_up=is_one,
+        administrators=() if is_one else helpers.administrators,
+        helpers=helpers,
+        ended=status is not None and status.ended,
+        error=error,
+    )
     return render(request, "health.html", page, 422 if error else 200)

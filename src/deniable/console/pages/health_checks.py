@@ -48,6 +48,8 @@ class Check:
     """That does it at the terminal."""
     where: str = ""
     """Address of the page on which it is done, for those who may use that page."""
+    mend: Verified | None = None
+    """What is wrong with the public files, where several people put them right step by step."""
 
     @property
     def help(self) -> str:
@@ -66,8 +68,20 @@ NO_PROGRAMME = Check(
 
 def checks_of(console: Console, programme: Programme | None) -> tuple[Check, ...]:
     """In the order in which they are shown."""
+    if programme is not None and programme.status().ended:
+        return (*_programme(console, programme), _ENDED, _clock(console, programme))
     of_programme = [NO_PROGRAMME] if programme is None else _programme(console, programme)
     return (*of_programme, _key(console), _clock(console, programme), _backup(console))
+
+
+_ENDED = Check(
+    "When the programme is over",
+    "warn",
+    "The programme has ended. Its counts and keys in the database are destroyed. With the programme's key, an old "
+    "backup still shows the counts of its day.",
+    "An operator or auditor publishes the end. Then an administrator destroys the key, all its copies, and all "
+    "backups. Make no more backups.",
+)
 
 
 def _programme(console: Console, programme: Programme) -> Iterator[Check]:
@@ -154,7 +168,7 @@ def _behind(programme: Programme) -> str | None:
 def _database(behind: str | None) -> Check:
     what = "Database"
     if behind is None:
-        return Check(what, "good", "The database can be read, and is as new as the copies of its transcript.")
+        return Check(what, "good", "The database can be read, and is as new as the copies of the public record.")
     return Check(
         what,
         "wrong",
@@ -178,7 +192,8 @@ def _public_folder(found: Verified | None, status: Status, *, is_behind: bool) -
         )
     remarks = " ".join(found.remarks)
     if not found.ok:
-        return Check(what, "wrong", remarks, found.to_do, "" if found.damage else publish, "/transcript")
+        command = "" if found.damage else publish
+        return Check(what, "wrong", remarks, command=command, where="/transcript", mend=found)
     waiting = status.entries - status.published
     if waiting and not is_behind:
         lacks = f"The public folder lacks {count(waiting, 'entry', 'entries')} of the record."
@@ -200,13 +215,13 @@ def _second_copy(console: Console, status: Status) -> Check:
             to_do = "Put back the newest copy of this file. The help page says what to do if there is none."
             return Check(what, "wrong", sentence(refusal(error)), to_do)
         if head is not None and head.entries == status.entries:
-            return Check(what, "good", "A copy of the transcript, beside the key file, has every entry.")
-        lacks = "The copy of the transcript beside the key file lacks entries."
+            return Check(what, "good", "A copy of the public record, beside the key file, has every entry.")
+        lacks = "The copy of the public record beside the key file lacks entries."
         return Check(what, "warn", lacks, "Nothing: the next entry completes it.")
     why = (
-        "The programme is locked with a passphrase, so no copy of the transcript is kept beside a key file."
+        "The programme is locked with a passphrase, so no copy of the public record is kept beside a key file."
         if copy is None
-        else "The copy of the transcript beside the key file cannot be written: its folder is missing or read-only."
+        else "The copy of the public record beside the key file cannot be written: its folder is missing or read-only."
     )
     if status.folder is None:
         none = f"{why} No round can be closed before the programme is published."

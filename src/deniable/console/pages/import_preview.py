@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from deniable.arrays import BoolArray
 from deniable.console.accounts.people import Person
-from deniable.console.pages.channels import ChannelRow, Choices, choices_of
-from deniable.console.pages.common import counting
+from deniable.console.pages.channels import ChannelRow, Choices, choices_of, row_of
+from deniable.console.pages.common import auditors_of, counting
 from deniable.console.pending_imports import KEPT_FOR, Held
 from deniable.console.rendering import render
 from deniable.console.security import MOST_UPLOADED, may
@@ -54,8 +54,16 @@ class PreviewPage:
     """
     malformed: tuple[Malformed, ...]
     more_malformed: int
+    assigned: tuple[ChannelRow, ...]
+    """What this person has just chosen for new channels of the file, and is kept."""
+    assigned_values: tuple[ChannelRow, ...]
+    """The same for entries of the class column."""
     visits: tuple[str, ...]
     """The classes that lead to a visit, of those that the mappings name: whether the file has such a report or not."""
+    sees_emergencies: bool
+    """Whether this person has a page that names the targets of visits."""
+    auditors: tuple[str, ...]
+    """Who can do so otherwise, by name."""
     is_complete: bool
     """Whether all channels and values are assigned."""
     error: str | None
@@ -100,14 +108,15 @@ class Preview:
     pending: str
     """The name by which it is confirmed."""
     held: Held
-    is_new: BoolArray | None
-    """Which reports would count; None for those who may not see it."""
+    person: Person
     error: str | None = None
     typed: Mapping[str, ChannelRow] = field(default_factory=dict)
-    """What was chosen for new channels and could not be kept, by channel."""
+    """What was chosen for new channels, by channel."""
+    typed_values: Mapping[str, ChannelRow] = field(default_factory=dict)
+    """The same for entries of the class column."""
 
 
-def would_count(programme: Programme, person: Person, held: Held) -> BoolArray | None:
+def _would_count(programme: Programme, person: Person, held: Held) -> BoolArray | None:
     """Which reports of a file would count, for those who may see it."""
     if not may(person, "counts"):
         return None
@@ -115,9 +124,14 @@ def would_count(programme: Programme, person: Person, held: Held) -> BoolArray |
 
 
 def preview_page(request: Request, programme: Programme, preview: Preview) -> Response:
-    held, is_new, code = preview.held, preview.is_new, 422 if preview.error else 200
+    held, person, code = preview.held, preview.person, 422 if preview.error else 200
+    is_new = _would_count(programme, person, held)
     status, batch, aside = programme.status(), held.batch, held.batch.set_aside
     kept, classes, present = programme.hotlines.kept(held.source), programme.parameters.classes, {*programme.targets()}
+    typed, typed_values = preview.typed, preview.typed_values
+    chosen = [] if preview.error else [name for name in typed if name in kept.channels]
+    names = programme.all_targets() if chosen else ()
+    assigned = [row_of(name, kept.channels[name], names, present) for name in chosen]
     public = PreviewPage(
         pending=preview.pending,
         kind=EXPORTS[held.kind].label,
@@ -129,17 +143,25 @@ def preview_page(request: Request, programme: Programme, preview: Preview) -> Re
         is_large=held.is_large,
         choices=choices_of(programme, kept),
         new_channels=tuple(
-            preview.typed.get(name, ChannelRow(name, f"is:{name}" if name in present else ""))
+            typed.get(name, ChannelRow(name, f"is:{name}" if name in present else ""))
             for name in aside.channels
             if not status.is_paused
         ),
         hidden_channels=0 if status.is_paused else aside.more_channels,
-        new_values=tuple(ChannelRow("" if name == EMPTY else name) for name in aside.values if not status.is_paused),
+        new_values=tuple(
+            typed_values.get(name, ChannelRow(name))
+            for name in ("" if shown == EMPTY else shown for shown in aside.values)
+            if not status.is_paused
+        ),
         hidden_values=0 if status.is_paused else aside.more_values,
         chosen_again=MOST_DISTINCT if batch.has_too_many else 0,
         malformed=aside.malformed,
         more_malformed=aside.more_malformed,
+        assigned=tuple(row for row in assigned if row.choice),
+        assigned_values=tuple(row for row in typed_values.values() if row.choice and not preview.error),
         visits=() if status.is_paused else visit_classes(classes, batch.mapping, batch.class_field),
+        sees_emergencies=may(person, "decide"),
+        auditors=auditors_of(request),
         is_complete=status.is_paused or aside.reports == batch.n_malformed,
         error=preview.error,
     )

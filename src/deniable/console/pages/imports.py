@@ -13,10 +13,18 @@ from starlette.responses import Response
 
 from deniable.console.accounts.people import Person
 from deniable.console.accounts.row_authentication import digest
-from deniable.console.pages.channels import MANY, NOT_YOURS, assigned, keep, typed_rows
-from deniable.console.pages.common import CurrentProgramme, counting, done_message, redirect, refusal
-from deniable.console.pages.import_preview import Preview, megabytes, preview_page, would_count
-from deniable.console.pending_imports import AcceptedImport, Held, PendingImport, PendingImports, TakeBack
+from deniable.console.csv_download import csv_response
+from deniable.console.pages.channels import MANY, NOT_YOURS, ChannelRow, assigned, keep, typed_rows
+from deniable.console.pages.common import CurrentProgramme, auditors_of, counting, done_message, redirect, refusal
+from deniable.console.pages.import_preview import Preview, megabytes, preview_page
+from deniable.console.pending_imports import (
+    AcceptedImport,
+    Held,
+    PendingImport,
+    PendingImports,
+    TakeBack,
+    Unassigned,
+)
 from deniable.console.remembered import takes_long
 from deniable.console.rendering import render
 from deniable.console.routing import Router
@@ -32,10 +40,13 @@ from deniable.console.security import (
     uploaded,
 )
 from deniable.errors import DeniableError
+from deniable.programme.calendar import Day, day_in_words
 from deniable.programme.imports import EXPORTS, read
 from deniable.programme.imports.batch import MOST_DISTINCT
+from deniable.programme.imports.csv import OtherColumnsError
 from deniable.programme.programme import Programme
 from deniable.programme.status import PAUSED, Status
+from deniable.wording import ordinal
 
 router = Router()
 
@@ -52,6 +63,7 @@ DONE = {
 }
 LONGEST_WAIT = 20
 """Seconds until the page says that an import goes on: browsers and proxies do not wait for ever."""
+EXAMPLE = (("id", "channel"), ("1041", "north plant"), ("1042", "south plant"), ("1043", "north plant"))
 GONE = "The file is not kept any more; choose it again."
 FINAL = (
     "It is too late to take this import back: its reports are counted. If it was the wrong file, tell an auditor "
@@ -67,8 +79,14 @@ class RecentImport:
 
     source: str
     name: str
-    state: Literal["open", "not taken back", "being taken back", "taken back", "too late"]
-    """In the first two it can be taken back; in the second it was tried before."""
+    place: str
+    """Among those of this hotline and day: the first, the second."""
+    day: Day
+    unassigned: Unassigned
+    """What in the file has no target or class yet, as its preview said."""
+    state: Literal["open", "not taken back", "being taken back", "taken back", "too late", "counted"]
+    """In the first two it can be taken back; in the second it was tried before. The last is shown where not all
+    counts."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +109,23 @@ class ImportPage:
     may_resume: bool
     """Whether this person can end that."""
     reason: str
+    auditors: tuple[str, ...]
+    """Who can help, by name."""
+    example: tuple[tuple[str, str], ...]
+    """A table that can be imported."""
+    shows_files: bool
+    """Whether a file was refused, so that the page says which file it needs."""
+    expected_columns: tuple[str, ...]
+    other_columns: tuple[str, ...]
+    """Of a file that was refused because of them."""
     done: str | None
     error: str | None
+
+
+@router.get("/import/example.csv")
+def example(_: Annotated[Person, require("report")]) -> Response:
+    columns, *rows = EXAMPLE
+    return csv_response("example.csv", columns, rows)
 
 
 @router.get("/import")
@@ -116,11 +149,13 @@ def preview(
         mapping, class_field = programme.hotlines.mappings(programme.hotlines.kept(source))
         batch = read(kind, io.BytesIO(file), mapping, class_field)
         held = Held(kind, source, batch, is_large=len(file) > MOST_UPLOADED // 2)
-        is_new = would_count(programme, person, held)
         pending = console.pending_imports.add(person.id, _session(request), held)
     except DeniableError as error:
-        return _page(request, person, programme, fields, error=refusal(error))
-    return preview_page(request, programme, Preview(pending, held, is_new))
+        page = replace(_page_of(request, person, programme, fields, refusal(error)), shows_files=bool(file))
+        if isinstance(error, OtherColumnsError):
+            page = replace(page, expected_columns=error.expected, other_columns=error.others)
+        return render(request, "import.html", page, 422)
+    return preview_page(request, programme, Preview(pending, held, person))
 
 
 @router.post("/import/assign")
@@ -130,36 +165,59 @@ def assign(
     """Keep what was chosen for the new channels of a file, and look at the file again; or have it chosen again, where
     it has so many that not all are told apart.
     """
-    console, pending = console_of(request), _take(request, fields)
+    pending = _take(request, fields)
     if pending is None:
         return _page(request, person, programme, error=GONE)
-    held, error = pending.held, None
+    held = _with_choices(request, person, programme, pending.held, fields)
+    return held if isinstance(held, Response) else _preview_again(request, person, programme, held, fields)
+
+
+def _with_choices(
+    request: Request, person: Person, programme: Programme, held: Held, fields: FormData
+) -> Held | Response:
+    """The file with what was chosen for its new channels, which is kept; or what is answered where that cannot be."""
+    source, batch, read_before = held.source, held.batch, held.batch.class_field
     try:
-        _check_assigned(request, person, held.source)
-        mapping, class_field = programme.hotlines.mappings(keep(request, programme, held.source, fields))
-        column = None if class_field is None else class_field.column
-        if column != (None if held.batch.class_field is None else held.batch.class_field.column):
-            return _page(request, person, programme, error=OTHER_COLUMN)
-        if held.batch.has_too_many:
-            return redirect("/import", "choose-again")
-        held = replace(held, batch=held.batch.mapped(mapping, class_field))
-    except DeniableError as refused:
-        error = refusal(refused)
-    name = console.pending_imports.add(person.id, _session(request), held)
-    typed = {row.name: row for row in typed_rows(fields, "channel")} if error else {}
-    return preview_page(request, programme, Preview(name, held, would_count(programme, person, held), error, typed))
+        _check_assigned(request, person, source)
+        before = programme.hotlines.kept(source)
+        after = keep(request, programme, source, fields)
+        mapping, class_field = programme.hotlines.mappings(after)
+    except DeniableError as error:
+        return _preview_again(request, person, programme, held, fields, error=refusal(error))
+    if (None if class_field is None else class_field.column) != (None if read_before is None else read_before.column):
+        return _page(request, person, programme, error=OTHER_COLUMN)
+    if batch.has_too_many:
+        return held if after == before else redirect("/import", "choose-again")
+    return replace(held, batch=batch.mapped(mapping, class_field))
+
+
+def _preview_again(
+    request: Request, person: Person, programme: Programme, held: Held, fields: FormData, *, error: str | None = None
+) -> Response:
+    name = console_of(request).pending_imports.add(person.id, _session(request), held)
+    typed, values = ({row.name: row for row in _typed(fields, what)} for what in ("channel", "value"))
+    return preview_page(request, programme, Preview(name, held, person, error, typed, values))
+
+
+def _typed(fields: FormData, what: str) -> list[ChannelRow]:
+    return list(typed_rows(fields, what, may_be_empty=what == "value"))
 
 
 @router.post("/import/confirm")
 async def confirm(
     request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
-    """Answered when the reports are on the disk, or after a while if they are many: they then go on coming in."""
+    """Keeps what was chosen for new channels, and imports. Answered when the reports are on the disk, or after a while
+    if they are many: they then go on coming in.
+    """
     if text(fields, "step") != "count":
         await in_slow_thread(request, partial(_take, request, fields))
         return redirect("/import", "dropped")
     try:
-        done, written = await in_slow_thread(request, partial(_bring, request, person, programme, fields))
+        brought = await in_slow_thread(request, partial(_bring, request, person, programme, fields))
+        if isinstance(brought, Response):
+            return brought
+        done, written = brought
         await wait_for(shield(wrap_future(written)), LONGEST_WAIT)
     except TimeoutError:
         done = "under-way"
@@ -168,19 +226,35 @@ async def confirm(
     return redirect("/import", done)
 
 
-def _bring(request: Request, person: Person, programme: Programme, fields: FormData) -> "tuple[str, Future[None]]":
-    """What the page says afterwards, and when the reports are on the disk."""
+def _bring(
+    request: Request, person: Person, programme: Programme, fields: FormData
+) -> "tuple[str, Future[None]] | Response":
+    """What the page says afterwards, and when the reports are on the disk; or what is answered where the choices for
+    new channels cannot be kept.
+    """
     pending, name = _take(request, fields), text(fields, "pending")
     if pending is None:
         raise DeniableError(GONE)
-    held = pending.held
+    held: Held | Response = pending.held
+    if _typed(fields, "channel") or _typed(fields, "value"):
+        held = _with_choices(request, person, programme, pending.held, fields)
+    if isinstance(held, Response):
+        return held
     _check_assigned(request, person, held.source)
     do_not_count = text(fields, "do_not_count") == "yes"
     _, written = programme.hotlines.bring(held.source, held.batch, count=not do_not_count, name=name)
-    console_of(request).pending_imports.accept(person.id, held.source, name)
+    console, does_count = console_of(request), not do_not_count and not programme.status().is_paused
+    day = programme.parameters.calendar.today(console.clock())
+    aside = _unassigned(held) if does_count else Unassigned()
+    console.pending_imports.accept(person.id, held.source, name, day, aside)
     if programme.status().is_paused:
         return "paused", written
     return "noted" if do_not_count else "counted", written
+
+
+def _unassigned(held: Held) -> Unassigned:
+    aside = held.batch.set_aside
+    return Unassigned(aside.channels, aside.values, aside.more_channels + aside.more_values)
 
 
 @router.post("/import/take-back")
@@ -262,19 +336,29 @@ def _recent(request: Request, person: Person, programme: Programme) -> tuple[Rec
 
 
 def _recent_import(programme: Programme, accepted: AcceptedImport) -> RecentImport | None:
-    """None where it is counted and the person did not ask to take it back."""
-    source, name, asked = accepted.source, accepted.name, accepted.take_back
-    if programme.hotlines.is_final(source, name):
-        return None if asked is TakeBack.NOT_ASKED else RecentImport(source, name, "too late")
+    """None where all of it is counted and the person did not ask to take it back."""
+    made = partial(
+        RecentImport,
+        accepted.source,
+        accepted.name,
+        ordinal(accepted.number),
+        day_in_words(accepted.day),
+        accepted.unassigned,
+    )
+    asked = accepted.take_back
+    if programme.hotlines.is_final(accepted.source, accepted.name):
+        if asked is not TakeBack.NOT_ASKED:
+            return made("too late")
+        return made("counted") if accepted.unassigned else None
     match asked:
         case TakeBack.NOT_ASKED:
-            return RecentImport(source, name, "open")
+            return made("open")
         case TakeBack.ASKED:
-            return RecentImport(source, name, "being taken back")
+            return made("being taken back")
         case TakeBack.WRITTEN:
-            return RecentImport(source, name, "taken back")
+            return made("taken back")
         case TakeBack.FAILED:
-            return RecentImport(source, name, "not taken back")
+            return made("not taken back")
 
 
 def _page(
@@ -284,8 +368,15 @@ def _page(
     fields: FormData | None = None,
     error: str | None = None,
 ) -> Response:
+    page = _page_of(request, person, programme, fields, error)
+    return render(request, "import.html", page, 422 if error else 200)
+
+
+def _page_of(
+    request: Request, person: Person, programme: Programme, fields: FormData | None, error: str | None
+) -> ImportPage:
     filled, status = fields or FormData(), programme.status()
-    page = ImportPage(
+    return ImportPage(
         ended=status.ended,
         kinds=tuple((name, export.label) for name, export in EXPORTS.items()),
         kind=text(filled, "kind"),
@@ -297,7 +388,11 @@ def _page(
         paused=PAUSED if status.is_paused else None,
         may_resume=status.is_paused and may(person, "resume"),
         reason=text(filled, "reason"),
+        auditors=auditors_of(request),
+        example=EXAMPLE,
+        shows_files=False,
+        expected_columns=(),
+        other_columns=(),
         done=None if error else done_message(request, DONE),
         error=error,
     )
-    return render(request, "import.html", page, 422 if error else 200)

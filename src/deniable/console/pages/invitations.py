@@ -19,6 +19,7 @@ from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import AnyVisitor, Fields, LinkGone, Visitor, console_of, quickly, text
 from deniable.errors import DeniableError
+from deniable.programme.calendar import Day, day_in_words
 
 router = Router()
 
@@ -41,6 +42,8 @@ class InvitationPage:
     is_first: bool
     joins: bool
     """Otherwise the person has a password, and only sets up new codes."""
+    until: Day
+    """The last on which the link works."""
     qr: str
     """Address of the picture with the secret of the codes."""
     uri: str
@@ -140,6 +143,7 @@ def _page(
         role=invitation.person.role,
         is_first=invitation.is_first,
         joins=invitation.joins,
+        until=day_in_words(invitation.until),
         qr=f"{request.scope['path']}/qr.png",
         uri=_uri(request, opened),
         secret=" ".join(secret[at : at + 4] for at in range(0, len(secret), 4)),

@@ -34,11 +34,13 @@ from deniable.console.security import (
 )
 from deniable.console.sessions import Over
 from deniable.errors import DeniableError
+from deniable.programme.names import LONGEST_NAME
 
 router = Router()
 
 WRONG = (
-    "The name, the password or the code is wrong, or the code was used before. Type all three again, with a new code."
+    "The name, the password or the code is wrong, or the code was used before. Check the name, and type the password "
+    "again, with a new code."
 )
 TOO_OFTEN = "There were too many tries. Wait a quarter of an hour, or use a browser in which you have signed in before."
 DONE = {
@@ -77,6 +79,8 @@ class LoginPage:
     """Why the person was signed out, where that is known."""
     is_lost: bool
     """Whether a form was sent that is not kept."""
+    name: str
+    """As it was typed before, where signing in did not work."""
     to: str
     """The page that the person wanted to see; empty for their first page."""
 
@@ -121,12 +125,12 @@ async def login(request: Request, fields: Fields) -> Response:
     console.password_queues.check(stranger=device is None)
     kept, to = text(fields, "kept"), text(fields, "to")
     if not await to_thread.run_sync(console.throttle.take, account, device):
-        return _page(request, TOO_OFTEN, 429, kept, to)
+        return _page(request, TOO_OFTEN, 429, kept, to, name=name)
     before = request.cookies.get(console.cookie_name("session"))
     checked = partial(_signed_in, console, known, password if isinstance(password, str) else "", code, before)
     session = await console.password_queues.run(checked, stranger=device is None)
     if known is None or session is None:
-        return _page(request, WRONG, 403, kept, to)
+        return _page(request, WRONG, 403, kept, to, name=name)
     await to_thread.run_sync(console.throttle.forgive, account, device)
     form = kept_forms.opened(console.key, known.person.id, kept, console.clock())
     response = await (_went_on(request, to, session) if form is None else _form_again(request, form, session))
@@ -259,6 +263,7 @@ def _page(
     kept: str = "",
     to: str = "",
     *,
+    name: str = "",
     over: Over | None = None,
     is_lost: bool = False,
 ) -> Response:
@@ -275,6 +280,7 @@ def _page(
         kept=kept if kept_forms.is_sealed(kept) else None,
         over=over,
         is_lost=is_lost,
+        name=name[:LONGEST_NAME],
         to=to if pages.has(to) else "",
     )
     return render(request, "login.html", page, status)

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from deniable.console.accounts.people import Person
-from deniable.console.pages.common import CurrentProgramme, copied_record, in_words_of, redirect, refusal
+from deniable.console.pages.common import CurrentProgramme, copied_record, redirect, refusal
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, require, text
@@ -77,9 +77,9 @@ def tell(
 
 def _preview(request: Request, programme: Programme, contact: str, hotline: str) -> Response:
     entry = programme.foreseen_details(*office_details.typed(contact, hotline))
-    words = in_words_of(programme, entry)
-    effect = words(entry.effect(programme.parameters.calendar))
-    page = ConfirmDetailsPage(contact, hotline, entry.round, words(entry.deed), effect)
+    say = programme.parameters.voice()
+    effect = entry.effect(programme.parameters.calendar, say)
+    page = ConfirmDetailsPage(contact, hotline, entry.round, entry.deed(say), effect)
     return render(request, "office_details_confirm.html", page)
 
 

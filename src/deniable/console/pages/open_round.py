@@ -10,6 +10,7 @@ from starlette.responses import Response
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
 from deniable.console.pages.common import (
+    LOOKED,
     MOST_BARS,
     Bar,
     CurrentProgramme,
@@ -17,6 +18,7 @@ from deniable.console.pages.common import (
     bars_of,
     copied_record,
     counting,
+    is_loss_hidden,
     number_in,
     redirect,
     refusal,
@@ -24,8 +26,10 @@ from deniable.console.pages.common import (
 )
 from deniable.console.pages.emergencies import asked_visits
 from deniable.console.pages.notices import Notices, notices_of
-from deniable.console.pages.orders import others, waiting_orders
+from deniable.console.pages.pending_decisions import others, waiting_decisions
 from deniable.console.pages.work_list import Unrecorded
+from deniable.console.pending_visits import PendingVisit
+from deniable.console.public_record import Record
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, may, require, text
@@ -39,8 +43,6 @@ from deniable.programme.transcript_copies import NotKeptError
 
 router = Router()
 
-LOOKED = "looked at the counts"
-"""In the activity log."""
 MOST_TO_VISIT = 5
 """Selected targets on the page; the work list has all."""
 
@@ -65,6 +67,16 @@ class ToVisit:
     round: int
     due: Day
     is_emergency: bool
+    is_ordered: bool
+    """By hand."""
+
+
+@dataclass(frozen=True)
+class LastDraw:
+    """Public."""
+
+    round: int
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -85,20 +97,26 @@ class RoundPage:
     """Whether its public value is there for who looks, or people can throw the numbers."""
     not_public: tuple[NotPublic, ...]
     """For those who may close a round, and have seen the names."""
+    drawn_last: LastDraw | None
+    """None where nothing was drawn yet, or the names of a draw become public later than the draw."""
     to_visit: tuple[ToVisit, ...]
     """Emergencies, then the oldest; not all of them."""
     n_to_visit: int
     visits: tuple[str, ...]
     """Who asked for visits in an emergency that the person who sees the page can confirm, by name."""
+    visit_first: bool
+    """Whether a visit in an emergency, as far as the person may know of it, comes before the round that is due."""
     has_own_visit: bool
     """Whether they asked for one that another person must confirm."""
-    orders: tuple[str, ...]
-    """Who else asked to order an audit by hand and waits for a second person, by name."""
-    has_own_order: bool
+    decisions: tuple[str, ...]
+    """Who else asked for a decision and waits for a second person, by name."""
+    has_own_decision: bool
     unpublished: int
     """Entries that the public does not see yet."""
     is_published: bool
     """Whether anything was published, the rules at least."""
+    is_loss_hidden: bool
+    """Whether the published page still promises what a decision took."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +155,8 @@ class ClosePage:
     """Whether reports of a class lead to a visit at once."""
     visits: tuple[str, ...]
     """Targets of visits that wait: all, for those who see counts; for others, those that were asked for."""
-    orders: tuple[str, ...]
-    """Who asked to order an audit by hand and waits for a second person, by name."""
+    decisions: tuple[str, ...]
+    """Who asked for a decision and waits for a second person, by name."""
     late: int
     """In days; a reason is asked for where it is not 0."""
     reason: str
@@ -150,7 +168,9 @@ class ClosedPage:
     round: int
     audits: tuple[str, ...]
     visits: tuple[str, ...]
-    """Targets of the round's emergencies that are not recorded as visited. Public."""
+    """Targets of emergencies whose visits closing the round recorded. Public, as those that follow."""
+    earlier_visits: tuple[str, ...]
+    """Those that were in the record before, and are not recorded as visited."""
     already: bool
     next_round: int
     next_due: Day
@@ -170,9 +190,12 @@ def round_page(request: Request, person: Annotated[Person, require("round")], pr
     console, waits = console_of(request), None if status.ended else status.waiting
     unrecorded = Unrecorded(record.events)
     to_visit = [] if status.ended else unrecorded.emergencies_first(programme.work_list())
-    orders, visits = waiting_orders(console), asked_visits(console)
+    decisions, visits = waiting_decisions(console), asked_visits(console)
     own_visits = [name for visit, name in visits if visit.person == person.id]
     is_alone = bool(own_visits) and not others(console, person).here
+    to_confirm = tuple(dict.fromkeys(name for visit, name in visits if is_alone or visit.person != person.id))
+    sees_counts = may(person, "counts") and not status.ended
+    visit_waits = sees_counts and _visit_waits(programme, visits)
     page = RoundPage(
         round=status.open_round,
         due=due_in_words(status.parameters.calendar, status.open_round),
@@ -184,23 +207,41 @@ def round_page(request: Request, person: Annotated[Person, require("round")], pr
         waiting=None if waits is None else record.waiting,
         value_is_out=waits is not None and console.clock() >= waits.expected,
         not_public=_not_public(programme, status) if may(person, "close") else (),
+        drawn_last=None if status.parameters.reveal_after else _drawn_last(record),
         to_visit=tuple(
-            ToVisit(one.target, one.round, day_in_words(one.day), unrecorded.is_emergency(one))
+            ToVisit(
+                target=one.target,
+                round=one.round,
+                due=day_in_words(one.day),
+                is_emergency=unrecorded.is_emergency(one),
+                is_ordered=unrecorded.is_ordered(one),
+            )
             for one in to_visit[:MOST_TO_VISIT]
         ),
         n_to_visit=len(to_visit),
-        visits=tuple(dict.fromkeys(name for visit, name in visits if is_alone or visit.person != person.id)),
+        visits=to_confirm,
+        visit_first=bool(status.overdue or waits) and (bool(to_confirm) or visit_waits),
         has_own_visit=bool(own_visits) and not is_alone,
-        orders=tuple(name for order, name in orders if order.person != person.id),
-        has_own_order=any(order.person == person.id for order, _ in orders),
+        decisions=tuple(name for pending, name in decisions if pending.person != person.id),
+        has_own_decision=any(pending.person == person.id for pending, _ in decisions),
         unpublished=max(0, status.entries - status.published),
         is_published=status.folder is not None,
+        is_loss_hidden=is_loss_hidden(status),
     )
-    if status.ended or not may(person, "counts"):
+    if not sees_counts:
         return render(request, "round.html", page)
-    known = {(visit.target, visit.report_class) for visit, _ in visits}
-    visit_waits = bool(status.parameters.visit_classes and set(counting(programme.waiting_visits)) - known)
     return render(request, "round_auditor.html", AuditorRoundPage(**vars(page), visit_waits=visit_waits))
+
+
+def _visit_waits(programme: Programme, visits: list[tuple[PendingVisit, str]]) -> bool:
+    """Whether a report leads to a visit that no auditor has asked for yet. Confidential."""
+    known = {(visit.target, visit.report_class) for visit, _ in visits}
+    return bool(programme.parameters.visit_classes and set(counting(programme.waiting_visits)) - known)
+
+
+def _drawn_last(record: Record) -> LastDraw | None:
+    draws = (event for event in record.events if event.due is not None and event.audited)
+    return next((LastDraw(draw.round, tuple(one.name for one in draw.audited)) for draw in draws), None)
 
 
 @router.get("/round/counts")
@@ -269,6 +310,7 @@ def close(
     console, reason, wanted = console_of(request), text(fields, "reason"), 0
     try:
         wanted = round_in(fields)
+        earlier = _visits_of(console, programme, wanted)
         closed = programme.close_round(wanted, reason or None)
     except DeniableError as error:
         if isinstance(error, NotKeptError):
@@ -278,8 +320,8 @@ def close(
             page = replace(page, round=wanted, is_drawn=True)
         return render(request, "close.html", page, 422)
     if not closed.already:
-        console.record(person, f"closed round {closed.round}")
-    return shown(request, programme, closed)
+        console.record(person, f"closed round {closed.round} (entry {closed.entry})")
+    return shown(request, programme, closed, earlier)
 
 
 def round_in(fields: FormData) -> int:
@@ -300,10 +342,10 @@ def asked(
         round=status.open_round,
         is_drawn=False,
         audits=parameters.audits,
-        public_value="" if parameters.randomness is None else value_in_words(parameters.randomness),
+        public_value="" if parameters.randomness is None else value_in_words(parameters.randomness, parameters.voice()),
         has_visits=bool(parameters.visit_classes),
         visits=() if error else _visits_that_wait(console, person, programme),
-        orders=tuple(name for _, name in waiting_orders(console)),
+        decisions=tuple(name for _, name in waiting_decisions(console)),
         late=parameters.calendar.days_late(status.open_round, console.clock()),
         reason=reason,
         error=error,
@@ -329,14 +371,24 @@ def _until(draw: Closed, until: int, status: Status) -> NotPublic:
     return NotPublic(draw.round, draw.audits, until, due_in_words(status.parameters.calendar, until))
 
 
-def shown(request: Request, programme: Programme, closed: Closed) -> Response:
-    """What was drawn, or that the round is frozen."""
-    status = programme.status()
-    record = console_of(request).public_records.current(programme.parameters)
+def _visits_of(console: Console, programme: Programme, round_: int) -> tuple[str, ...]:
+    """Targets of this round's emergencies in the record that are not recorded as visited."""
+    return Unrecorded(console.public_records.current(programme.parameters).events).visits_of(round_)
+
+
+def shown(
+    request: Request, programme: Programme, closed: Closed, earlier_visits: tuple[str, ...] | None = None
+) -> Response:
+    """What was drawn, or that the round is frozen. `earlier_visits` were in the record before; without it, all were."""
+    console, status = console_of(request), programme.status()
+    record = console.public_records.current(programme.parameters)
+    visits = _visits_of(console, programme, closed.round)
+    earlier = visits if earlier_visits is None else earlier_visits
     page = ClosedPage(
         round=closed.round,
         audits=closed.audits,
-        visits=Unrecorded(record.events).visits_of(closed.round),
+        visits=tuple(name for name in visits if name not in earlier),
+        earlier_visits=tuple(name for name in visits if name in earlier),
         already=closed.already,
         next_round=status.open_round,
         next_due=due_in_words(status.parameters.calendar, status.open_round),

@@ -1,7 +1,9 @@
 """People: who may use the console, and in which role."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import sqlalchemy as sa
 from starlette.requests import Request
@@ -9,15 +11,20 @@ from starlette.responses import Response
 
 from deniable.console.accounts import activity, hotlines, invitations, people
 from deniable.console.accounts.people import ROLES, Person, PersonRow
+from deniable.console.allowed_hosts import is_loopback
 from deniable.console.console import Console
 from deniable.console.pages.common import redirect, refusal
 from deniable.console.rendering import origin_of, render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, require, text
 from deniable.errors import DeniableError
+from deniable.programme.calendar import Day, day_in_words
 
 router = Router(prefix="/people")
 Administrator = Annotated[Person, require("people")]
+
+DEEDS = {"removed": "removed ", "withdrawn": "withdrew the link of "}
+"""What the activity log says before the person's name, from where the page takes it: the row may be gone."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,19 @@ class NewLink:
     address: str
     invited: bool
     """Or new codes."""
+    until: Day
+    """The last on which it works."""
+    is_local: bool
+    """Whether it works on this computer only."""
+
+
+@dataclass(frozen=True)
+class LinkState:
+    """Of a link that was made and not used yet."""
+
+    until: Day
+    works: bool
+    """Otherwise it has expired."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +56,6 @@ class Done:
 
     what: str
     name: str
-    """Empty for an account that is gone."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +71,23 @@ class DisablePage:
 
 
 @dataclass(frozen=True)
+class RemovePage:
+    """The question before an account is removed."""
+
+    id: str
+    name: str
+    role: str
+    altered: bool
+    """Whether it was changed by other means than the console."""
+    hotlines: tuple[str, ...]
+    """That this person brings."""
+
+
+@dataclass(frozen=True)
 class PeoplePage:
     people: tuple[PersonRow, ...]
+    links: tuple[LinkState | None, ...]
+    """Of each of them; None for those who have none."""
     self_id: str
     """Of the person who looks at it."""
     lacks_auditor: bool
@@ -82,8 +116,7 @@ def invite(request: Request, person: Administrator, fields: Fields) -> Response:
             _record(console, connection, person, f"invited {' '.join(name.split())} as {role}")
     except DeniableError as error:
         return _page(request, person, status=422, typed=(name, role), error=refusal(error))
-    link = NewLink(name, f"{origin_of(request)}/invitation/{token}", invited=True)
-    return _page(request, person, link=link)
+    return _page_with_link(request, person, name, token, invited=True)
 
 
 @router.post("/{id_}/reset")
@@ -93,8 +126,7 @@ def reset(request: Request, person: Administrator, id_: str, _: Fields) -> Respo
         token = invitations.reset_codes(connection, console.key, id_, console.clock())
         name = people.known(connection, console.key, id_).person.name
         _record(console, connection, person, f"reset the one-time codes of {name}")
-    link = NewLink(name, f"{origin_of(request)}/invitation/{token}", invited=False)
-    return _page(request, person, link=link)
+    return _page_with_link(request, person, name, token, invited=False)
 
 
 @router.get("/{id_}/disable")
@@ -126,18 +158,30 @@ def withdraw(request: Request, person: Administrator, id_: str, _: Fields) -> Re
     console = console_of(request)
     with console.store.writing() as connection:
         name = invitations.withdraw(connection, id_)
-        _record(console, connection, person, f"withdrew the link of {name}")
+        _record(console, connection, person, f"{DEEDS['withdrawn']}{name}")
     return redirect("/people", "withdrawn")
+
+
+@router.get("/{id_}/remove")
+def ask_before_removing(request: Request, _: Administrator, id_: str) -> Response:
+    console = console_of(request)
+    with console.store.reading() as connection:
+        rows = {row.person.id: row for row in people.listed(connection, console.key) if row.has_joined}
+        theirs = tuple(one.name for one in hotlines.listed(connection, console.key) if one.person == id_)
+    row = rows.get(id_)
+    if row is None or not (row.disabled or row.altered):
+        return redirect("/people")
+    return render(request, "remove.html", RemovePage(id_, row.person.name, row.person.role, row.altered, theirs))
 
 
 @router.post("/{id_}/remove")
 def remove(request: Request, person: Administrator, id_: str, _: Fields) -> Response:
-    """Somebody who is disabled is forgotten, and the name is free; the log keeps what they did."""
+    """A person who is disabled is forgotten, and the name is free; the log keeps what they did."""
     console = console_of(request)
     try:
         with console.store.writing() as connection:
             name = people.remove(connection, console.key, id_)
-            _record(console, connection, person, f"removed {name}")
+            _record(console, connection, person, f"{DEEDS['removed']}{name}")
     except DeniableError as error:
         return _page(request, person, status=422, error=refusal(error))
     return redirect("/people", "removed")
@@ -160,6 +204,14 @@ def _record(console: Console, connection: sa.Connection, person: Person, action:
     activity.record(connection, console.clock(), person.name, action, "people")
 
 
+def _page_with_link(request: Request, person: Person, name: str, token: str, *, invited: bool) -> Response:
+    until = day_in_words(invitations.last_day(console_of(request).clock()))
+    origin = origin_of(request)
+    is_local = is_loopback(urlsplit(origin).hostname or "")
+    link = NewLink(name, f"{origin}/invitation/{token}", invited, until, is_local)
+    return _page(request, person, link=link)
+
+
 def _page(
     request: Request,
     person: Person,
@@ -172,16 +224,18 @@ def _page(
     console = console_of(request)
     with console.store.reading() as connection:
         rows = tuple(people.listed(connection, console.key))
+        done = None if error or link else _done(request, connection, person, rows)
         has_hotline = bool(hotlines.listed(connection, console.key))
     is_planned = console.programme() is not None
     page = PeoplePage(
         people=rows,
+        links=tuple(_link(row, console.clock()) for row in rows),
         self_id=person.id,
         lacks_auditor=not is_planned and not any(one.person.role == "auditor" for one in rows),
         lacks_hotline=is_planned and not has_hotline,
         roles=ROLES,
         link=link,
-        done=None if error or link else _done(request, rows),
+        done=done,
         typed_name=typed[0],
         typed_role=typed[1],
         error=error,
@@ -189,10 +243,21 @@ def _page(
     return render(request, "people.html", page, status)
 
 
-def _done(request: Request, rows: tuple[PersonRow, ...]) -> Done | None:
+def _link(row: PersonRow, now: datetime) -> LinkState | None:
+    if row.link_until is None:
+        return None
+    works = now.astimezone(UTC).date() <= row.link_until <= invitations.last_day(now)
+    return LinkState(day_in_words(row.link_until), works)
+
+
+def _done(request: Request, connection: sa.Connection, person: Person, rows: tuple[PersonRow, ...]) -> Done | None:
     """Only what can be true of the people as they are now, whatever the address says."""
     what, id_ = (request.query_params.get(name, "") for name in ("done", "person"))
-    if what in ("removed", "withdrawn"):
-        return Done(what, "")
+    if what in DEEDS:
+        log = activity.read(connection, 1, about="people", who=person.name).entries
+        action = log[0].action if log else ""
+        name = action.removeprefix(DEEDS[what])
+        is_back = any(row.person.name == name and (what == "removed" or row.waiting) for row in rows)
+        return Done(what, name) if action.startswith(DEEDS[what]) and not is_back else None
     named = [row.person.name for row in rows if row.person.id == id_ and row.disabled == (what == "disabled")]
     return Done(what, named[0]) if what in ("disabled", "enabled") and named else None

@@ -1,8 +1,7 @@
 """Plan: the choices and what they mean, a last check, and the start. Afterwards, the rules that were fixed."""
 
 import math
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC
 from functools import cache
@@ -14,27 +13,39 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from deniable.console.accounts import people
-from deniable.console.accounts.people import Person
+from deniable.console.accounts.people import ROLES, Person
 from deniable.console.charts import Chart, plan_charts
 from deniable.console.pages.common import redirect, refusal, sentence
 from deniable.console.pages.notices import Notices, notices_of
 from deniable.console.pages.plan_check import Facts, check_page, split_facts
-from deniable.console.pages.plan_choices import Comparison, alone, compared, planned, taken, warnings
-from deniable.console.pages.plan_form import MORE, PlanForm, deadline_of, field_of, settings_of
+from deniable.console.pages.plan_choices import (
+    Comparison,
+    Doubt,
+    Measures,
+    alone,
+    compared,
+    doubts,
+    measures_of,
+    planned,
+    taken,
+)
+from deniable.console.pages.plan_form import MORE, PlanForm, field_of
+from deniable.console.pages.plan_reading import read_form
 from deniable.console.remembered import Remembered
 from deniable.console.rendering import render
 from deniable.console.routing import Router
-from deniable.console.security import Fields, console_of, require, text
+from deniable.console.security import Fields, console_of, require, text, texts
 from deniable.errors import DeniableError
+from deniable.languages.language import available, language
+from deniable.languages.terms import AUDIT_TERMS, DEFAULT_TERMS, TARGET_TERMS, Terms
 from deniable.mechanisms import CounterAuditing, Mechanism, Race
 from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import rounds_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.programme import Programme
-from deniable.programme.public.guarantee_wording import level
-from deniable.programme.public.page import Day, due_in_words, every_period
+from deniable.programme.public.facts import every_period
+from deniable.programme.public.page import Day, due_in_words
 from deniable.programme.public.promise import Promise, promise_of
-from deniable.programme.terms import AUDIT_FORMS, DEFAULT_TERMS, TARGET_FORMS, Terms
 from deniable.promptness import (
     Deadline,
     decided_by_gap,
@@ -62,8 +73,8 @@ CHANGED = "This is another plan than the one you checked. Check it again, then s
 @dataclass(frozen=True)
 class Preview:
     comparison: Comparison
-    warnings: tuple[str, ...]
-    delta: str
+    measures: Measures
+    warnings: tuple[Doubt, ...]
     every: str
     first: Day
     second: Day
@@ -87,13 +98,14 @@ class PlanPage:
     form: PlanForm
     zones: tuple[str, ...]
     preview: Preview | None
-    error: str | None
     wrong: Mapping[str, str]
-    """What is wrong with a field, by its name."""
+    """All that is wrong, by the fields; of what is about no field, the name is empty."""
     more: bool
     """Whether the choices are unfolded that most offices leave as they are."""
-    audit_terms: tuple[tuple[str, str], ...] = tuple((word, word) for word in AUDIT_FORMS)
-    target_terms: tuple[tuple[str, str], ...] = tuple((word, word) for word in TARGET_FORMS)
+    audit_terms: tuple[tuple[str, str], ...] = tuple((word, word) for word in AUDIT_TERMS)
+    target_terms: tuple[tuple[str, str], ...] = tuple((word, word) for word in TARGET_TERMS)
+    languages: tuple[tuple[str, str], ...] = ()
+    """Those there are, by their codes."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +113,7 @@ class Explained:
     """What a programme's rules mean, calculated once."""
 
     comparison: Comparison
+    measures: Measures
     charts: tuple[Chart, ...]
     notes: tuple[str, ...]
     """What the figures cannot say."""
@@ -118,7 +131,10 @@ class PlannedPage:
     facts: Facts
     expert_facts: Facts
     explained: Explained
+    ended: bool
     administrators: tuple[str, ...]
+    missing: tuple[str, ...]
+    """Roles that no person has yet."""
     has_key_file: bool
     """Or else a passphrase."""
 
@@ -130,20 +146,23 @@ def plan_page(request: Request, _: Annotated[Person, require("plan")]) -> Respon
         today = console_of(request).clock().astimezone(UTC).date().isoformat()
         return _page(request, PlanForm(start=today))
     console, parameters = console_of(request), programme.parameters
-    facts, expert_facts = split_facts(parameters)
+    facts, expert_facts = split_facts(parameters, is_begun=True)
     with console.store.reading() as connection:
         administrators = people.having(connection, console.key, ["administrator"])
+        filled = {one.role for one in people.having(connection, console.key, ROLES)}
     page = PlannedPage(
         name=parameters.name,
         begun=request.query_params.get("done") == "begun",
         notices=notices_of(console_of(request), programme, programme.status()),
-        promise=promise_of(parameters),
+        promise=promise_of(parameters, None, parameters.voice()),
         first=due_in_words(parameters.calendar, 1),
         first_is_past=parameters.calendar.rounds_due(console.clock()) > 0,
         facts=facts,
         expert_facts=expert_facts,
         explained=explained(parameters),
+        ended=programme.status().ended,
         administrators=tuple(one.name for one in administrators),
+        missing=tuple(role for role in ROLES if role not in filled),
         has_key_file=console.copy is not None,
     )
     return render(request, "planned.html", page)
@@ -154,7 +173,7 @@ def explained(parameters: Parameters) -> Explained:
 
     def make() -> Explained:
         charts = plan_charts(parameters.built(), parameters.guarantee(), parameters.audits, terms=parameters.terms)
-        return Explained(alone(parameters), charts, _notes(parameters))
+        return Explained(alone(parameters), measures_of(parameters), charts, _notes(parameters))
 
     return _explained.get(parameters.digest, make)
 
@@ -165,21 +184,23 @@ def plan(request: Request, person: Annotated[Person, require("plan")], fields: F
     if console.programme() is not None:
         return redirect("/plan")
     form, step = taken(_typed(fields), text(fields, "take")), text(fields, "step")
+    reading = read_form(form)
+    if reading.mistakes:
+        return _page(request, form, mistakes=reading.mistakes)
     try:
-        settings = settings_of(form)
-        parameters = planned(settings)
+        parameters = planned(reading.settings)
         overdue = parameters.calendar.rounds_due(console.clock())
         if step == "begin" and text(fields, "shown") == form.fingerprint:
-            Programme.begin(console.store, console.vault, console.copy, clock=console.clock, **settings)
+            Programme.begin(console.store, console.vault, console.copy, clock=console.clock, **reading.settings)
             console.record(person, "began the programme")
             return redirect("/plan", "begun")
         if step in ("begin", "check"):
             error = CHANGED if step == "begin" else None
-            page = check_page(form, parameters, warnings(parameters), overdue, error)
+            page = check_page(form, parameters, overdue, error)
             return render(request, "plan_check.html", page, 422 if error else 200, parameters.terms)
-        preview = _preview(form, parameters, deadline_of(form), overdue)
+        preview = _preview(form, parameters, reading.deadline, overdue)
     except DeniableError as error:
-        return _page(request, form, None, _labelled(refusal(error)), field_of(error))
+        return _page(request, form, mistakes=(error,))
     return _page(request, form, preview, terms=parameters.terms)
 
 
@@ -189,9 +210,9 @@ def _preview(form: PlanForm, parameters: Parameters, deadline: Deadline | None, 
     at_most = "at most " if is_bound(built, parameters.audits) else ""
     return Preview(
         comparison=compared(form, parameters),
-        warnings=warnings(parameters),
-        delta=level(parameters),
-        every=every_period(calendar.period),
+        measures=measures_of(parameters),
+        warnings=doubts(parameters),
+        every=every_period(calendar.period, parameters.voice()),
         first=due_in_words(calendar, 1),
         second=due_in_words(calendar, 2),
         overdue=overdue,
@@ -206,7 +227,6 @@ def _preview(form: PlanForm, parameters: Parameters, deadline: Deadline | None, 
 
 
 def _by_deadline(parameters: Parameters, deadline: Deadline) -> tuple[str, ...]:
-    deadline.check_rules(parameters.rules, parameters.horizon)
     days, gap, terms = parameters.calendar.length(deadline.rounds), parameters.max_gap, parameters.terms
     if gap is not None and gap > deadline.rounds and is_too_large(len(parameters.targets), 1, gap):
         return (
@@ -279,24 +299,8 @@ def _other(parameters: Parameters) -> Mechanism[Any] | None:
 
 
 def _typed(given: FormData) -> PlanForm:
-    return PlanForm(**{field.name: text(given, field.name) for field in fields(PlanForm)})
-
-
-_LABELS = {
-    "max_gap": "longest gap",
-    "cooldown": "rest after an audit",
-    "reveal_after": "rounds until names are public",
-    "tca": "counter auditing",
-    "zone must": "time zone must",
-    "oversight must": "key of an oversight body must",
-}
-
-
-def _labelled(sentence: str) -> str:
-    """In the words of the form."""
-    for name, label in _LABELS.items():
-        sentence = re.sub(rf"\b{name}\b", label, sentence)
-    return sentence
+    ticked = " ".join(texts(given, "languages"))
+    return PlanForm(**{field.name: text(given, field.name) for field in fields(PlanForm)} | {"languages": ticked})
 
 
 @cache
@@ -308,11 +312,12 @@ def _page(
     request: Request,
     form: PlanForm,
     preview: Preview | None = None,
-    error: str | None = None,
-    field: str = "",
     *,
+    mistakes: Sequence[DeniableError] = (),
     terms: Terms = DEFAULT_TERMS,
 ) -> Response:
-    wrong = {field: sentence(error)} if error and field else {}
-    page = PlanPage(form, _zones(), preview, error, wrong, more=form.has_more or field in MORE)
-    return render(request, "plan.html", page, 422 if error else 200, terms)
+    wrong = {field_of(error): sentence(refusal(error)) for error in mistakes}
+    more = form.has_more or not wrong.keys().isdisjoint(MORE)
+    languages = tuple((code, language(code).locale.name) for code in available())
+    page = PlanPage(form, _zones(), preview, wrong, more, languages=languages)
+    return render(request, "plan.html", page, 422 if mistakes else 200, terms)

@@ -6,29 +6,31 @@ from dataclasses import asdict, dataclass
 from itertools import chain
 
 from deniable.console.help_pages import help_texts
+from deniable.console.pages.plan_choices import Doubt, Measures, doubts, measures_of
 from deniable.console.pages.plan_form import PlanForm, advantage_of
+from deniable.languages.terms import DEFAULT_TERMS, Terms
 from deniable.programme.parameters import Parameters
-from deniable.programme.public.page import Day, due_in_words, facts_of
+from deniable.programme.public.facts import facts_of
+from deniable.programme.public.page import Day, due_in_words
 from deniable.programme.public.promise import Promise, promise_of
 from deniable.programme.randomness.source import Dice, Drand
-from deniable.programme.terms import DEFAULT_TERMS, Terms
 from deniable.report_classes import ONE_CLASS
 
 TARGET_LIST = "targets.txt"
 """The file that the command reads the targets from."""
-_MADE_LATER = ("Programme", "Public key (Ed25519)")
+_MADE_LATER = ("programme", "key")
 """Facts that come about when the programme starts."""
-_FOR_EXPERTS = (*_MADE_LATER, "Privacy level of one report")
+_FOR_EXPERTS = (*_MADE_LATER, "level")
 
 Facts = tuple[tuple[str, str], ...]
 
 
-def split_facts(parameters: Parameters) -> tuple[Facts, Facts]:
+def split_facts(parameters: Parameters, *, is_begun: bool) -> tuple[Facts, Facts]:
     """The public parameters, each with what it means: those for all, and those for experts."""
-    facts = facts_of(parameters)
+    facts = [fact for fact in facts_of(parameters, parameters.voice()) if is_begun or fact.id not in _MADE_LATER]
     return (
-        tuple(fact for fact in facts if fact[0] not in _FOR_EXPERTS),
-        tuple(fact for fact in facts if fact[0] in _FOR_EXPERTS),
+        tuple((fact.name, fact.text) for fact in facts if fact.id not in _FOR_EXPERTS),
+        tuple((fact.name, fact.text) for fact in facts if fact.id in _FOR_EXPERTS),
     )
 
 
@@ -39,8 +41,8 @@ class NotChosen:
     """What it would do."""
     read: str = ""
     """The page of the documentation that has more, where the console does not serve it."""
-    where: str = "On the form, under More choices"
-    """Where it can be chosen."""
+    where: str = ""
+    """How it can be chosen, where the form does not have it under More choices."""
     help: str = "first-day"
     """The help page that explains it."""
 
@@ -54,7 +56,8 @@ class CheckPage:
     name: str
     targets: tuple[str, ...]
     promise: Promise
-    warnings: tuple[str, ...]
+    measures: Measures
+    warnings: tuple[Doubt, ...]
     facts: Facts
     expert_facts: Facts
     first: Day
@@ -69,17 +72,16 @@ class CheckPage:
     error: str | None
 
 
-def check_page(
-    form: PlanForm, parameters: Parameters, warnings: tuple[str, ...], overdue: int, error: str | None = None
-) -> CheckPage:
-    facts, expert_facts = split_facts(parameters)
+def check_page(form: PlanForm, parameters: Parameters, overdue: int, error: str | None = None) -> CheckPage:
+    facts, expert_facts = split_facts(parameters, is_begun=False)
     return CheckPage(
         name=parameters.name,
         targets=parameters.targets,
-        promise=promise_of(parameters),
-        warnings=warnings,
+        promise=promise_of(parameters, None, parameters.voice()),
+        measures=measures_of(parameters),
+        warnings=doubts(parameters),
         facts=(*_words(parameters.terms), *facts),
-        expert_facts=tuple(fact for fact in expert_facts if fact[0] not in _MADE_LATER),
+        expert_facts=expert_facts,
         first=due_in_words(parameters.calendar, 1),
         overdue=overdue,
         not_chosen=tuple(_not_chosen(parameters)),
@@ -96,8 +98,8 @@ def _words(terms: Terms) -> Iterator[tuple[str, str]]:
 
 
 _TERMINAL = (
-    "Not on the form. Ask the person who runs the server to start the programme with the command at the end of this "
-    "page, and with"
+    "It is not on the form: ask the person who runs the server to start the programme with the command at the end of "
+    "this page, and with"
 )
 
 
@@ -126,11 +128,11 @@ def _not_chosen(parameters: Parameters) -> Iterator[NotChosen]:
         yield NotChosen("Words of your own", means)
     if parameters.yearly_figures_delta is None:
         means = "The public would learn once a year how many reports came in, give or take some."
-        where = f"{_TERMINAL} --yearly-figures-delta 0.02"
+        where = f"{_TERMINAL} --yearly-figures-delta 0.02."
         yield NotChosen("Yearly figures", means, "Yearly figures", where)
     if parameters.registered is None:
         means = f"Each {terms.target} would have its number in the register beside its name."
-        where = f"{_TERMINAL} a list of {terms.targets} that has the columns target,number"
+        where = f"{_TERMINAL} a list of {terms.targets} that has the columns target,number."
         yield NotChosen("Numbers of a public register", means, where=where)
 
 
@@ -164,6 +166,8 @@ def _options(form: PlanForm, parameters: Parameters) -> Iterator[tuple[str, ...]
         yield "--reveal-after", str(parameters.reveal_after)
     if parameters.terms != DEFAULT_TERMS:
         yield "--audit-term", parameters.terms.audit, "--target-term", parameters.terms.target
+    if parameters.languages != ("en",):
+        yield "--languages", ",".join(parameters.languages)
     yield from _source(parameters)
     if parameters.oversight is not None:
         yield "--oversight", parameters.oversight

@@ -9,10 +9,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
+from deniable.console.accounts import people
 from deniable.console.console import Console
 from deniable.console.pages.common import refusal, sentence
 from deniable.console.public_record import Record
 from deniable.console.remembered import Remembered, takes_long
+from deniable.console.security import ALLOWED, Permission
 from deniable.errors import DeniableError
 from deniable.programme.parameters import Parameters
 from deniable.programme.programme import Programme
@@ -24,14 +26,13 @@ from deniable.programme.public.folder import (
     PROGRAMME,
     PUBLIC_KEY,
     TRANSCRIPT,
+    in_languages,
     read_public,
 )
 from deniable.programme.public.publish import contents
 from deniable.programme.public.verify import verify
 from deniable.programme.transcript.chain import check_lines, from_file
 from deniable.programme.transcript_copies import check_agree
-
-_FILES = (TRANSCRIPT, CHECKPOINT, PROGRAMME, PUBLIC_KEY, INSTRUCTIONS, CALENDAR, PAGE)
 
 SETTLED = 2 * 10**9
 """Nanoseconds after which another change of a file shows in its times, on any file system."""
@@ -44,42 +45,55 @@ Damage = Literal["", "missing", "changed"]
 """What happened to a file without which nothing can be published: the transcript, or the rules."""
 
 
+Step = Literal["keep", "evidence", "copy", "download", "put back", "cause", "publish"]
+"""What a person does about it. The templates say who does it, in sentences."""
+
+
+@dataclass(frozen=True)
+class Helpers:
+    """Who puts the public files right, by name."""
+
+    administrators: tuple[str, ...]
+    """They run the computer."""
+    publishers: tuple[str, ...]
+
+
+def helpers_of(console: Console) -> Helpers:
+    allowed: tuple[Permission, Permission] = ("people", "publish")
+    with console.store.reading() as connection:
+        found = (people.having(connection, console.key, ALLOWED[permission]) for permission in allowed)
+        administrators, publishers = (tuple(one.name for one in able) for able in found)
+    return Helpers(administrators, publishers)
+
+
 @dataclass(frozen=True)
 class Verified:
     ok: bool
     remarks: tuple[str, ...]
     """Sentences: warnings, or why it does not check out."""
-    to_do: str = ""
-    """What to do where it does not check out, in sentences."""
+    steps: tuple[Step, ...] = ()
+    """What to do where it does not check out, in this order."""
+    file: str = ""
+    """The one that people must put back."""
+    folder: str = ""
+    """Where it belongs."""
     damage: Damage = ""
     """Where publishing again does not mend it: people must put a file back first."""
     unpublished: tuple[int, ...] = ()
     """Rounds that are closed, and due, and not in the published files."""
 
 
-_PUBLISH_AGAIN = (
-    "Find out who or what changed them. Then publish again, under Public record: that puts back the right files."
-)
-_DATABASE_FIRST = "Keep both as they are. Health says, under Database, what to do first."
-_PUT_BACK = (
-    "put back the newest copy of it: from your web server, another computer or a reader. If there is no copy, they "
-    "download the file under Public record and save it there. Then publish again, under Public record."
-)
+_PUT_BACK: tuple[Step, ...] = ("copy", "download", "put back", "publish")
 
 
-def _missing(what: str, folder: Path) -> Verified:
+def _missing(what: str, file: str, folder: Path) -> Verified:
     remark = f"{what}. Reports still count. No round can be closed, and no decision recorded, until it is back."
-    to_do = f"The people who run this computer look in the folder {folder} and {_PUT_BACK}"
-    return Verified(False, (remark,), to_do, "missing")
+    return Verified(False, (remark,), _PUT_BACK, file, str(folder), "missing")
 
 
-def _changed(what: str, folder: Path) -> Verified:
+def _changed(what: str, file: str, folder: Path) -> Verified:
     remark = f"{what}. Close no round until it is put right."
-    to_do = (
-        f"The people who run this computer move the changed file out of the folder {folder}, keep it as evidence, and "
-        f"{_PUT_BACK}"
-    )
-    return Verified(False, (remark,), to_do, "changed")
+    return Verified(False, (remark,), ("evidence", *_PUT_BACK), file, str(folder), "changed")
 
 
 def verified(console: Console, programme: Programme, folder: Path) -> Verified:
@@ -88,17 +102,30 @@ def verified(console: Console, programme: Programme, folder: Path) -> Verified:
     The same files check out in the same way until another round is due. Remembered, since for some hundred rounds it
     takes a tenth of a second, in which no other person is served.
     """
+    return _looked_at(console, programme, folder)[1]
+
+
+def published_file(console: Console, programme: Programme, folder: Path, name: str) -> bytes | None:
+    """A file of the public folder as it was checked, byte for byte; None where the published files are not in order."""
+    seen, found = _looked_at(console, programme, folder)
+    content = _content(folder / name) if found.ok else None
+    return content if content is not None and _hash(content) == seen[_files(programme.parameters).index(name)] else None
+
+
+def _looked_at(console: Console, programme: Programme, folder: Path) -> tuple[tuple[str, ...], Verified]:
+    """The fingerprint of the files, and what was found of the files that have it."""
     calendar = programme.parameters.calendar
     due = calendar.rounds_due(console.clock())
     now = calendar.due(due) if due else calendar.opens(1)
     record = console.public_records.current(programme.parameters)
-    seen = _fingerprint(folder)
+    seen = _fingerprint(folder, programme.parameters)
     try:
-        return _checks.get(
+        found = _checks.get(
             (folder, seen, now, record.head), lambda: _verified(folder, seen, now, programme.parameters, record)
         )
     except ChangingError:
-        return Verified(False, ("The published files were changed while they were looked at. Look again.",))
+        found = Verified(False, ("The published files were changed while they were looked at. Look again.",))
+    return seen, found
 
 
 class ChangingError(DeniableError):
@@ -106,7 +133,7 @@ class ChangingError(DeniableError):
 
 
 def _verified(folder: Path, seen: Sequence[str], now: datetime, parameters: Parameters, record: Record) -> Verified:
-    files = {name: _content(folder / name) for name in _FILES}
+    files = {name: _content(folder / name) for name in _files(parameters)}
     if any(
         content is not None and _hash(content) != hash_ for content, hash_ in zip(files.values(), seen, strict=True)
     ):
@@ -118,7 +145,7 @@ def _verified(folder: Path, seen: Sequence[str], now: datetime, parameters: Para
         found = verify(folder, now=now)
         altered = _altered(files, parameters, record)
     except DeniableError as error:
-        return Verified(False, (sentence(refusal(error)),), _DATABASE_FIRST)
+        return Verified(False, (sentence(refusal(error)),), ("keep",))
     closed = {event.round for event in record.events if event.due is not None}
     unpublished = tuple(number for number in found.overdue if number in closed)
     warnings = replace(found, overdue=tuple(number for number in found.overdue if number not in closed)).warnings
@@ -126,7 +153,7 @@ def _verified(folder: Path, seen: Sequence[str], now: datetime, parameters: Para
         told = (
             f"These files were changed or taken away, or another version of deniable wrote them: {', '.join(altered)}."
         )
-        return Verified(False, (told, *map(sentence, warnings)), _PUBLISH_AGAIN, unpublished=unpublished)
+        return Verified(False, (told, *map(sentence, warnings)), ("cause", "publish"), unpublished=unpublished)
     return Verified(True, tuple(map(sentence, warnings)), unpublished=unpublished)
 
 
@@ -136,18 +163,24 @@ def _damaged(
     """What is wrong with the transcript or the rules, where publishing again does not put it right."""
     rules, transcript = files[PROGRAMME], files[TRANSCRIPT]
     if not folder.is_dir():
-        return _missing(f"The public folder {folder} is gone", folder)
+        return _missing(f"The public folder {folder} is gone", TRANSCRIPT, folder)
     if transcript is None:
-        return _missing(f"The file {TRANSCRIPT} is missing from the public folder, or cannot be read", folder)
+        return _missing(
+            f"The file {TRANSCRIPT} is missing from the public folder, or cannot be read", TRANSCRIPT, folder
+        )
     if rules is not None and rules != parameters.to_bytes():
-        return _changed(f"The file {PROGRAMME} in the public folder is not the one that the office published", folder)
+        return _changed(
+            f"The file {PROGRAMME} in the public folder is not the one that the office published", PROGRAMME, folder
+        )
     try:
         lines, head_line = from_file(transcript)
         check_lines(bytes.fromhex(parameters.public_key), parameters.digest, lines, head_line)
     except DeniableError:
         which = _first_difference(transcript, record)
         where = "" if which is None else f", from entry {which} on"
-        return _changed(f"The file {TRANSCRIPT} in the public folder is not what the office signed{where}", folder)
+        return _changed(
+            f"The file {TRANSCRIPT} in the public folder is not what the office signed{where}", TRANSCRIPT, folder
+        )
     return None
 
 
@@ -173,9 +206,15 @@ def _content(path: Path) -> bytes | None:
         return None
 
 
-def _fingerprint(folder: Path) -> tuple[str, ...]:
+def _files(parameters: Parameters) -> tuple[str, ...]:
+    """All that the office publishes, by name."""
+    texts = (*in_languages(CALENDAR, parameters), *in_languages(PAGE, parameters))
+    return (TRANSCRIPT, CHECKPOINT, PROGRAMME, PUBLIC_KEY, INSTRUCTIONS, *texts)
+
+
+def _fingerprint(folder: Path, parameters: Parameters) -> tuple[str, ...]:
     """Of every byte that the check looks at."""
-    return tuple(_digest(folder / name) for name in _FILES)
+    return tuple(_digest(folder / name) for name in _files(parameters))
 
 
 def _hash(content: bytes) -> str:

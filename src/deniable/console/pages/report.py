@@ -20,11 +20,11 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from deniable.console.accounts import people
 from deniable.console.accounts.people import Person
 from deniable.console.pages.common import (
     CurrentProgramme,
     Foreseen,
+    auditors_of,
     done_message,
     foreseen,
     redirect,
@@ -81,6 +81,17 @@ class Entered:
 
 
 @dataclass(frozen=True)
+class ClassChoice:
+    """A class of reports, for the person who chooses it."""
+
+    name: str
+    words: str
+    """Its name, and in few words what a report does."""
+    weight: int | None
+    """How often a report counts; None where it leads to a visit at once."""
+
+
+@dataclass(frozen=True)
 class ReportPage:
     """The same whatever was reported. An importer sees this page."""
 
@@ -97,8 +108,10 @@ class ReportPage:
     is_long: bool
     """Whether they are many."""
     most: int
-    classes: tuple[tuple[str, str], ...]
-    """Name and words of each; none where there is only one."""
+    most_counted: int | None
+    """Reports of each class about a target in a round; the same whatever was entered."""
+    classes: tuple[ClassChoice, ...]
+    """None where there is only one."""
     visits: tuple[Foreseen, ...]
     """For each class that leads to a visit, what the record will show."""
     may_withdraw: bool
@@ -110,6 +123,10 @@ class ReportPage:
     """What was counted just now."""
     done: str | None
     error: str | None
+    receipt: str
+    """As it was typed to take reports back, where that did not work."""
+    target: str
+    """The same."""
     error_at: str
     """The form that did not work: `report` or `withdraw`."""
 
@@ -175,8 +192,10 @@ def withdraw(
     try:
         programme.withdraw([_target(request, programme, fields)], text(fields, "receipt"))
     except DeniableError as error:
-        return _refused(request, _page(request, person, programme), error, "withdraw")
-    return redirect("/report", "withdrawn")
+        receipt, target = (text(fields, name)[:LONGEST_NAME] for name in ("receipt", "target"))
+        page = replace(_page(request, person, programme), receipt=receipt, target=target)
+        return _refused(request, page, error, "withdraw")
+    return redirect("/report", "withdrawn#top")  # else the browser stays at the form, out of sight of the answer
 
 
 def _receipt(key: bytes, person: Person, form_id: str, what: list[str | int]) -> str:
@@ -221,8 +240,6 @@ def _refused(request: Request, page: ReportPage, error: DeniableError, at: str) 
 
 def _page(request: Request, person: Person, programme: Programme, known: Status | None = None) -> ReportPage:
     console, status = console_of(request), programme.status() if known is None else known
-    with console.store.reading() as connection:
-        auditors = people.auditors(connection, console.key)
     is_long, classes = len(status.targets) > FEW, status.parameters.classes
     return ReportPage(
         round=status.open_round,
@@ -234,13 +251,20 @@ def _page(request: Request, person: Person, programme: Programme, known: Status 
         found=None,
         is_long=is_long,
         most=MOST,
-        classes=tuple((one.name, class_in_words(one)) for one in classes) if len(classes) > 1 else (),
+        most_counted=status.parameters.most_counted,
+        classes=tuple(
+            ClassChoice(one.name, class_in_words(one, status.parameters.voice()), one.weight) for one in classes
+        )
+        if len(classes) > 1
+        else (),
         visits=tuple(foreseen(programme, None, name) for name in status.parameters.visit_classes),
         may_withdraw=may(person, "withdraw"),
-        auditors=tuple(auditors),
+        auditors=auditors_of(request),
         form_id=secrets.token_urlsafe(16),
         entered=None,
         done=None,
         error=None,
+        receipt="",
+        target="",
         error_at="",
     )

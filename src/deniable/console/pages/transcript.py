@@ -5,8 +5,9 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
+from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,12 +17,15 @@ from deniable.console.pages.common import (
     CurrentProgramme,
     copied_record,
     done_message,
+    is_loss_hidden,
+    lost_before,
     number_in,
     redirect,
     refusal,
+    search,
     shown_record,
 )
-from deniable.console.pages.published import Verified, verified
+from deniable.console.pages.published import Helpers, Verified, helpers_of, verified
 from deniable.console.public_record import Record
 from deniable.console.remembered import Remembered, takes_long
 from deniable.console.rendering import render
@@ -29,6 +33,7 @@ from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, may, require, text
 from deniable.console.target_search import Found
 from deniable.errors import DeniableError
+from deniable.programme.calendar import Day
 from deniable.programme.names import LONGEST_NAME, caseless
 from deniable.programme.parameters import Parameters
 from deniable.programme.programme import Programme
@@ -52,6 +57,10 @@ DONE = {
 }
 
 
+PublicPage = Literal["published", "foreseen", ""]
+"""The page in the public folder; where nothing there is in order, the one that would be published now; or none."""
+
+
 @dataclass(frozen=True)
 class TranscriptPage:
     """All of it is public, or about to be."""
@@ -62,16 +71,33 @@ class TranscriptPage:
     """Where it was published."""
     proposed: str | None
     """Where it would be published the first time; None where that has to be said at the terminal."""
-    holds_from: int
+    lost_before: Day | None
+    """The promise is lost for reports filed before; None where it holds for all."""
+    is_loss_hidden: bool
+    """Whether the published page still promises what a decision took."""
     has_emergencies: bool
     """Whether reports of a class lead to a visit, and are covered by no guarantee."""
     verified: Verified | None
     """None before anything was published."""
+    public_page: PublicPage
+    """What the link to the public page opens."""
     hidden: str | None
     """Why the record is not shown yet."""
     events: tuple[Event, ...]
+    places: tuple[int, int] | None
+    """The lowest and the highest number of the entries that are shown; None where there are none."""
+    unpublished: frozenset[int]
+    """The numbers of rows that the public does not see, or not all of, where something else is published in order."""
+    helpers: Helpers
+    """Who puts the public files right."""
     found: Found
     """What was looked for, and the pages beside this one."""
+    unselected: tuple[str, ...]
+    """Targets with what was looked for in their names that no public entry says were selected."""
+    has_more_targets: bool
+    """Whether more targets have it in their names than were looked at."""
+    hides_names: bool
+    """Whether the names of a draw become public later than the draw."""
     head: str
     may_publish: bool
     is_new: bool
@@ -107,7 +133,7 @@ def publish(
         programme.publish(None if folder else proposed_folder(console.store))
     except DeniableError as error:
         return _page(request, person, programme, error=refusal(error))
-    console.record(person, "published the transcript")
+    console.record(person, "published the public record")
     return redirect("/transcript", "published")
 
 
@@ -117,10 +143,8 @@ def download(
 ) -> Response:
     takes_long()
     record = copied_record(request, programme, programme.status().folder)
-    files = _files.get(record.head, lambda: _published(programme.parameters, record))
-    if name in files:
-        content = files[name]
-    else:
+    content = files_of(programme.parameters, record).get(name)
+    if content is None:
         raise HTTPException(404, "There is no such page.")
     disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(content, headers=disposition, media_type="application/octet-stream")
@@ -145,6 +169,7 @@ def _page(
 ) -> Response:
     console, status = console_of(request), programme.status()
     hidden, head, events, found = None, "", tuple[Event, ...](), Found(query, (), None, None)
+    named, unselected = found, tuple[str, ...]()
     try:
         record = shown_record(request, programme, status.folder)
     except DeniableError as refused:
@@ -152,18 +177,34 @@ def _page(
     else:
         head = digest(record.lines[-1]) if record.lines else programme.parameters.digest
         events, found = _searched(record, query, start)
+        if query and not start:
+            named = search(request, status.targets, FormData({"find": query}))
+            unselected = _unselected(record, named.names)
     proposed = proposed_folder(console.store)
+    found_there = None if status.folder is None else verified(console, programme, status.folder)
     page = TranscriptPage(
         entries=status.entries,
         published=status.published,
         folder=None if status.folder is None else str(status.folder),
         proposed=None if proposed is None else str(proposed),
-        holds_from=status.coverage.holds_from,
+        lost_before=lost_before(status),
+        is_loss_hidden=is_loss_hidden(status) and (found_there is None or not found_there.damage),
         has_emergencies=bool(status.coverage.visit_classes),
-        verified=None if status.folder is None else verified(console, programme, status.folder),
+        verified=found_there,
+        public_page="published" if found_there is not None and found_there.ok else "" if hidden else "foreseen",
         hidden=hidden,
         events=events,
+        places=_places(events),
+        unpublished=frozenset(
+            event.number
+            for event in events
+            if found_there is not None and not found_there.damage and _last(event) > status.published
+        ),
+        helpers=helpers_of(console),
         found=found,
+        unselected=unselected,
+        has_more_targets=named.later is not None,
+        hides_names=bool(programme.parameters.reveal_after),
         head=head,
         may_publish=may(person, "publish"),
         is_new=not error and status.folder is not None and request.query_params.get("done") == "published",
@@ -171,6 +212,15 @@ def _page(
         error=error,
     )
     return render(request, "transcript.html", page, 422 if error else 200)
+
+
+def _last(event: Event) -> int:
+    """The number of its last entry: a frozen round has one that froze it, and one that drew it."""
+    return event.number if event.frozen is None or event.frozen.number is None else event.frozen.number
+
+
+def _places(events: Sequence[Event]) -> tuple[int, int] | None:
+    return (min(one.number for one in events), max(_last(one) for one in events)) if events else None
 
 
 def _searched(record: Record, query: str, start: int) -> tuple[tuple[Event, ...], Found]:
@@ -183,6 +233,13 @@ def _searched(record: Record, query: str, start: int) -> tuple[tuple[Event, ...]
     start = start if start < len(events) else 0
     shown = tuple(_matching_first(event, wanted) for event in events[start : start + MOST])
     return shown, Found.place(query, start, MOST, len(events))
+
+
+def _unselected(record: Record, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of these targets that no entry says were selected, under this name or one that they had before."""
+    selected = {audited.name for event in record.events for audited in event.audited}
+    renamed = [text for event, text in zip(record.events, record.texts, strict=True) if event.kind == "renamed"]
+    return tuple(name for name in names if name not in selected and not any(caseless(name) in text for text in renamed))
 
 
 def _matching_first(event: Event, wanted: str) -> Event:
@@ -200,8 +257,12 @@ def _matching_first(event: Event, wanted: str) -> Event:
 _files = Remembered[Mapping[str, bytes]]()
 
 
-def _published(parameters: Parameters, record: Record) -> Mapping[str, bytes]:
+def files_of(parameters: Parameters, record: Record) -> Mapping[str, bytes]:
     """What can be downloaded, by name: the files as they would be published now, and all of them in one."""
+    return _files.get(record.head, lambda: _made(parameters, record))
+
+
+def _made(parameters: Parameters, record: Record) -> Mapping[str, bytes]:
     files = contents(parameters, record.lines, record.head)
     return {**files, ZIP: _zipped(files)}
 

@@ -47,6 +47,8 @@ class Waiting:
     first: str
     """The first day on which it can have taken place, as the browser's calendar wants it."""
     is_emergency: bool
+    is_ordered: bool
+    """By hand."""
     also_in: tuple[int, ...]
     """Earlier rounds in which it was selected, of which nothing can be recorded any more."""
 
@@ -62,6 +64,8 @@ class WorkListPage:
     """Whether any target was ever selected, as far as the person may know."""
     found: Found
     today: str
+    ended: bool
+    """Whether the programme is over, and nothing can be recorded."""
     done: str | None
     """The entry that was recorded just now, in the record's words."""
     error: str | None
@@ -164,6 +168,11 @@ class Unrecorded:
         """Also where the target was drawn as well."""
         return audit.secret_until is None and any(kind == "emergency" for _, kind in self._of(audit))
 
+    def is_ordered(self, audit: OpenAudit) -> bool:
+        """By hand, in that round; not where it was drawn in it, too."""
+        kinds = {kind for of, kind in self._of(audit) if of == audit.round}
+        return audit.secret_until is None and kinds == {"override"}
+
     def also_in(self, audit: OpenAudit) -> tuple[int, ...]:
         """Earlier rounds in which the target was selected, the oldest first."""
         return () if audit.secret_until else tuple(sorted({of for of, _ in self._of(audit) if of < audit.round}))
@@ -182,7 +191,8 @@ class Unrecorded:
 def _page(
     request: Request, programme: Programme, *, start: int = 0, query: str = "", error: str | None = None
 ) -> Response:
-    record = copied_record(request, programme, programme.status().folder)
+    status = programme.status()
+    record = copied_record(request, programme, status.folder)
     unrecorded = Unrecorded(record.events)
     calendar, every = programme.parameters.calendar, unrecorded.emergencies_first(open_audits(programme))
     wanted = caseless(query)
@@ -197,6 +207,7 @@ def _page(
             secret_until=one.secret_until,
             first=calendar.first_day(one.round).isoformat(),
             is_emergency=unrecorded.is_emergency(one),
+            is_ordered=unrecorded.is_ordered(one),
             also_in=unrecorded.also_in(one),
         )
         for one in audits[start : start + MOST]
@@ -206,6 +217,7 @@ def _page(
         total=len(every),
         found=Found.place(query, start, MOST, len(audits)),
         today=calendar.today(console_of(request).clock()).isoformat(),
+        ended=status.ended,
         had_any=bool(every) or any(event.audited for event in record.events),
         done=None if error or request.query_params.get("done") != "recorded" else _latest(record.events),
         error=error,

@@ -13,16 +13,40 @@ report. The columns, in any order and no others:
 'south'
 
 Lines may be in any order, and a file may hold all reports or a part of them: each report is recognised by its id.
-Other columns are refused, so that nothing else about a report is handed over.
+Other columns are refused, so that nothing else about a report is handed over. The refusal names them where `id` and
+`channel` show that the first line has the columns' names, and no report is in it.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator, Sequence
 
 from deniable.errors import DeniableError
+from deniable.programme.imports.batch import MAX_SHOWN
 from deniable.programme.imports.reading import File, Record, Row, Table, opened, pieces
 from deniable.wording import listed
 
 WHAT = "the CSV file"
+
+_NAME = re.compile(r"(?=.{1,64}$)[^\W\d]+([ -][^\W\d]+){0,2}")
+"""Of a column: words without digits, which the ids of reports have."""
+
+
+class OtherColumnsError(DeniableError):
+    """A refusal of columns that are not expected: OtherColumnsError(sentence, expected, others)."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+    @property
+    def expected(self) -> tuple[str, ...]:
+        expected: tuple[str, ...] = self.args[1]
+        return expected
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """At most MAX_SHOWN."""
+        others: tuple[str, ...] = self.args[2]
+        return others
 
 
 def records(file: File, class_column: str | None = None) -> Iterator[Row]:
@@ -31,6 +55,14 @@ def records(file: File, class_column: str | None = None) -> Iterator[Row]:
     with opened(file, WHAT) as binary:
         table = Table(pieces(binary.read, WHAT), WHAT)
         if sorted(table.names) != sorted({*names}):
+            others = _others(table.names, names)
+            if others:
+                raise OtherColumnsError(
+                    f"{WHAT} must have the columns {listed(names)} and no others, but has {listed(others)} as well: "
+                    "delete these, or name the one that says the class as the class column",
+                    names,
+                    others,
+                )
             raise DeniableError(
                 f"{WHAT} must have the columns {listed(names)} and no others, named in its first line between commas, "
                 "semicolons or tabs"
@@ -40,3 +72,10 @@ def records(file: File, class_column: str | None = None) -> Iterator[Row]:
                 yield row._replace(outside_id=row.outside_id.lstrip("0") or "0")
             else:
                 yield row
+
+
+def _others(found: Sequence[str], expected: Collection[str]) -> tuple[str, ...]:
+    """The columns that are not expected; none where the first line may be a report, or end in one."""
+    others = [name for name in found if name not in expected]
+    is_header = all(found.count(name) == 1 for name in ("id", "channel"))
+    return tuple(others[:MAX_SHOWN]) if is_header and all(map(_NAME.fullmatch, others)) else ()

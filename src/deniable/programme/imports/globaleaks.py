@@ -74,7 +74,7 @@ def records(file: File, class_column: str | None = None) -> Iterator[Row]:
         elif begins.startswith(b"{"):
             raise DeniableError(f"{WHAT} must be a JSON list of reports, or CSV")
         else:
-            table = Table(chain((first,), source), WHAT, may_be_blank=True)
+            table = Table(chain((first,), source), WHAT, kinds="CSV or JSON", may_be_blank=True)
             if class_column == SCORE and table.names and SCORE not in table.names:
                 raise DeniableError(
                     f"{WHAT} as CSV has no score: use the JSON of /api/recipient/rtips, which has one, or give the "

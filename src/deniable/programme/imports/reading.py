@@ -42,6 +42,8 @@ _UTF_16 = {
     codecs.BOM_UTF16_LE: codecs.getincrementaldecoder("utf-16-le"),
     codecs.BOM_UTF16_BE: codecs.getincrementaldecoder("utf-16-be"),
 }
+_NO_TEXT = re.compile(rb"\A%PDF|[\x00-\x08\x0e-\x1f]")
+"""In the first line of a picture, a PDF file or a spreadsheet, and of no CSV file."""
 _PRINTABLE_ASCII = re.compile(r"[!-~]{1,100}")
 
 
@@ -73,10 +75,10 @@ def quietly(step: Callable[[], _T], what: str) -> _T:
     try:
         return step()
     except DeniableError as error:
-        refusal = str(error)
+        refusal = type(error)(*error.args)
     except Exception as error:  # its text may quote the file
-        refusal = f"{what} cannot be read ({type(error).__name__})"
-    raise DeniableError(refusal)
+        refusal = DeniableError(f"{what} cannot be read ({type(error).__name__})")
+    raise refusal
 
 
 @contextmanager
@@ -150,15 +152,23 @@ def empty_rows(what: str) -> Callable[[], None]:
 
 class Table:
     """The rows of a CSV file below its header, one line each. names: the header's cells; none where all lines are
-    blank, which only `may_be_blank` allows. It has at most `most` lines, where that is said.
+    blank, which only `may_be_blank` allows. It has at most `most` lines, where that is said. kinds: of files that the
+    person may choose.
 
     Cells stand between commas, semicolons or tabs: the header alone says which, and so no row decides about another.
     """
 
     def __init__(
-        self, source: Iterable[bytes], what: str, *, may_be_blank: bool = False, most: int | None = None
+        self,
+        source: Iterable[bytes],
+        what: str,
+        *,
+        kinds: str = "CSV",
+        may_be_blank: bool = False,
+        most: int | None = None,
     ) -> None:
         self._what = what
+        self._kinds = kinds
         self._most = most
         self._lines = enumerate(lines(in_utf8(source)), start=1)
         self._separator = ""
@@ -175,6 +185,10 @@ class Table:
         for number, line in self._lines:
             if self._most is not None and number > self._most:
                 raise DeniableError(f"{self._what} has far more lines than its size in the ZIP allows")
+            if not self._separator and _NO_TEXT.search(line.partition(b"\r")[0]):
+                raise DeniableError(
+                    f"this is not a {self._kinds} file; if it is a spreadsheet, save it as CSV and choose that file"
+                )
             cells = self._cells(line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
             if not cells or len(line) < SHORTEST:
                 check_empty()
@@ -225,12 +239,15 @@ def is_name(cell: object) -> bool:
 
 def record(names: tuple[str, ...], outside_id: object, channel: object, value: object = "") -> Record | str:
     """The record of two or three cells, or why there is none, in terms of the columns' names."""
+    missing = next((name for name, cell in zip(names, (outside_id, channel), strict=False) if cell == ""), None)
+    if missing is not None:
+        return f"the {missing} is missing"
     if not isinstance(outside_id, str) or not _PRINTABLE_ASCII.fullmatch(outside_id):
-        return f"{names[0]} must be 1 to 100 letters, digits or signs in ASCII, without spaces"
+        return f"the {names[0]} must be 1 to 100 letters, digits or signs, without spaces and accents"
     if not isinstance(channel, str) or not is_name(channel):
-        return f"{names[1]} must be 1 to 200 printable characters"
+        return f"the {names[1]} must be 1 to 200 printable characters"
     if not isinstance(value, str) or (value and not is_name(value)):
-        return f"{names[2]} must be at most 200 printable characters"
+        return f"the {names[2]} must be at most 200 printable characters"
     return Record(outside_id, channel, value)
 
 
@@ -246,7 +263,7 @@ def _cells(line: bytes, separator: str) -> list[str] | str:
     with suppress(UnicodeDecodeError):
         decoded = line.decode()
     if decoded is None:
-        return "a row must be text in UTF-8; save the file as CSV UTF-8"
+        return "a letter cannot be read; in the spreadsheet, save the file as Unicode text"
     if not decoded.strip():
         return []
     with suppress(csv.Error):  # strict: otherwise a quote left open would pass for one that is closed

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from deniable.errors import DeniableError
+from deniable.languages.voice import Voice
 from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.frozen_rounds import value_in_words
@@ -19,18 +20,18 @@ _LONGEST_LINE = 75
 """In bytes, without the line break."""
 
 
-def calendar_file(state: PublicState) -> bytes:
-    """The calendar after the entries that led to this state."""
+def calendar_file(state: PublicState, say: Voice) -> bytes:
+    """The calendar after the entries that led to this state, in one language."""
     parameters = state.parameters
     lines = [
         "BEGIN:VCALENDAR",
         "VERSION:2.0",
-        "PRODID:-//deniable//public record//EN",
+        f"PRODID:-//deniable//public record//{say.language.code.upper()}",
         f"NAME:{_text(parameters.name)}",
         f"X-WR-CALNAME:{_text(parameters.name)}",
     ]
     for round_ in range(1, _last(state) + 1):
-        lines += _event(parameters, round_, round_ <= state.closed)
+        lines += _event(parameters, round_, round_ <= state.closed, say)
     return "".join(map(_folded, [*lines, "END:VCALENDAR"])).encode()
 
 
@@ -51,20 +52,33 @@ def _has_day(calendar: Calendar, round_: int) -> bool:
     return True
 
 
-def _event(parameters: Parameters, round_: int, is_closed: bool) -> Iterator[str]:
+def _event(parameters: Parameters, round_: int, is_closed: bool, say: Voice) -> Iterator[str]:
     calendar = parameters.calendar
-    day, due = calendar.day(round_), f"{calendar.time:%H:%M} ({calendar.zone} time)"
-    is_or_was = "was" if is_closed else "is"
-    source = parameters.randomness
-    drawn = "" if source is None or is_closed else f", and drawn with {value_in_words(source)}"
+    day = calendar.day(round_)
     yield "BEGIN:VEVENT"
     yield f"UID:{parameters.programme}-round-{round_}"
     yield f"DTSTAMP:{calendar.start:%Y%m%d}T000000Z"
     yield f"DTSTART;VALUE=DATE:{day:%Y%m%d}"
     yield f"DTEND;VALUE=DATE:{day + timedelta(days=1):%Y%m%d}"
-    yield f"SUMMARY:{_text(f'{parameters.name}: round {round_} {is_or_was} due at {due}{drawn}')}"
+    yield f"SUMMARY:{_text(_summary(parameters, round_, is_closed, say))}"
     yield "TRANSP:TRANSPARENT"
     yield "END:VEVENT"
+
+
+def _summary(parameters: Parameters, round_: int, is_closed: bool, say: Voice) -> str:
+    calendar, source = parameters.calendar, parameters.randomness
+    told = {
+        "name": parameters.name,
+        "round": round_,
+        "time": say.digits(f"{calendar.time:%H:%M}"),
+        "zone": calendar.zone,
+    }
+    if is_closed:
+        return say("{name}: round {round} was due at {time} ({zone} time)", **told)
+    if source is None:
+        return say("{name}: round {round} is due at {time} ({zone} time)", **told)
+    value = value_in_words(source, say)
+    return say("{name}: round {round} is due at {time} ({zone} time), and drawn with {value}", **told, value=value)
 
 
 def _text(value: str) -> str:

@@ -4,16 +4,15 @@ Calculated from the public rules for a quiet time, in which nothing is reported 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
+from deniable.languages.voice import Voice, plural_of
 from deniable.mechanisms.race import Race
-from deniable.programme.calendar import Calendar
+from deniable.programme.calendar import Calendar, rounds_in_words
 from deniable.programme.parameters import Parameters
-from deniable.programme.public.suspicion import filed_in, sure_at_most
+from deniable.programme.public.suspicion import Filed, filed_in, filed_in_words, sure_at_most
 from deniable.promptness import QuietWait, passed_over, quick_waits
-from deniable.report_classes import ReportClass
 
 REPORTS = (1, 3, 10)
 """The numbers of reports for which it is told, where there is one class."""
@@ -29,12 +28,10 @@ class Effect:
     wait: str
     """On average, from the reports to the draw that selects their target: 'about 266 days (38 rounds)'."""
     risk: str
-    """How sure a boss who was 50 % sure can become at most, if one person filed these reports: '57 %'; empty without
-    reports.
-    """
+    """How sure a boss who was 50 % sure can become, if one person filed these reports: 'at most 57 %'."""
 
 
-def effects(parameters: Parameters, n_targets: int) -> tuple[Effect, ...]:
+def effects(parameters: Parameters, n_targets: int, say: Voice) -> tuple[Effect, ...]:
     """First without any report, then with some; nothing where there is no formula: for counter auditing, and for draws
     with weights.
     """
@@ -42,56 +39,100 @@ def effects(parameters: Parameters, n_targets: int) -> tuple[Effect, ...]:
         return ()
     race, audits, filed = replace(parameters.built(), n_targets=n_targets), parameters.audits, _filed(parameters)
     assert isinstance(race, Race)
-    waits = quick_waits(race, audits, tuple(one.weight for one in filed))
+    waits = quick_waits(race, audits, (0, *(one.reports * (one.one.weight or 1) for one in filed)))
     assert waits is not None
-    chances = chances_in_words([1 - passed_over(race, wait.reports, audits) for wait in waits])
+    chances = chances_in_words([1 - passed_over(race, wait.reports, audits) for wait in waits], say)
+    labels = [say("No report"), *(filed_in_words(parameters, one, say) for one in filed)]
+    risks = ["–", *(_risk(one, say) for one in filed)]
     return tuple(
-        Effect(one.label, chance, _wait(parameters.calendar, wait), one.risk)
-        for one, chance, wait in zip(filed, chances, waits, strict=True)
+        Effect(label, chance, wait_in_words(parameters.calendar, wait, say), risk)
+        for label, chance, wait, risk in zip(labels, chances, waits, risks, strict=True)
     )
 
 
-def chances_in_words(chances: Sequence[float]) -> list[str]:
+def circumstances(parameters: Parameters, n_targets: int, is_told: bool, say: Voice) -> Iterator[str]:
+    """What the figures are about, where there are any, and what the rules do besides."""
+    if is_told:
+        yield say("We calculated the chances and waits from the public rules; they are not a promise.")
+        yield say.counted(
+            "They are for the {number} {target} of today.", "They are for the {number} {targets} of today.",
+            n_targets,
+        )  # fmt: skip
+        yield say("Reports about others make the wait longer.")
+    else:
+        yield say("We cannot give a figure for how much more likely it is.")
+    if parameters.most_counted is not None and len(parameters.classes) > 1:
+        yield say.counted(
+            "At most {number} report of each class about {a_target} counts in one round.",
+            "At most {number} reports of each class about {a_target} count in one round.",
+            parameters.most_counted,
+        )
+    elif parameters.most_counted is not None:
+        yield say.counted(
+            "At most {number} report about {a_target} counts in one round.",
+            "At most {number} reports about {a_target} count in one round.",
+            parameters.most_counted,
+        )
+    if parameters.cooldown:
+        yield say(
+            "After {an_audit} the {target} rests for {rounds}, where that is possible. No draw selects it then.",
+            rounds=rounds_in_words(parameters.calendar, parameters.cooldown, say),
+        )
+    if parameters.max_gap is None:
+        yield say("It may be the next draw, and it may take long. No date is promised.")
+        return
+    if is_told:
+        yield say("The chance is smaller in a draw in which another {target} is due.")
+    yield say(
+        "With or without reports, each {target} is selected at least once in {rounds}. Skipped rounds do not count.",
+        rounds=rounds_in_words(parameters.calendar, parameters.max_gap, say),
+    )
+
+
+def chances_in_words(chances: Sequence[float], say: Voice) -> list[str]:
     """Rounded down, and all of them out of the same number, with two digits at least.
 
-    >>> chances_in_words([0.02, 0.0262, 0.2381]), chances_in_words([0.5, 1.0])
+    >>> from deniable.languages.voice import plain
+    >>> chances_in_words([0.02, 0.0262, 0.2381], plain()), chances_in_words([0.5, 1.0], plain())
     (['20 in 1,000', '26 in 1,000', '238 in 1,000'], ['50 in 100', '100 in 100'])
     """
     of = 100
     while min(chances) * of < 20 - _ROUNDING:
         of *= 10
-    return [f"{math.floor(chance * of + _ROUNDING):,} in {of:,}" for chance in chances]
+    return [say("{chance} in {of}", chance=math.floor(chance * of + _ROUNDING), of=of) for chance in chances]
+
+
+def wait_in_words(calendar: Calendar, wait: QuietWait, say: Voice) -> str:
+    """For all that people read about one: days first, since people live by them.
+
+    >>> from datetime import date
+    >>> from deniable.languages.voice import plain
+    >>> weekly = Calendar(date(2026, 1, 5), "1W", "UTC")
+    >>> [wait_in_words(weekly, QuietWait(3, rounds, "exact"), plain()) for rounds in (38, 4.15, 1)]
+    ['about 266 days (38 rounds)', 'about 30 days (4.2 rounds)', 'about 7 days (1 round)']
+    >>> wait_in_words(weekly, QuietWait(3, 4.04, "at most"), plain())
+    'at most 29 days (4.1 rounds)'
+    """
+    days = calendar.days(wait.rounds)
+    rounds = say.counted("{figure} round", "{figure} rounds", plural_of(wait.figure), figure=say.figure(wait.figure))
+    if wait.kind == "at most":
+        return say.counted("at most {number} day ({rounds})", "at most {number} days ({rounds})", days, rounds=rounds)
+    return say.counted("about {number} day ({rounds})", "about {number} days ({rounds})", days, rounds=rounds)
 
 
 _ROUNDING = 1e-9
 """More than floating point comes to."""
 
 
-class _Counted(NamedTuple):
-    label: str
-    weight: int
-    """What it comes to in the draw."""
-    risk: str
-
-
-def _filed(parameters: Parameters) -> list[_Counted]:
+def _filed(parameters: Parameters) -> list[Filed]:
     """What is told: one report of each class, or some reports in one round."""
-    told = [_Counted("no report", 0, "")]
     if len(parameters.classes) > 1:
-        return told + [_counted(parameters, one, 1) for one in parameters.classes if one.weight is not None]
+        return [filed_in(parameters, one) for one in parameters.classes if one.weight is not None]
     most = parameters.most_counted or max(REPORTS)
-    return told + [_counted(parameters, parameters.classes[0], number) for number in REPORTS if number <= most]
+    return [filed_in(parameters, parameters.classes[0], number) for number in REPORTS if number <= most]
 
 
-def _counted(parameters: Parameters, one: ReportClass, number: int) -> _Counted:
-    filed = filed_in(parameters, one, number)
-    return _Counted(
-        filed.label, number * (one.weight or 1), sure_at_most(filed.audits) if filed.audits is not None else ""
-    )
-
-
-def _wait(calendar: Calendar, wait: QuietWait) -> str:
-    days = calendar.length(wait.rounds).removeprefix("about ")
-    rounds = str(wait).lstrip("≤~ ")
-    about = "at most" if wait.kind == "at most" else "about"
-    return f"{about} {days} ({rounds} {'round' if rounds == '1' else 'rounds'})"
+def _risk(filed: Filed, say: Voice) -> str:
+    assert filed.audits is not None
+    sure = sure_at_most(filed.audits)
+    return say("no limit") if sure is None else say("at most {sure} %", sure=say.figure(sure))

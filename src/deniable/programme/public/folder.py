@@ -1,5 +1,6 @@
 """The files of a public folder. Others may have put them there: each must be an ordinary file of bounded size."""
 
+import errno
 import os
 import stat
 from collections.abc import Iterable
@@ -17,6 +18,18 @@ INSTRUCTIONS = "VERIFY.md"
 PAGE = "index.html"
 CALENDAR = "calendar.ics"
 CHECKPOINT = "checkpoint"
+
+
+def in_language(name: str, code: str, parameters: Parameters) -> str:
+    """What the page, or the calendar, is called in this language: the first has the plain name."""
+    stem, _, ending = name.rpartition(".")
+    return name if code == parameters.languages[0] else f"{stem}.{code}.{ending}"
+
+
+def in_languages(name: str, parameters: Parameters) -> dict[str, str]:
+    """The languages by the file's name in each."""
+    return {in_language(name, code, parameters): code for code in parameters.languages}
+
 
 MOST_BYTES = 2**28
 """Far more than a transcript of a century of daily rounds."""
@@ -50,6 +63,19 @@ def read_public(path: Path, last: int | None = None) -> bytes:
     finally:
         if descriptor is not None:
             os.close(descriptor)
+
+
+def read_published(path: Path) -> bytes:
+    """The file's bytes, for a reader, who may have named another folder than they meant."""
+    try:
+        return read_public(path)
+    except OSError as error:
+        if error.errno == errno.ENOENT and not path.parent.is_dir():
+            raise folder_error(
+                f"the folder {path.parent} does not exist: give the one that holds {PROGRAMME} and {TRANSCRIPT}",
+                path.parent,
+            ) from None
+        raise folder_error(f"{path} cannot be read: {error.strerror}", path.parent) from None
 
 
 def read_head(transcript: Path) -> Head:

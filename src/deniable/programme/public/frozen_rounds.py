@@ -3,19 +3,20 @@
 All of it follows from the rules and the transcript, and from nothing that a computer knows about time zones.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Literal
 
+from deniable.languages.voice import Voice
 from deniable.programme.calendar import Calendar, Day, day_in_words, moment_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.randomness.source import Dice, Drand, Source
-from deniable.programme.transcript.entries import End, Recovery
+from deniable.programme.transcript.entries import End
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.frozen import Freeze, FrozenDraw
+from deniable.programme.transcript.recoveries import Recovery
 from deniable.programme.transcript.waiting import read_instant
-from deniable.wording import count
 
 
 @dataclass(frozen=True)
@@ -26,17 +27,22 @@ class FrozenRound:
     state: Literal["waits", "drawn", "without", "never"]
     """Drawn with its public value or without it; or it is never drawn."""
     since: Day
+    beacon: int | None
+    """Its number; None where people throw numbers in public."""
     awaited: str
     """The public value, in words."""
     expected: Day
-    """When drand's beacon is out, or people throw the numbers."""
-    is_thrown: bool
+    """When the beacon is out, or people throw the numbers."""
     place: str
     """Of the throw; empty with drand."""
     without_from: Day
     """From when on the office may draw without the value."""
+    now: str
+    """What there is to say of it at the top of a page, while it waits."""
     sentence: str
     """What became of it."""
+    heading: str = ""
+    """What a reader must see at once; empty where everything is as usual."""
     value: str = ""
     """The beacon's signature, or the numbers; empty where there is none."""
     value_name: str = ""
@@ -46,26 +52,15 @@ class FrozenRound:
     """Of the entry that drew it."""
 
     @property
+    def is_thrown(self) -> bool:
+        return self.beacon is None
+
+    @property
     def is_remarkable(self) -> bool:
         return self.state in ("without", "never")
 
-    @property
-    def heading(self) -> str:
-        """What a reader must see at once; empty where everything is as usual."""
-        return {"without": "Drawn without its public value", "never": "Frozen, and never drawn"}.get(self.state, "")
 
-    @property
-    def now(self) -> str:
-        """What there is to say of it at the top of a page, while it waits."""
-        when = f"thrown on {self.expected.words}" if self.is_thrown else f"which is out on {self.expected.words}"
-        return (
-            f"Round {self.round} is frozen since {self.since.words}: what it is drawn from is fixed. It is drawn with "
-            f"{self.awaited}, {when}. If the value does not come, the office may draw without it from "
-            f"{self.without_from.words} on."
-        )
-
-
-def frozen_rounds(parameters: Parameters, entries: Iterable[Entry]) -> dict[int, FrozenRound]:
+def frozen_rounds(parameters: Parameters, entries: Iterable[Entry], say: Voice) -> dict[int, FrozenRound]:
     """Every round that was frozen, by its number, as these entries leave it."""
     found: dict[int, FrozenRound] = {}
     source, waiting = parameters.randomness, None
@@ -73,13 +68,13 @@ def frozen_rounds(parameters: Parameters, entries: Iterable[Entry]) -> dict[int,
         return found
     for entry in entries:
         if isinstance(entry, Freeze):
-            waiting = _waiting(parameters.calendar, source, entry)
+            waiting = _waiting(parameters.calendar, source, entry, say)
         elif waiting is None:
             continue
         elif isinstance(entry, FrozenDraw):
-            waiting = _drawn(parameters.calendar, waiting, entry)
+            waiting = _drawn(parameters, waiting, entry, say)
         elif isinstance(entry, End) or (isinstance(entry, Recovery) and entry.inputs_lost):
-            waiting = _never_drawn(waiting, entry)
+            waiting = _never_drawn(waiting, entry, say)
         else:
             continue
         found[waiting.round] = waiting
@@ -87,76 +82,152 @@ def frozen_rounds(parameters: Parameters, entries: Iterable[Entry]) -> dict[int,
     return found
 
 
-def _waiting(calendar: Calendar, source: Source, freeze: Freeze) -> FrozenRound:
-    frozen_on = calendar.day(freeze.round) + timedelta(days=freeze.late)
+def _waiting(calendar: Calendar, source: Source, freeze: Freeze, say: Voice) -> FrozenRound:
     waiting = freeze.waiting
-    expected = moment_in_words(waiting.expected)
-    awaited = _awaited(source, freeze.beacon)
+    since = day_in_words(calendar.day(freeze.round) + timedelta(days=freeze.late), say)
+    expected = moment_in_words(waiting.expected, say)
+    without_from = moment_in_words(waiting.without_from(source.days), say)
+    drawn, sentence = _to_be_drawn(source, freeze.beacon, expected.words, say)
+    fixed = say(
+        "Round {round} is frozen since {since}: what it is drawn from is fixed.", round=freeze.round, since=since.words
+    )
+    without = say(
+        "If the value does not come, the office may draw without it from {moment} on.", moment=without_from.words
+    )
     return FrozenRound(
         round=freeze.round,
         state="waits",
-        since=day_in_words(frozen_on),
-        awaited=awaited,
+        since=since,
+        beacon=freeze.beacon,
+        awaited=_awaited(source, freeze.beacon, say),
         expected=expected,
-        is_thrown=freeze.beacon is None,
         place="" if isinstance(source, Drand) else source.place,
-        without_from=moment_in_words(waiting.without_from(source.days)),
-        sentence=f"Frozen; drawn with {awaited} at {expected.words}.",
+        without_from=without_from,
+        now=f"{fixed} {drawn} {without}",
+        sentence=sentence,
     )
 
 
-def _drawn(calendar: Calendar, waiting: FrozenRound, draw: FrozenDraw) -> FrozenRound:
+def _to_be_drawn(source: Source, beacon: int | None, expected: str, say: Voice) -> tuple[str, str]:
+    """With which public value, in a sentence after others, and in one that stands alone."""
+    if isinstance(source, Dice):
+        thrown = {"place": source.place, "throws": source.throws.in_words(say), "moment": expected}
+        return (
+            say(
+                "It is drawn with numbers that people throw in public ({place}; {throws}), thrown on {moment}.",
+                **thrown,
+            ),
+            say(
+                "Frozen; drawn with numbers that people throw in public ({place}; {throws}) at {moment}.",
+                **thrown,
+            ),
+        )
+    out = {"beacon": say.digits(str(beacon)), "moment": expected}
+    if source.is_known:
+        return (
+            say("It is drawn with drand’s beacon {beacon}, which is out on {moment}.", **out),
+            say("Frozen; drawn with drand’s beacon {beacon} at {moment}.", **out),
+        )
+    return (
+        say("It is drawn with beacon {beacon} of a chain that is not drand’s, which is out on {moment}.", **out),
+        say("Frozen; drawn with beacon {beacon} of a chain that is not drand’s, at {moment}.", **out),
+    )
+
+
+def _drawn(parameters: Parameters, waiting: FrozenRound, draw: FrozenDraw, say: Voice) -> FrozenRound:
     drawn = replace(waiting, number=draw.number, reason=draw.reason)
     if draw.value is None:
-        return replace(drawn, state="without", sentence=draw.effect(calendar))
-    if not waiting.is_thrown:
-        sentence = f"Drawn with {waiting.awaited} of {waiting.expected.words}."
-        return replace(drawn, state="drawn", sentence=sentence, value=draw.value, value_name="The beacon’s signature")
-    thrown = moment_in_words(read_instant(draw.time or "")).words
-    sentence = f"Drawn with numbers thrown in public on {thrown}: {waiting.place}."
-    return replace(drawn, state="drawn", sentence=sentence, value=draw.value, value_name="The numbers")
+        heading, sentence = say("Drawn without its public value"), draw.effect(parameters.calendar, say)
+        return replace(drawn, state="without", heading=heading, sentence=sentence)
+    if waiting.beacon is None:
+        thrown = moment_in_words(read_instant(draw.time or ""), say).words
+        sentence = say("Drawn with numbers thrown in public on {moment}: {place}.", moment=thrown, place=waiting.place)
+        return replace(drawn, state="drawn", sentence=sentence, value=draw.value, value_name=say("The numbers"))
+    out = {"beacon": say.digits(str(waiting.beacon)), "moment": waiting.expected.words}
+    if isinstance(parameters.randomness, Drand) and parameters.randomness.is_known:
+        sentence = say("Drawn with drand’s beacon {beacon} of {moment}.", **out)
+    else:
+        sentence = say("Drawn with beacon {beacon} of a chain that is not drand’s, of {moment}.", **out)
+    return replace(drawn, state="drawn", sentence=sentence, value=draw.value, value_name=say("The beacon’s signature"))
 
 
-def _never_drawn(waiting: FrozenRound, entry: End | Recovery) -> FrozenRound:
-    sentence = (
-        f"The programme ended before it was drawn (entry {entry.number})."
-        if isinstance(entry, End)
-        else f"What it was to be drawn from is lost, or the office says so (entry {entry.number})."
+def _never_drawn(waiting: FrozenRound, entry: End | Recovery, say: Voice) -> FrozenRound:
+    if isinstance(entry, End):
+        sentence = say("The programme ended before it was drawn (entry {entry}).", entry=entry.number)
+    else:
+        sentence = say(
+            "What it was to be drawn from is lost, or the office says so (entry {entry}).", entry=entry.number
+        )
+    return replace(waiting, state="never", heading=say("Frozen, and never drawn"), sentence=sentence)
+
+
+def value_in_words(source: Source, say: Voice) -> str:
+    """Which public value goes into a draw, whatever the round: a phrase of its own."""
+    if isinstance(source, Dice):
+        throws = source.throws.in_words(say)
+        # For translators: this and the next two stand in other sentences for {value}, and after a colon.
+        return say.counted(
+            "numbers that people throw in public ({place}; {throws}), {number} minute after the due time",
+            "numbers that people throw in public ({place}; {throws}), {number} minutes after the due time",
+            source.minutes,
+            place=source.place,
+            throws=throws,
+        )
+    if source.is_known:
+        return say.counted(
+            "the beacon that drand publishes {number} minute after the due time",
+            "the beacon that drand publishes {number} minutes after the due time",
+            source.minutes,
+        )
+    return say.counted(
+        "the beacon that another chain than drand’s publishes {number} minute after the due time",
+        "the beacon that another chain than drand’s publishes {number} minutes after the due time",
+        source.minutes,
     )
-    return replace(waiting, state="never", sentence=sentence)
 
 
-def value_in_words(source: Source) -> str:
-    """Which public value goes into a draw, whatever the round."""
-    after = f"{count(source.minutes, 'minute')} after the due time"
-    if isinstance(source, Drand):
-        return f"the beacon that {'drand' if source.is_known else 'another chain than drand’s'} publishes {after}"
-    return f"{_thrown(source)}, {after}"
+def _awaited(source: Source, beacon: int | None, say: Voice) -> str:
+    """The public value of one round, as a phrase of its own."""
+    if isinstance(source, Dice):
+        return say(
+            "numbers that people throw in public ({place}; {throws})",
+            place=source.place,
+            throws=source.throws.in_words(say),
+        )
+    number = say.digits(str(beacon))
+    if source.is_known:
+        return say("drand’s beacon {beacon}", beacon=number)
+    return say("beacon {beacon} of a chain that is not drand’s", beacon=number)
 
 
-def _awaited(source: Source, beacon: int | None) -> str:
-    """The public value of one round."""
-    if not isinstance(source, Drand):
-        return _thrown(source)
-    return f"drand’s beacon {beacon}" if source.is_known else f"beacon {beacon} of a chain that is not drand’s"
-
-
-def _thrown(source: Dice) -> str:
-    return f"numbers that people throw in public ({source.place}; {source.throws.in_words})"
-
-
-def randomness_rule(parameters: Parameters) -> str:
-    """Where the random numbers of the draws come from, and what that leaves open: the end of a sentence."""
+def randomness_rule(parameters: Parameters, say: Voice) -> str:
+    """Where the random numbers of the draws come from, and what that leaves open."""
     source = parameters.randomness
     if source is None:
-        return "the office fixed the random numbers itself; a reader must trust that it drew them fairly"
-    about = ""
-    if isinstance(source, Drand):
-        known = "drand is a public network, and no single member of it can choose or foresee a beacon"
-        unknown = "this is not drand’s own chain, and the holder of its key, perhaps the office, knows all its beacons"
-        about = f"{known if source.is_known else unknown}; the chain is {source.chain.hash}; "
-    return (
-        "a number that the office fixed in advance and keeps secret, together with a public value that is not out yet "
-        f"when the round is frozen: {value_in_words(source)}; {about}where the value does not come within "
-        f"{count(source.days, 'day')}, the office may draw without it, and the record shows that"
+        return say("The office fixed the random numbers itself. A reader must trust that it drew them fairly.")
+    return " ".join(_rules(source, say))
+
+
+def _rules(source: Source, say: Voice) -> Iterator[str]:
+    yield say(
+        "They come from a number that the office fixed in advance and keeps secret, together with a public value that "
+        "is not out yet when the round is frozen."
+    )
+    yield say("The public value: {value}.", value=value_in_words(source, say))
+    if isinstance(source, Drand) and source.is_known:
+        yield say(
+            "drand is a public network, and no single member of it can choose or foresee a beacon; the chain is "
+            "{chain}.",
+            chain=source.chain.hash,
+        )
+    elif isinstance(source, Drand):
+        yield say(
+            "This is not drand’s own chain, and the holder of its key, perhaps the office, knows all its beacons; the "
+            "chain is {chain}.",
+            chain=source.chain.hash,
+        )
+    yield say.counted(
+        "If the value does not come within {number} day, the office may draw without it, and the record shows that.",
+        "If the value does not come within {number} days, the office may draw without it, and the record shows that.",
+        source.days,
     )

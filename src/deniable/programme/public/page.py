@@ -1,22 +1,26 @@
 """The public page: the transcript, the guarantee and how to check both, for a reader who knows no statistics.
 
-One file without scripts or outside resources. Its text is a function of what is published beside it, and of nothing
-else: no clock, no locale.
+One file for each language, without scripts or outside resources. Its text is a function of what is published beside it,
+and of nothing else: no clock, no locale of the machine.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from itertools import chain
+from typing import NamedTuple, Self
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from deniable.programme.calendar import Day, day_in_words, due_in_words, rounds_in_words
+from deniable.languages.language import language
+from deniable.languages.voice import Voice
+from deniable.programme.calendar import Day, day_in_words, due_in_words
 from deniable.programme.parameters import Parameters
-from deniable.programme.public.checks import CHECKS, NOT_HERE, Shown
-from deniable.programme.public.frozen_rounds import FrozenRound, frozen_rounds, randomness_rule, value_in_words
-from deniable.programme.public.guarantee_wording import class_in_words, figures_rule, flood_cap, in_public_words, level
+from deniable.programme.public.checks import told
+from deniable.programme.public.facts import every_period, facts_of
+from deniable.programme.public.folder import CALENDAR, PAGE, in_language
+from deniable.programme.public.frozen_rounds import FrozenRound, frozen_rounds, value_in_words
 from deniable.programme.public.promise import promise_of
 from deniable.programme.public.situation import Situation
 from deniable.programme.public.timeline import timeline
@@ -29,10 +33,8 @@ from deniable.programme.transcript.replay import replay
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript.unannounced import Reveal, Selection
 from deniable.programme.witness.checkpoints import office_key
-from deniable.wording import count
 
-__all__ = ["Day", "Event", "day_in_words", "due_in_words", "events_of", "every_period", "facts_of", "render",
-           "verify_text"]  # fmt: skip
+__all__ = ["Day", "Event", "day_in_words", "due_in_words", "events_of", "render", "verify_text"]
 """What publishing and the console's pages use; they write days as this page does."""
 
 NEWEST = 20
@@ -64,6 +66,8 @@ class Event:
     round: int
     due: Day | None
     """Of the round that the entry closes; None where it closes none."""
+    made: str
+    """When the entry was made where it closes no round, as far as the record tells; empty where it closes one."""
     audited: tuple[Audited, ...]
     heading: str
     added: tuple[str, ...]
@@ -105,38 +109,64 @@ class Target:
     """Its number in the public register, or empty."""
 
 
-def render(parameters: Parameters, entries: Sequence[Entry], known: PublicState | None = None) -> str:
-    """The text of index.html after these entries; `known` is the public state after them, worked out here where the
-    caller does not have it.
+class Rounds(NamedTuple):
+    number: int
+    words: str
+    """Each of them."""
+
+    @classmethod
+    def of(cls, rounds: Sequence[int], say: Voice) -> Self:
+        return cls(len(rounds), ", ".join(say("round {round}", round=number) for number in rounds))
+
+
+class InLanguage(NamedTuple):
+    """The page in one of the programme's languages."""
+
+    code: str
+    name: str
+    """Of the language, in the language."""
+    direction: str
+    page: str
+    is_here: bool
+
+
+def render(parameters: Parameters, entries: Sequence[Entry], known: PublicState | None, say: Voice) -> str:
+    """The text of the page after these entries, in one language; `known` is the public state after them, worked out
+    here where the caller does not have it.
     """
     state = replay(parameters, entries) if known is None else known
     calendar = parameters.calendar
-    events = events_of(parameters, entries)
+    events = events_of(parameters, entries, say)
     frozen = [event.frozen for event in events if event.frozen is not None]
     targets = _targets(state, events, present_names(entries))
     shown = {event.number for event in events[:MOST_ENTRIES]}
-    promise = promise_of(parameters, Situation.after(state))
+    promise = promise_of(parameters, Situation.after(state), say)
     template = templates().get_template("index.html.j2")
     return template.render(
+        say=say,
+        counted=say.counted,
+        html=say.html,
         parameters=parameters,
-        every=every_period(calendar.period),
+        languages=_languages(parameters, say),
+        checked_page=in_language(PAGE, "en", parameters) if "en" in parameters.languages else None,
+        calendar_name=in_language(CALENDAR, say.language.code, parameters),
+        every=every_period(calendar.period, say),
         closed=state.closed,
         ended=state.ended,
         latest=next((event for event in events if event.audited), None),
         next_round=state.open_round,
-        next_due=None if state.ended else due_in_words(calendar, state.open_round),
+        next_due=None if state.ended else due_in_words(calendar, state.open_round, say),
         waiting=next((one for one in frozen if one.state == "waits"), None),
-        without=tuple(one.round for one in reversed(frozen) if one.state == "without"),
-        undrawn=tuple(one.round for one in reversed(frozen) if one.state == "never"),
-        public_value=_public_value(parameters),
+        without=Rounds.of([one.round for one in reversed(frozen) if one.state == "without"], say),
+        undrawn=Rounds.of([one.round for one in reversed(frozen) if one.state == "never"], say),
+        public_value=_public_value(parameters, say),
         promise=promise,
         contact=next(part for part in promise.parts if part.id == "contact"),
         no_reason=NO_REASON,
-        t=parameters.terms,
         figures=tuple(entry for entry in reversed(entries) if isinstance(entry, Figures)),
-        next_figures=None if state.ended else due_in_words(calendar, calendar.last_of_year(state.open_round)),
+        next_figures=None if state.ended else due_in_words(calendar, calendar.last_of_year(state.open_round), say),
         is_visited=any(audited.visited for event in events for audited in event.audited),
-        timeline=timeline(parameters, entries, state.coverage.holds_from),
+        timeline=timeline(parameters, entries, state.coverage.holds_from, say),
         newest=events[:NEWEST],
         earlier=events[NEWEST:MOST_ENTRIES],
         older=sum(event.n_entries for event in events[MOST_ENTRIES:]),
@@ -146,17 +176,30 @@ def render(parameters: Parameters, entries: Sequence[Entry], known: PublicState 
         n_present=int(state.history.present.sum()),
         targets=targets,
         left_out=len(state.targets) - len(targets),
-        facts=facts_of(parameters),
+        facts=facts_of(parameters, say),
         commitment=state.commitment,
-        checks=_checks(parameters),
+        checks=told(parameters, say),
         n_entries=state.entries,
         fingerprint=state.head,
     )
 
 
+def _languages(parameters: Parameters, say: Voice) -> tuple[InLanguage, ...]:
+    return tuple(
+        InLanguage(
+            code,
+            language(code).locale.name,
+            language(code).locale.direction,
+            in_language(PAGE, code, parameters),
+            code == say.language.code,
+        )
+        for code in parameters.languages
+    )
+
+
 @cache
 def templates() -> Environment:
-    environment = Environment(
+    return Environment(
         loader=PackageLoader("deniable.programme.public"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -164,46 +207,26 @@ def templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals["count"] = count
-    return environment
 
 
 def verify_text(parameters: Parameters) -> str:
     """The text of VERIFY.md."""
     template = templates().get_template("VERIFY.md.j2")
     return template.render(
-        parameters=parameters, office_key=str(office_key(parameters)), public_value=_public_value(parameters)
+        parameters=parameters,
+        office_key=str(office_key(parameters)),
+        public_value=_public_value(parameters, parameters.voice()),
     )
 
 
-def _checks(parameters: Parameters) -> tuple[tuple[str, Shown, Shown | None], ...]:
-    """What can be checked, by whom, and by whom where witnesses countersign the record, if those are others; without
-    what there is not in this programme.
-    """
-    values = parameters.randomness is not None
-    told = []
-    for one in CHECKS:
-        alone, seen = (_here(parameters, one.of(values=values, witnesses=witnesses)) for witnesses in (False, True))
-        if alone.to not in NOT_HERE:
-            told.append((in_public_words(one.what, parameters.terms), alone, None if seen == alone else seen))
-    return tuple(told)
+def _public_value(parameters: Parameters, say: Voice) -> str:
+    return "" if parameters.randomness is None else value_in_words(parameters.randomness, say)
 
 
-def _here(parameters: Parameters, shown: Shown) -> Shown:
-    """To whom, where the programme may have named no oversight body."""
-    if parameters.oversight or "oversight body" not in shown.to:
-        return shown
-    return Shown(shown.to.partition(";")[0] if shown.to.startswith("no one") else "no one here")
-
-
-def _public_value(parameters: Parameters) -> str:
-    return "" if parameters.randomness is None else value_in_words(parameters.randomness)
-
-
-def events_of(parameters: Parameters, entries: Sequence[Entry]) -> tuple[Event, ...]:
+def events_of(parameters: Parameters, entries: Sequence[Entry], say: Voice) -> tuple[Event, ...]:
     """Newest first. What was drawn stands in the row of its round, and so do its names, once they are public."""
-    calendar, terms, present = parameters.calendar, parameters.terms, present_names(entries)
-    known, frozen = outcomes(entries, present), frozen_rounds(parameters, entries)
+    calendar, present = parameters.calendar, present_names(entries)
+    known, frozen = outcomes(entries, present), frozen_rounds(parameters, entries, say)
     later = {entry.of: entry for entry in entries if isinstance(entry, FrozenDraw)}
     revealed = {entry.of: entry for entry in entries if isinstance(entry, Reveal)}
 
@@ -212,40 +235,31 @@ def events_of(parameters: Parameters, entries: Sequence[Entry]) -> tuple[Event, 
         naming = revealed.get(draw.audited_in) if isinstance(draw, Selection | DrawnHidden) else draw
         names = () if naming is None or isinstance(entry, Reveal) else naming.audited
         number = entry.number if naming is None else naming.number
-        here = frozen[entry.round] if isinstance(entry, Freeze) else None
-        if here is not None and here.state == "without":
-            here = replace(here, sentence=in_public_words(here.sentence, terms))
-        follow = draw.follow(calendar) if isinstance(draw, Selection | DrawnHidden) and naming is None else ""
-        usual = "" if entry.is_usual or entry.kind == "details" else entry.effect(calendar)
-        kept = quoted(entry)
+        follow = draw.follow(calendar, say) if isinstance(draw, Selection | DrawnHidden) and naming is None else ""
+        usual = "" if entry.is_usual or entry.kind == "details" else entry.effect(calendar, say)
         return Event(
             number=entry.number,
             kind=entry.kind,
             round=entry.round,
-            due=day_in_words(calendar.day(entry.round)) if entry.closes_round else None,
-            audited=tuple(_audited(name, known.get((number, present.get(name, name)))) for name in names),
-            heading=in_public_words(entry.heading, terms, kept),
+            due=day_in_words(calendar.day(entry.round), say) if entry.closes_round else None,
+            made="" if entry.closes_round else entry.made(calendar, say),
+            audited=tuple(_audited(name, known.get((number, present.get(name, name))), say) for name in names),
+            heading=entry.heading(say),
             added=entry.joined,
             removed=entry.left,
             reason=entry.reason,
-            effect=in_public_words(f"{follow} {usual}".strip(), terms, kept),
+            effect=" ".join(filter(None, [follow, usual])),
             lapse=entry.lapse is not None,
-            frozen=here,
+            frozen=frozen[entry.round] if isinstance(entry, Freeze) else None,
         )
 
     return tuple(event(entry) for entry in reversed(entries) if not isinstance(entry, FrozenDraw))
 
 
-def quoted(entry: Entry) -> set[str]:
-    """What others wrote and the entry's own sentences may quote."""
-    texts = {text for field, text in entry.own().items() if isinstance(text, str) and field != "reason"}
-    return texts | {*entry.audited, *entry.joined, *entry.left}
-
-
-def _audited(name: str, outcome: Outcome | None) -> Audited:
+def _audited(name: str, outcome: Outcome | None, say: Voice) -> Audited:
     if outcome is None or outcome.day is None:
         return Audited(name, outcome is None, None)
-    return Audited(name, True, day_in_words(date.fromisoformat(outcome.day)))
+    return Audited(name, True, day_in_words(date.fromisoformat(outcome.day), say))
 
 
 def _targets(state: PublicState, events: Sequence[Event], present: Mapping[str, str]) -> tuple[Target, ...]:
@@ -281,74 +295,3 @@ def _targets(state: PublicState, events: Sequence[Event], present: Mapping[str, 
         )
         for name, audits in rounds.items()
     )
-
-
-def facts_of(parameters: Parameters) -> tuple[tuple[str, str], ...]:
-    """The public parameters, each with what it means."""
-    return tuple((name, text) for name, text in _all_facts(parameters) if text)
-
-
-def _all_facts(parameters: Parameters) -> list[tuple[str, str]]:
-    calendar, weights, t = parameters.calendar, parameters.weights, parameters.terms
-    return [
-        ("Rounds", f"{every_period(calendar.period)}, at {calendar.time:%H:%M} ({calendar.zone} time), counted from "
-                   f"{day_in_words(calendar.start).words}. A round closes at its time whatever reports came in"),
-        (f"{t.audits.capitalize()} a round", f"{parameters.audits}"),
-        ("Names of those selected", f"public {count(parameters.reveal_after, 'round')} after the draw, whatever "
-                                    "happened since. Until then the record has a fingerprint that fixes them"
-                                    if parameters.reveal_after else ""),
-        (f"How {t.targets} are chosen", _mechanism(parameters)),
-        ("Random numbers", randomness_rule(parameters)),
-        ("Privacy level of one report", f"delta = {level(parameters)}"),
-        ("Reports by one person", "the exact figures above are about "
-                                  f"{count(parameters.reports_per_person, 'report')}"
-                                  f"{' of the heaviest class' if len(parameters.classes) > 1 else ''}"),
-        ("Classes of reports", "; ".join(map(class_in_words, parameters.classes))
-                               if len(parameters.classes) > 1 else ""),
-        ("Floods of reports", flood_cap(parameters)),
-        ("Horizon", rounds_in_words(calendar, parameters.horizon) if parameters.horizon else ""),
-        ("Longest gap", f"every {t.target} is {t.audited} at least once in "
-                        f"{rounds_in_words(calendar, parameters.max_gap)}; skipped rounds do not count"
-                        if parameters.max_gap else f"none: {t.a_target} may go without {t.an_audit} for long"),
-        (f"Rest after {t.an_audit}", f"{rounds_in_words(calendar, parameters.cooldown)}, where that is possible"
-                                     if parameters.cooldown else f"none: {t.a_target} may be {t.audited} twice in a "
-                                                                 "row"),
-        ("Weights", _FORECASTS[weights].format(t=t) if weights is None or isinstance(weights, str)
-                    else _weights(parameters.targets, weights)),
-        ("Yearly figures", figures_rule(parameters)),
-        ("Oversight", f"an oversight body can repeat every draw; its key is {parameters.oversight}"
-                      if parameters.oversight else "no oversight body can repeat the draws"),
-        ("Programme", parameters.programme),
-        ("Public key (Ed25519)", parameters.public_key),
-    ]  # fmt: skip
-
-
-_FORECASTS = {
-    None: "",
-    "forecast": "a forecast from past {t.audits}, which are public",
-    "steady-forecast": "a forecast from past {t.audits}, which are public, for rates of reports that never change",
-}
-
-
-def _weights(targets: Sequence[str], weights: Sequence[float]) -> str:
-    some = [f"{name} {weight:g}" for name, weight in zip(targets[:MOST_TARGETS], weights, strict=False)]
-    others = [f"and those of {len(targets) - len(some):,} others, which programme.json has"]
-    return f"fixed by the office at the start: {'; '.join(some + (others if len(targets) > len(some) else []))}"
-
-
-def _mechanism(parameters: Parameters) -> str:
-    t = parameters.terms
-    if parameters.mechanism == "race":
-        return f"race: chance decides, and each report that waits makes its {t.target} somewhat more likely to be drawn"
-    return (
-        f"counter auditing (tca): chance is added to the number of reports that wait about each {t.target}, and the "
-        "largest result is drawn"
-    )
-
-
-_UNITS = {"D": "day", "W": "week", "M": "month"}
-
-
-def every_period(period: str) -> str:
-    number, unit = int(period[:-1]), _UNITS[period[-1]]
-    return f"every {unit}" if number == 1 else f"every {count(number, unit)}"

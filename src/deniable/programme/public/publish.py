@@ -1,4 +1,4 @@
-"""The public folder: the transcript, the rules, a page to read, a calendar and how to check them.
+"""The public folder: the transcript, the rules, a page to read and a calendar in each language, and how to check them.
 
 Its files are a function of the programme's parameters, its entries and the signed head; the database is not read
 here, nor the clock. A static web server can serve it as it is.
@@ -20,6 +20,7 @@ from deniable.programme.public.folder import (
     PUBLIC_KEY,
     TRANSCRIPT,
     folder_error,
+    in_languages,
     read_public,
     touch,
 )
@@ -70,8 +71,14 @@ def contents(
         PROGRAMME: parameters.to_bytes(),
         PUBLIC_KEY: pem(bytes.fromhex(parameters.public_key)).encode("ascii"),
         INSTRUCTIONS: verify_text(parameters).encode("utf-8"),
-        CALENDAR: calendar_file(state),
-        PAGE: render(parameters, entries, state).encode("utf-8"),
+        **{
+            name: calendar_file(state, parameters.voice(code))
+            for name, code in in_languages(CALENDAR, parameters).items()
+        },
+        **{
+            name: render(parameters, entries, state, parameters.voice(code)).encode("utf-8")
+            for name, code in in_languages(PAGE, parameters).items()
+        },
     }
 
 

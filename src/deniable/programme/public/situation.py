@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, Self
 
+from deniable.languages.voice import Voice
 from deniable.programme.calendar import due_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.coverage import Coverage
@@ -57,7 +58,6 @@ class Situation:
         never = self.is_over(parameters) or (parameters.horizon is not None and first > parameters.horizon)
         return "lost" if never else "lapsed"
 
-    @property
-    def since(self) -> str:
+    def since(self, say: Voice) -> str:
         """The day and the hour from which on the promise covers reports, after a lapse."""
-        return due_in_words(self.coverage.calendar, self.coverage.holds_from - 1).words
+        return due_in_words(self.coverage.calendar, self.coverage.holds_from - 1, say).words

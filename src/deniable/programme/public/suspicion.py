@@ -9,10 +9,11 @@ from fractions import Fraction
 
 from deniable.class_guarantees import guarantee_of_mix
 from deniable.guarantee import Guarantee
+from deniable.languages.voice import Voice
+from deniable.programme.calendar import day_in_words
 from deniable.programme.parameters import Parameters
 from deniable.report_classes import ReportClass, heaviest
 from deniable.rounding import rounded_up
-from deniable.wording import count
 
 SURE_BEFORE = (Fraction(20, 100), Fraction(50, 100), Fraction(80, 100))
 """That a person reported: what the table starts from where there is a likelihood cap."""
@@ -21,7 +22,6 @@ RIGHT_BEFORE = (Fraction(50, 100), Fraction(80, 100), Fraction(95, 100))
 USUAL = (1, 2, 3)
 """Numbers of reports in the table."""
 HALF = Fraction(1, 2)
-NO_LIMIT = "no limit"
 NINEFOLD = 9
 """What makes odds of 50 : 50 odds of 90 : 10."""
 
@@ -30,7 +30,8 @@ NINEFOLD = 9
 class Filed:
     """Some reports of one person, and what the audits can show of them at most; None where a visit shows them."""
 
-    label: str
+    one: ReportClass
+    reports: int
     audits: Guarantee | None
     """By the audits alone."""
     together: Guarantee | None
@@ -49,10 +50,35 @@ def in_hundred(share: Fraction) -> str:
     return shown
 
 
-def reports_in_words(number: int) -> str:
-    """'one report', 'three reports', '12 reports'."""
-    names = {1: "one report", 2: "two reports", 3: "three reports", 10: "ten reports"}
-    return names.get(number) or count(number, "report")
+def reports_in_words(number: int, say: Voice) -> str:
+    """'One report', 'Three reports', '12 reports'."""
+    if number == 1:
+        return say("One report")
+    if number == 2:
+        return say("Two reports")
+    if number == 3:
+        return say("Three reports")
+    if number == 10:
+        return say("Ten reports")
+    return say.counted("{number} report", "{number} reports", number)
+
+
+def reports_of_class(number: int, name: str, say: Voice) -> str:
+    """'One report of class serious'."""
+    if number == 1:
+        return say("One report of class {name}", name=name)
+    if number == 2:
+        return say("Two reports of class {name}", name=name)
+    if number == 3:
+        return say("Three reports of class {name}", name=name)
+    return say.counted("{number} report of class {name}", "{number} reports of class {name}", number, name=name)
+
+
+def filed_in_words(parameters: Parameters, filed: Filed, say: Voice) -> str:
+    """At the head of a row."""
+    if len(parameters.classes) > 1:
+        return reports_of_class(filed.reports, filed.one.name, say)
+    return reports_in_words(filed.reports, say)
 
 
 def heaviest_class(parameters: Parameters) -> ReportClass:
@@ -61,11 +87,8 @@ def heaviest_class(parameters: Parameters) -> ReportClass:
 
 
 def filed_in(parameters: Parameters, one: ReportClass, reports: int = 1) -> Filed:
-    label = reports_in_words(reports)
-    if len(parameters.classes) > 1:
-        label = f"{label} of class {one.name}"
     audits = guarantee_of_mix(parameters.built(), parameters.classes, {one.name: reports})
-    return Filed(label, audits, parameters.guarantee_of(one, reports))
+    return Filed(one, reports, audits, parameters.guarantee_of(one, reports))
 
 
 def all_filed(parameters: Parameters) -> tuple[Filed, ...]:
@@ -95,14 +118,14 @@ def is_made(parameters: Parameters) -> bool:
     return shown is not None and not promises_little(shown)
 
 
-def sure_at_most(guarantee: Guarantee, before: Fraction = HALF) -> str:
-    """In a programme with a cap: '57 %'."""
-    return f"{in_hundred(guarantee.posterior(before))} %" if guarantee.has_cap else NO_LIMIT
+def sure_at_most(guarantee: Guarantee, before: Fraction = HALF) -> str | None:
+    """In a programme with a cap, how sure a boss can become, in 100: '57'; None where there is no limit."""
+    return in_hundred(guarantee.posterior(before)) if guarantee.has_cap else None
 
 
-def right_at_most(guarantee: Guarantee, before: Fraction = HALF) -> str:
-    """How often, in 100, a guess is right at most: '55'."""
-    return in_hundred(guarantee.right_guesses(before)) if guarantee.delta < 1 else NO_LIMIT
+def right_at_most(guarantee: Guarantee, before: Fraction = HALF) -> str | None:
+    """How often, in 100, a guess is right at most: '55'; None where there is no limit."""
+    return in_hundred(guarantee.right_guesses(before)) if guarantee.delta < 1 else None
 
 
 def nearly_sure(guarantee: Guarantee) -> str | None:
@@ -116,14 +139,109 @@ def nearly_sure(guarantee: Guarantee) -> str | None:
     return None if often >= 1 else in_hundred(often)
 
 
-def rows(parameters: Parameters) -> tuple[tuple[str, ...], ...]:
+def rows(parameters: Parameters, say: Voice) -> tuple[tuple[str, ...], ...]:
     """Of the table: what is filed, and the limit for each start; one cell where there is no protection at all."""
-    capped = is_capped(parameters)
-    starts = SURE_BEFORE if capped else RIGHT_BEFORE
-    limit = sure_at_most if capped else right_at_most
-    told = []
+    capped, told = is_capped(parameters), []
     for one in all_filed(parameters):
         shown = one.audits if capped else one.together
-        cells = ["not protected"] if shown is None else [limit(shown, start) for start in starts]
-        told.append((one.label[0].upper() + one.label[1:], *cells))
+        if shown is None:
+            cells = [say("not protected")]
+        elif capped:
+            cells = [per_cent(sure_at_most(shown, start), say) for start in SURE_BEFORE]
+        else:
+            cells = [_out_of_100(right_at_most(shown, start), say) for start in RIGHT_BEFORE]
+        told.append((filed_in_words(parameters, one, say), *cells))
     return tuple(told)
+
+
+def per_cent(sure: str | None, say: Voice) -> str:
+    """A cell: '57 %'."""
+    return say("no limit") if sure is None else say("{sure} %", sure=say.figure(sure))
+
+
+def _out_of_100(right: str | None, say: Voice) -> str:
+    return say("no limit") if right is None else say.figure(right)
+
+
+def caption(capped: bool, since: str | None, say: Voice) -> str:
+    """Of the table; `since` is the day from which on it holds, where it does not hold now."""
+    if capped and since is None:
+        return say("How sure your boss can become, at most")
+    if capped:
+        return say("From {since} on: how sure your boss can become, at most", since=since)
+    if since is None:
+        return say("How many guesses of 100 are right, at most, after watching")
+    return say("From {since} on: how many guesses of 100 are right, at most, after watching", since=since)
+
+
+def head(capped: bool, say: Voice) -> tuple[str, ...]:
+    """Of the table's columns."""
+    starts = (
+        [say("{sure} % sure before", sure=say.figure(in_hundred(start))) for start in SURE_BEFORE]
+        if capped
+        else [say("Right without watching: {right}", right=say.figure(in_hundred(start))) for start in RIGHT_BEFORE]
+    )
+    return (say("What you report"), *starts)
+
+
+def with_figures(parameters: Parameters, lapsed: bool, say: Voice) -> tuple[str, ...]:
+    """What the yearly figures add to the audits, where there are any."""
+    figures = parameters.figures
+    if figures is None:
+        return ()
+    published = say(
+        "Once a year the office also publishes how many reports came in. It blurs each number by chance, by about "
+        "{deviation} up or down.",
+        deviation=figures.deviation(),
+    )
+    if not is_capped(parameters):
+        return (" ".join((published, say("The table counts what these numbers tell as well."))),)
+    together = filed_in(parameters, heaviest_class(parameters)).together
+    assert together is not None
+    limit = right_at_most(together)
+    assert limit is not None
+    right = say.figure(limit)
+    proven = (
+        say(
+            "The table is about the {audits} alone. From then on this is proven for both together: without watching, a "
+            "boss is right 50 times in 100, and with watching, at most {right} times in 100. In a few cases the yearly "
+            "numbers may make your boss nearly sure.",
+            right=right,
+        )
+        if lapsed
+        else say(
+            "The table is about the {audits} alone. This is proven for both together: without watching, a boss is "
+            "right 50 times in 100, and with watching, at most {right} times in 100. In a few cases the yearly numbers "
+            "may make your boss nearly sure.",
+            right=right,
+        )
+    )
+    return (f"{published} {proven}",)
+
+
+def until(parameters: Parameters, lapsed: bool, say: Voice) -> tuple[str, ...]:
+    """When the programme ends, where it does."""
+    if parameters.horizon is None:
+        return ()
+    last = day_in_words(parameters.calendar.day(parameters.horizon), say).words
+    if lapsed:
+        return (
+            say.counted(
+                "The programme has {number} round. The limits cover all rounds from then on. The last draw is due on "
+                "{last}. A report that still waits after it counts no more here.",
+                "The programme has {number} rounds. The limits cover all rounds from then on. The last draw is due on "
+                "{last}. A report that still waits after it counts no more here.",
+                parameters.horizon,
+                last=last,
+            ),
+        )
+    return (
+        say.counted(
+            "The programme has {number} round. The limits cover it. The last draw is due on {last}. A report that "
+            "still waits after it counts no more here.",
+            "The programme has {number} rounds. The limits cover them all. The last draw is due on {last}. A report "
+            "that still waits after it counts no more here.",
+            parameters.horizon,
+            last=last,
+        ),
+    )

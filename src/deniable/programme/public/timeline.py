@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import chain
 
-from deniable.programme.calendar import day_in_words
+from deniable.languages.voice import Voice
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.frozen_rounds import frozen_rounds
 from deniable.programme.transcript.entry import Entry, Outcome
@@ -44,13 +44,8 @@ class Mark:
     x: str
     visited: str
     """The day on which the office says that it took place; empty where it says nothing yet."""
-
-    @property
-    def words(self) -> str:
-        """What became of it."""
-        return (
-            "not carried out" if self.kind == "missed" else f"visited on {self.visited}" if self.visited else "selected"
-        )
+    title: str
+    """Whose it is, in which round, and what became of it."""
 
 
 @dataclass(frozen=True)
@@ -108,11 +103,11 @@ class Timeline:
 class _Target:
     joined: int
     left: int | None
-    audits: list[tuple[int, str, str]]
+    audits: list[tuple[int, str, date | None]]
     """The round, and the kind and the day of its mark."""
 
 
-def timeline(parameters: Parameters, entries: Sequence[Entry], holds_from: int) -> Timeline:
+def timeline(parameters: Parameters, entries: Sequence[Entry], holds_from: int, say: Voice) -> Timeline:
     """The chart after these entries; the guarantee covers reports from round `holds_from` on."""
     total = len(parameters.targets) + sum(len(entry.joined) for entry in entries)
     present = present_names(entries)
@@ -121,9 +116,9 @@ def timeline(parameters: Parameters, entries: Sequence[Entry], holds_from: int) 
     shown = list(targets) if total <= MOST_ROWS else _latest(parameters, entries, targets, present)
     last = max((entry.audited_in for entry in entries if entry.closes_round or not entry.is_usual), default=0)
     across = _Across(_first([targets[name] for name in shown], last), last)
-    rows = tuple(_row(name, targets[name], TOP + ROW * i, across) for i, name in enumerate(shown))
+    rows = tuple(_row(name, targets[name], TOP + ROW * i, across, say) for i, name in enumerate(shown))
     skips = across.spans(entry.round for entry in entries if entry.closes_round and not entry.is_drawn)
-    frozen = frozen_rounds(parameters, entries).values()
+    frozen = frozen_rounds(parameters, entries, say).values()
     marks = [mark for row in rows for mark in row.marks]
     kinds = {mark.kind for mark in marks} | ({"skip"} if skips else set())
     kinds |= {"visited"} if any(mark.visited and mark.kind == "drawn" for mark in marks) else set()
@@ -176,10 +171,10 @@ def _kind(entry: Entry) -> str:
     return "emergency" if entry.kind == "emergency" else "hand"
 
 
-def _became(kind: str, outcome: Outcome | None) -> tuple[str, str]:
+def _became(kind: str, outcome: Outcome | None) -> tuple[str, date | None]:
     if outcome is None:
-        return kind, ""
-    return ("missed", "") if outcome.day is None else (kind, day_in_words(date.fromisoformat(outcome.day)).words)
+        return kind, None
+    return ("missed", None) if outcome.day is None else (kind, date.fromisoformat(outcome.day))
 
 
 def _latest(
@@ -224,15 +219,27 @@ class _Across:
         return tuple(self.span(number, number) for number in rounds if number >= self.first)
 
 
-def _row(name: str, target: _Target, y: int, across: _Across) -> Row:
+def _row(name: str, target: _Target, y: int, across: _Across, say: Voice) -> Row:
     end = across.last + 1 if target.left is None else target.left
     marks = tuple(
-        Mark(kind, round_, across.middle(round_), visited)
-        for round_, kind, visited in target.audits
+        Mark(kind, round_, across.middle(round_), *_told(name, kind, round_, day, say))
+        for round_, kind, day in target.audits
         if round_ >= across.first
     )
     start = across.left_of(min(target.joined, end))
     return Row(name=name, label=shortened(name), y=y, start=start, end=across.left_of(end), marks=marks)
+
+
+def _told(name: str, kind: str, round_: int, day: date | None, say: Voice) -> tuple[str, str]:
+    """The day of the visit, and the title of the mark."""
+    visited = "" if day is None else say.day(day)
+    if kind == "missed":
+        title = say("{name}, round {round}: not carried out", name=name, round=round_)
+    elif visited:
+        title = say("{name}, round {round}: visited on {day}", name=name, round=round_, day=visited)
+    else:
+        title = say("{name}, round {round}: selected", name=name, round=round_)
+    return visited, title
 
 
 def _percent(position: float, columns: int) -> str:

@@ -50,7 +50,7 @@ class Values:
     @classmethod
     def of(cls, parameters: Parameters, entries: Sequence[Entry], waiting: Waiting | None) -> Self:
         """`waiting` is the round that waits after these entries, or waited when the programme ended."""
-        frozen = frozen_rounds(parameters, entries).values()
+        frozen = frozen_rounds(parameters, entries, parameters.voice()).values()
         by_state = {state: tuple(one.round for one in frozen if one.state == state) for state in STATES}
         return cls(
             source=parameters.randomness,

@@ -7,16 +7,16 @@ both, by the countersignatures in the folder.
 """
 
 import datetime
-import errno
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from deniable.errors import DeniableError, check_whole
 from deniable.programme.parameters import Parameters
-from deniable.programme.public.calendar_file import calendar_file
+from deniable.programme.public import compared
+from deniable.programme.public.compared import Compared
 from deniable.programme.public.cosignatures import Witnessed, check_witnesses, read_countersignatures
 from deniable.programme.public.folder import (
     CALENDAR,
@@ -26,8 +26,8 @@ from deniable.programme.public.folder import (
     PROGRAMME,
     PUBLIC_KEY,
     TRANSCRIPT,
-    folder_error,
-    read_public,
+    in_languages,
+    read_published,
 )
 from deniable.programme.public.values import Fixed, Values, check_values
 from deniable.programme.transcript.chain import check_head, check_lines, digest, from_file, parse_head
@@ -65,15 +65,15 @@ class VerificationResult:
     """With which public values the rounds were drawn."""
     slow: tuple[str, ...]
     """Of a round that waits for longer than it should."""
-    page: str
-    """index.html is what the transcript says (`matches`), is not (`differs`) or was not compared (`missing`, or
-    `unchecked` where jinja2 is not installed).
+    pages: Mapping[str, Compared]
+    """index.html, and the pages in further languages, by name: each is what the transcript says (`matches`), is not
+    (`differs`) or was not compared (`missing`, or `unchecked` where jinja2 is not installed).
     """
-    instructions: str
+    instructions: Compared
     """VERIFY.md, in the same way."""
-    calendar_file: str
-    """calendar.ics, in the same way."""
-    checkpoint: str
+    calendar_files: Mapping[str, Compared]
+    """calendar.ics, and those in further languages, in the same way."""
+    checkpoint: Compared
     """In the same way."""
     missing: tuple[str, ...]
     """Files of the folder without which the check can do, and which are not there."""
@@ -127,16 +127,13 @@ class VerificationResult:
             which = f"round {names[0]} were" if len(names) == 1 else f"rounds {names[0]} to {names[-1]} were"
             found.append(f"the names of {which} due {count(after, 'round')} later, and are not in the transcript")
         found += self.slow
-        if self.page == "differs":
-            found.append(
-                f"{PAGE} is not the page that this version of deniable writes for this transcript: "
-                "it was changed, or written by another version"
-            )
-        if self.calendar_file == "differs":
-            found.append(
-                f"{CALENDAR} is not the calendar that this version of deniable writes for this transcript: "
-                "it was changed, or written by another version"
-            )
+        found += [
+            f"{name} is not the {what} that this version of deniable writes for this transcript: "
+            "it was changed, or written by another version"
+            for what, files in (("page", self.pages), ("calendar", self.calendar_files))
+            for name, compared in files.items()
+            if compared == "differs"
+        ]
         if self.instructions == "differs":
             found.append(
                 f"{INSTRUCTIONS} is not what this version of deniable writes for this programme: "
@@ -155,6 +152,7 @@ class VerificationResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
+        say = self.parameters.voice()
         return {
             "name": self.name,
             "programme": self.programme,
@@ -163,15 +161,15 @@ class VerificationResult:
             "rounds": self.rounds,
             "head": self.head,
             "holds_from": self.coverage.holds_from,
-            "lapses": [lapse._asdict() for lapse in self.coverage.lapses],
-            "remarkable": [entry.described(self.parameters.calendar) for entry in self.remarkable],
+            "lapses": [lapse._asdict() | {"because": say(lapse.because)} for lapse in self.coverage.lapses],
+            "remarkable": [entry.described(self.parameters.calendar, say) for entry in self.remarkable],
             "overdue": list(self.overdue),
             "early": list(self.early),
             "hidden": list(self.hidden),
             "draws": self.values.to_dict(),
-            "page": self.page,
+            "pages": dict(self.pages),
             "instructions": self.instructions,
-            "calendar_file": self.calendar_file,
+            "calendar_files": dict(self.calendar_files),
             "checkpoint": self.checkpoint,
             "missing": list(self.missing),
             "ended": self.ended,
@@ -197,10 +195,10 @@ def verify(
     so many of them must have countersigned the entries up to that which closed the last round.
     """
     folder = Path(folder)
-    raw = _read(folder / PROGRAMME)
+    raw = read_published(folder / PROGRAMME)
     parameters = Parameters.from_bytes(raw)
     public_key = bytes.fromhex(parameters.public_key)
-    lines, head_line = from_file(_read(folder / TRANSCRIPT))
+    lines, head_line = from_file(read_published(folder / TRANSCRIPT))
     head = parse_head(head_line)
     if head.entries != len(lines):
         raise DeniableError(
@@ -218,7 +216,7 @@ def verify(
     if not state.ended:
         state.check_revealed()
     check_values(parameters, entries)
-    if (folder / PUBLIC_KEY).exists() and _read(folder / PUBLIC_KEY) != pem(public_key).encode("ascii"):
+    if (folder / PUBLIC_KEY).exists() and read_published(folder / PUBLIC_KEY) != pem(public_key).encode("ascii"):
         raise DeniableError(f"{PUBLIC_KEY} is not the public key that {PROGRAMME} names")
     if against is not None:
         _check_not_mistaken(against, parameters, entries)
@@ -242,12 +240,20 @@ def verify(
         hidden=tuple(draw.round for draw in state.hidden.draws),
         values=values,
         slow=tuple(values.warnings(moment)),
-        page=_compared(folder / PAGE, lambda page: page.render(parameters, entries)),
-        instructions=_compared(folder / INSTRUCTIONS, lambda page: page.verify_text(parameters)),
-        calendar_file=_matching(folder / CALENDAR, lambda: calendar_file(state)),
-        checkpoint=_matching(folder / CHECKPOINT, lambda: signed_checkpoint(parameters, head).to_bytes()),
+        pages=compared.pages(folder, parameters, entries, state),
+        instructions=compared.instructions(folder, parameters),
+        calendar_files=compared.calendars(folder, parameters, state),
+        checkpoint=compared.compared(folder / CHECKPOINT, lambda: signed_checkpoint(parameters, head).to_bytes()),
         missing=tuple(
-            name for name in (PAGE, INSTRUCTIONS, CALENDAR, CHECKPOINT, PUBLIC_KEY) if not (folder / name).exists()
+            name
+            for name in (
+                *in_languages(PAGE, parameters),
+                INSTRUCTIONS,
+                *in_languages(CALENDAR, parameters),
+                CHECKPOINT,
+                PUBLIC_KEY,
+            )
+            if not (folder / name).exists()
         ),
         ended=state.ended,
         witnessed=witnessed,
@@ -323,10 +329,10 @@ def _check_against(against: Path | str, parameters: Parameters, raw: bytes, line
             )
         return
     if earlier.is_dir():
-        if _read(earlier / PROGRAMME) != raw:
+        if read_published(earlier / PROGRAMME) != raw:
             raise DeniableError(f"{PROGRAMME} is not the same as in the earlier copy")
         earlier = earlier / TRANSCRIPT
-    before, before_line = from_file(_read(earlier))
+    before, before_line = from_file(read_published(earlier))
     before_head = parse_head(before_line)
     if before_head.entries != len(before):
         raise DeniableError("the earlier copy is damaged: its signed head speaks of another number of entries")
@@ -349,38 +355,6 @@ def _exists(path: Path | str) -> bool:
         return Path(path).exists()
     except (OSError, ValueError):  # no name of a file, such as one that is too long
         return False
-
-
-def _compared(path: Path, text: Callable[[Any], str]) -> str:
-    """How the file compares with the text that the module `page` gives."""
-    if not path.exists():
-        return "missing"
-    try:
-        from deniable.programme.public import page  # noqa: PLC0415, it needs jinja2, and the check does not
-    except ModuleNotFoundError as error:
-        if error.name != "jinja2":
-            raise
-        return "unchecked"
-    return _matching(path, lambda: text(page).encode())
-
-
-def _matching(path: Path, content: Callable[[], bytes]) -> str:
-    """How the file compares with what belongs there."""
-    if not path.exists():
-        return "missing"
-    return "matches" if _read(path) == content() else "differs"
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return read_public(path)
-    except OSError as error:
-        if error.errno == errno.ENOENT and not path.parent.is_dir():
-            raise folder_error(
-                f"the folder {path.parent} does not exist: give the one that holds {PROGRAMME} and {TRANSCRIPT}",
-                path.parent,
-            ) from None
-        raise folder_error(f"{path} cannot be read: {error.strerror}", path.parent) from None
 
 
 def _rounds(numbers: Sequence[int]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deniable.errors import DeniableError, check_whole
+from deniable.languages.voice import Voice
 from deniable.wording import count
 
 BITS = 100
@@ -20,9 +21,10 @@ _IN_A_LINE = 10
 class Throws:
     """One throw gives `numbers` different numbers from 1 to `of`: a die 1 of 6, a lottery 6 of 49.
 
-    >>> Throws().in_words
+    >>> from deniable.languages.voice import plain
+    >>> Throws().in_words(plain())
     'a die with 6 sides, thrown 39 times'
-    >>> Throws(6, 49).in_words
+    >>> Throws(6, 49).in_words(plain())
     '6 numbers of 49, drawn 5 times'
     """
 
@@ -50,12 +52,22 @@ class Throws:
             throws += 1
         return throws
 
-    @property
-    def in_words(self) -> str:
-        times = "once" if self.times == 1 else count(self.times, "time")
+    def in_words(self, say: Voice) -> str:
+        """As a phrase of its own, in brackets or after a colon."""
         if self.numbers == 1:
-            return f"a die with {self.of:,} sides, thrown {times}"
-        return f"{self.numbers:,} numbers of {self.of:,}, drawn {times}"
+            return say.counted(
+                "a die with {sides} sides, thrown once",
+                "a die with {sides} sides, thrown {number} times",
+                self.times,
+                sides=self.of,
+            )
+        return say.counted(
+            "{numbers} numbers of {most}, drawn once",
+            "{numbers} numbers of {most}, drawn {number} times",
+            self.times,
+            numbers=self.numbers,
+            most=self.of,
+        )
 
     def read(self, text: str) -> str:
         """The one text for what a person typed: numbers between spaces, commas, semicolons or line breaks.

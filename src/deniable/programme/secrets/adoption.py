@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 from deniable.arrays import IntArray
 from deniable.programme.secrets.frozen import Frozen
-from deniable.programme.transcript.entries import Recovery
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.frozen import Drawn, DrawnHidden, Freeze, FrozenDraw
+from deniable.programme.transcript.recoveries import Recovery
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript.unannounced import Selection
 from deniable.run import AuditRun

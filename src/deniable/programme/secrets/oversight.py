@@ -26,11 +26,12 @@ from deniable.programme.secrets.frozen import Frozen
 from deniable.programme.secrets.sealed_inputs import Inputs, noise_of_figures
 from deniable.programme.transcript.chain import commitment
 from deniable.programme.transcript.draws import Draw
-from deniable.programme.transcript.entries import End, Recovery
+from deniable.programme.transcript.entries import End
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.figures import Figures
 from deniable.programme.transcript.frozen import DrawnHidden, Freeze, FrozenDraw
 from deniable.programme.transcript.hidden import names_commitment
+from deniable.programme.transcript.recoveries import Recovery
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript.unannounced import Reveal, Selection
 from deniable.run import AuditRun

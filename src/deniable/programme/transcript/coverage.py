@@ -1,42 +1,52 @@
-"""Which reports the guarantee covers, after what happened."""
+"""Which reports the promise covers, after what happened."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
+from deniable.languages.voice import Message, Voice
 from deniable.programme.calendar import Calendar, Day, due_in_words
 
 
 class Lapse(NamedTuple):
-    """What the guarantee loses by an entry: reports filed before it may be revealed."""
+    """What the promise loses by an entry: reports filed before it may be revealed."""
 
     entry: int
     round: int
     """The calendar's at that time, by which reporters count; the open round may be an earlier one."""
-    because: str
-    """To stand after "the office"."""
+    because: Message
+    """A whole sentence: what the office did, in which entry."""
+
+    @classmethod
+    def from_list(cls, stored: list[Any]) -> Self:
+        """As JSON has it."""
+        entry, round_, (text, values) = stored
+        return cls(entry, round_, Message(text, tuple((name, value) for name, value in values)))
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """The guarantee and what it lost: a decision that may have looked at reports may reveal those filed so far.
+    """The promise and what it lost: a decision that may have looked at reports may reveal those filed so far.
 
     Both worlds, with a report and without it, take the same decision if the report is filed only later, so the
-    guarantee holds for reports filed from the next round on.
+    promise holds for reports filed from the next round on.
 
     >>> from datetime import date
-    >>> Coverage(Calendar(date(2026, 1, 5), "1W", "UTC"), (Lapse(9, round=7, because="ordered audits"),)).holds_from
+    >>> from deniable.languages.voice import noted
+    >>> lapse = Lapse(9, round=7, because=noted("The office ordered {an_audit} by hand."))
+    >>> Coverage(Calendar(date(2026, 1, 5), "1W", "UTC"), (lapse,)).holds_from
     8
     """
 
     calendar: Calendar
     lapses: tuple[Lapse, ...] = ()
     visit_classes: tuple[str, ...] = ()
-    """The names of the classes whose reports lead to a visit at once: the guarantee covers none of them."""
+    """The names of the classes whose reports lead to a visit at once: the promise covers none of them."""
 
     @property
     def holds_from(self) -> int:
-        """The first round whose reports the guarantee covers."""
+        """The first round whose reports the promise covers."""
         return max((lapse.round for lapse in self.lapses), default=0) + 1
 
     @property
@@ -45,7 +55,7 @@ class Coverage:
         return max(self.lapses, key=lambda lapse: (lapse.round, lapse.entry), default=None)
 
     def lost_until(self, now: datetime) -> Day | None:
-        """The end of the time in which reports are filed that the guarantee does not cover; None where it covers those
+        """The end of the time in which reports are filed that the promise does not cover; None where it covers those
         filed now.
         """
         last = self.holds_from - 1
@@ -54,33 +64,47 @@ class Coverage:
     def after(self, lapse: Lapse | None) -> "Coverage":
         return self if lapse is None else replace(self, lapses=(*self.lapses, lapse))
 
-    def in_words(self) -> str:
-        """For the public page: since when the guarantee holds, what it does not cover, and why."""
-        if not self.lapses and self.visit_classes:
-            return (
-                "The guarantee covers every ordinary report filed since the programme began, whatever "
-                f"emergencies there were. Only reports of {either_class(self.visit_classes)} are not ordinary: they "
-                "lead to a visit at once."
-            )
-        last = self.last
+    def in_words(self, say: Voice) -> str:
+        """Since when the promise holds, what it does not cover, and why."""
+        names, last = self.visit_classes, self.last
+        if last is None and not names:
+            return say("The promise holds for every report filed since the programme began.")
         if last is None:
-            return "The guarantee holds for every report filed since the programme began."
-        others = ", ".join(str(lapse.entry) for lapse in self.lapses if lapse != last)
-        also = f" It lapsed also through entries numbered {others}." if others else ""
-        never = ""
-        if self.visit_classes:
-            never = f" It covers no report of {either_class(self.visit_classes)}, whenever it was filed."
-        return (
-            f"The guarantee holds for reports filed from round {self.holds_from} on, that is, from "
-            f"{due_in_words(self.calendar, last.round).words} on. It does not cover reports filed in round "
-            f"{last.round} or earlier, because in round {last.round} the office {last.because}.{also}{never}"
+            covered = say(
+                "The promise covers every ordinary report filed since the programme began, whatever emergencies there "
+                "were."
+            )
+            others = say.counted(
+                "Only reports of class {classes} are not ordinary: they lead to a visit at once.",
+                "Only reports of class {classes} are not ordinary: they lead to a visit at once.",
+                len(names),
+                classes=say.one_of(names),
+            )
+            return f"{covered} {others}"
+        return " ".join([self._since(last, say), say(last.because), *self._besides(last, say)])
+
+    def _since(self, last: Lapse, say: Voice) -> str:
+        return say(
+            "The promise holds for reports filed from round {first} on, that is, from {since} on. It does not cover "
+            "reports filed in round {last} or earlier.",
+            first=self.holds_from,
+            since=due_in_words(self.calendar, last.round, say).words,
+            last=last.round,
         )
 
-
-def either_class(names: tuple[str, ...]) -> str:
-    """A report of which the guarantee says nothing, to stand after "of".
-
-    >>> either_class(("danger", "fire"))
-    'class danger or fire'
-    """
-    return f"class {' or '.join(names)}"
+    def _besides(self, last: Lapse, say: Voice) -> Iterator[str]:
+        others = [say.number(lapse.entry) for lapse in self.lapses if lapse != last]
+        if others:
+            yield say.counted(
+                "It lapsed also through entry {entries}.",
+                "It lapsed also through entries {entries}.",
+                len(others),
+                entries=say.all_of(others),
+            )
+        if self.visit_classes:
+            yield say.counted(
+                "It covers no report of class {classes}, whenever it was filed.",
+                "It covers no report of class {classes}, whenever it was filed.",
+                len(self.visit_classes),
+                classes=say.one_of(self.visit_classes),
+            )

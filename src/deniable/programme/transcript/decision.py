@@ -1,25 +1,26 @@
-"""A decision: an entry of what the office does by itself, and what that means for the guarantee."""
+"""A decision: an entry of what the office does by itself, and what that means for the promise."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from deniable.errors import DeniableError
+from deniable.languages.voice import Message, Voice, noted
 from deniable.programme.calendar import Calendar, day_in_words, due_in_words
 from deniable.programme.transcript.coverage import Lapse
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import Flag, Number, Reason
 from deniable.programme.transcript.state import PublicState
 
-INDEPENDENT = "The office says this had nothing to do with any report, so it takes nothing from the guarantee."
-"""Whatever the guarantee had lost before."""
+INDEPENDENT = noted("The office says this had nothing to do with any report, so it takes nothing from the promise.")
+"""Whatever the promise had lost before."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Decision(Entry):
     """What the office decides by itself, and declares to be independent of the reports or not."""
 
-    lapses_because: ClassVar[str]
-    """What the office did, to stand after "the office"."""
+    lapses_because: ClassVar[Message]
+    """What the office did, and that a report may have been the reason; the number of the entry is still to come."""
 
     reason: Reason
     independent: Flag
@@ -30,45 +31,54 @@ class Decision(Entry):
     def lapse(self) -> Lapse | None:
         if self.independent:
             return None
-        because = f"{self._did}, and a report may have been the reason (entry {self.number})"
-        return Lapse(self.number, self.during, because)
+        return Lapse(self.number, self.during, self._because._replace(values=(("entry", self.number),)))
 
     @property
-    def _did(self) -> str:
+    def _because(self) -> Message:
         return self.lapses_because
 
     def _check_place(self, state: PublicState) -> None:
         super()._check_place(state)
         check_during(self.during, self.round)
 
-    def effect(self, calendar: Calendar) -> str:
-        if self.independent:
-            return INDEPENDENT
-        return not_covered(calendar, self.during)
+    def made(self, calendar: Calendar, say: Voice) -> str:
+        return made_during(calendar, self.during, say)
+
+    def effect(self, calendar: Calendar, say: Voice) -> str:
+        return say(INDEPENDENT) if self.independent else not_covered(calendar, self.during, say)
 
 
 class Consequence(NamedTuple):
-    """What a decision that is not declared independent of the reports would do to the guarantee. Public."""
+    """What a decision that is not declared independent of the reports would do to the promise. Public."""
 
     during: int
     """The round of the calendar now."""
     words: str
+    """In whole sentences."""
 
 
-def consequence(state: PublicState, during: int) -> Consequence:
+def consequence(state: PublicState, during: int, say: Voice) -> Consequence:
     """Of a decision in this round of the calendar."""
     calendar, first = state.parameters.calendar, state.coverage.holds_from
-    until = due_in_words(calendar, during).words
+    until = due_in_words(calendar, during, say).words
     if during < first:
-        words = f"the guarantee lapsed before for all reports filed before {until}; this takes nothing more from it"
+        words = say(
+            "The promise lapsed before for all reports filed before {until}; this takes nothing more from it.",
+            until=until,
+        )
         return Consequence(during, words)
-    since = day_in_words(calendar.first_day(first)).words
-    words = (
-        f"the guarantee lapses for every report filed in round {during} or earlier, that is, from {since} until "
-        f"{until}, about any of the programme's {state.n_targets:,} targets, not only about those that you name; this "
-        "cannot be taken back"
+    lapses = say(
+        "The promise lapses for every report filed in round {round} or earlier, that is, from {since} until {until}.",
+        round=during,
+        since=day_in_words(calendar.first_day(first), say).words,
+        until=until,
     )
-    return Consequence(during, words)
+    about = say.counted(
+        "This is about reports about the programme's {number} {target}.",
+        "This is about reports about any of the programme's {number} {targets}, not only about those that you name.",
+        state.n_targets,
+    )
+    return Consequence(during, " ".join([lapses, about, say("This cannot be taken back.")]))
 
 
 def check_during(during: int, round_: int) -> None:
@@ -76,8 +86,15 @@ def check_during(during: int, round_: int) -> None:
         raise DeniableError(f"it was made during round {round_} or later, not during round {during}")
 
 
-def not_covered(calendar: Calendar, during: int) -> str:
-    return (
-        f"The guarantee does not cover reports filed in round {during} or earlier, that is, before "
-        f"{due_in_words(calendar, during).words}."
+def made_during(calendar: Calendar, during: int, say: Voice) -> str:
+    """Of an entry that names the round of the calendar."""
+    day = day_in_words(calendar.day(during), say).words
+    return say("during round {round}, which ends on {day}", round=during, day=day)
+
+
+def not_covered(calendar: Calendar, during: int, say: Voice) -> str:
+    return say(
+        "The promise does not cover reports filed in round {round} or earlier, that is, before {until}.",
+        round=during,
+        until=due_in_words(calendar, during, say).words,
     )

@@ -4,6 +4,7 @@ import datetime
 from dataclasses import dataclass, replace
 
 from deniable.errors import DeniableError
+from deniable.languages.voice import Voice
 from deniable.programme.calendar import Calendar, day_in_words
 from deniable.programme.transcript.decision import INDEPENDENT
 from deniable.programme.transcript.entry import Entry
@@ -34,11 +35,32 @@ class Details(Entry):
             raise DeniableError(f"the day cannot be before that of round {state.closed}, which is closed")
         return replace(state, details=given if self.contact or self.hotline else None)
 
-    @property
-    def deed(self) -> str:
-        day = day_in_words(datetime.date.fromisoformat(self.day)).words
-        contact, hotline = (f"“{text}”" if text else "none" for text in (self.contact, self.hotline))
-        return f"how to reach the office from {day} on, contact: {contact}; hotline: {hotline}"
+    def deed(self, say: Voice) -> str:
+        return say(
+            "how to reach the office from {day} on, contact: {contact}; hotline: {hotline}", **self._details(say)
+        )
 
-    def effect(self, calendar: Calendar) -> str:
-        return INDEPENDENT
+    def heading(self, say: Voice) -> str:
+        return say(
+            "How to reach the office from {day} on, contact: {contact}; hotline: {hotline}", **self._details(say)
+        )
+
+    def _details(self, say: Voice) -> dict[str, str]:
+        day, contact, hotline = self._day(say), _given(self.contact, say), _given(self.hotline, say)
+        return {"day": day, "contact": contact, "hotline": hotline}
+
+    def _day(self, say: Voice) -> str:
+        return day_in_words(datetime.date.fromisoformat(self.day), say).words
+
+    def made(self, calendar: Calendar, say: Voice) -> str:
+        return self._day(say)
+
+    def effect(self, calendar: Calendar, say: Voice) -> str:
+        return say(INDEPENDENT)
+
+
+def _given(text: str | None, say: Voice) -> str:
+    if text:
+        return say("“{text}”", text=text)
+    # For translators: this stands for a contact, or for a hotline.
+    return say("none given")

@@ -7,15 +7,15 @@ import numpy as np
 
 from deniable.arrays import BoolArray, IntArray
 from deniable.errors import DeniableError
-from deniable.programme.calendar import Calendar
+from deniable.languages.voice import Voice, noted
+from deniable.programme.calendar import Calendar, due_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import Days, Hash, MaybeHash
 from deniable.programme.transcript.hidden import capsule_digits
 from deniable.programme.transcript.state import PublicState
-from deniable.wording import count
 
-NOT_THE_TIME = "The guarantee covers which targets were drawn, not the time at which it happened."
+NOT_THE_TIME = noted("The promise covers which {targets} were drawn, not the time at which it happened.")
 """What there is to say of every round that was closed late."""
 NO_REASON = "no reason was given"
 """What stands for a reason in the transcript where the office gave none for a late round."""
@@ -49,10 +49,22 @@ class Draw(Entry):
             raise DeniableError("a round that is closed late needs a reason")
         return state
 
-    def effect(self, calendar: Calendar) -> str:
+    def effect(self, calendar: Calendar, say: Voice) -> str:
         if self.late:
-            return f"The round was closed {count(self.late, 'day')} late. {NOT_THE_TIME}"
-        return "The guarantee covers it."
+            late = say.counted(
+                "The round was closed {number} day late.", "The round was closed {number} days late.", self.late
+            )
+            return f"{late} {say(NOT_THE_TIME)}"
+        return say("The promise covers it.")
+
+
+def names_follow(calendar: Calendar, public_after: int, say: Voice) -> str:
+    """Of a draw whose names are public when that round is closed."""
+    return say(
+        "Selected. The names follow when round {round} is closed, due {due}.",
+        round=public_after,
+        due=due_in_words(calendar, public_after, say).words,
+    )
 
 
 def check_draws_at_once(parameters: Parameters) -> None:

@@ -1,5 +1,5 @@
 """The entries of the transcript, one class a kind: its fields, what it does to the public state and to the targets'
-runs, what it means for the guarantee, and how it reads.
+runs, what it means for the promise, and how it reads.
 
 The office appends an entry only if `after` accepts it, and a verifier goes through the same steps, so the two cannot
 disagree. A new kind is a class here or beside this file, a command and a form.
@@ -11,9 +11,9 @@ import numpy as np
 
 from deniable.arrays import IntArray
 from deniable.errors import DeniableError
+from deniable.languages.voice import Message, Voice, noted
 from deniable.programme.calendar import Calendar
-from deniable.programme.transcript.coverage import Lapse
-from deniable.programme.transcript.decision import Decision, check_during, not_covered
+from deniable.programme.transcript.decision import Decision
 from deniable.programme.transcript.details import Details
 from deniable.programme.transcript.draws import Draw, check_draws_at_once, without_reports
 from deniable.programme.transcript.entry import Entry
@@ -21,21 +21,19 @@ from deniable.programme.transcript.fields import (
     AnyNames,
     ClassName,
     Days,
-    Flag,
     Hash,
     Name,
-    Number,
     Reason,
     SomeNames,
 )
 from deniable.programme.transcript.figures import Figures
 from deniable.programme.transcript.frozen import Drawn, DrawnHidden, Freeze
 from deniable.programme.transcript.outcomes import CarriedOut, NotCarriedOut
+from deniable.programme.transcript.recoveries import Recovery, Resumption
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript.unannounced import Reveal, Selection
 from deniable.report_classes import named
 from deniable.run import AuditRun
-from deniable.wording import count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,12 +60,11 @@ class Round(Draw):
     def change_run(self, run: AuditRun, tally: IntArray, state: PublicState) -> IntArray:
         return without_reports(tally, run.adopt(map(state.number_of, self.audits)), state.parameters.in_draw)
 
-    @property
-    def deed(self) -> str:
-        return f"{', '.join(self.audits)} selected for an audit"
+    def deed(self, say: Voice) -> str:
+        # For translators: here and in all such phrases, {names} is one name or several.
+        return say("{names} selected for {an_audit}", names=say.all_of(self.audits))
 
-    @property
-    def heading(self) -> str:
+    def heading(self, say: Voice) -> str:
         return ""
 
 
@@ -77,7 +74,9 @@ class Skip(Decision):
 
     kind = "skip"
     closes_round = True
-    lapses_because = "closed a round without a draw"
+    lapses_because = noted(
+        "The office closed a round without a draw, and a report may have been the reason (entry {entry})."
+    )
 
     commitment: Hash
     late: Days
@@ -90,17 +89,19 @@ class Skip(Decision):
         state.check_nothing_waits("another round is skipped")
         return state
 
-    @property
-    def heading(self) -> str:
-        late = f", {count(self.late, 'day')} late" if self.late else ""
-        return f"The round was skipped{late}"
+    def heading(self, say: Voice) -> str:
+        if not self.late:
+            return say("The round was skipped")
+        return say.counted(
+            "The round was skipped, {number} day late", "The round was skipped, {number} days late", self.late
+        )
 
-    @property
-    def deed(self) -> str:
-        return "skipped"
+    def deed(self, say: Voice) -> str:
+        return say("skipped")
 
-    def effect(self, calendar: Calendar) -> str:
-        return f"The reports of this round count in the next draw. {super().effect(calendar)}"
+    def effect(self, calendar: Calendar, say: Voice) -> str:
+        count = say("The reports of this round count in the next draw.")
+        return f"{count} {super().effect(calendar, say)}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,13 +109,18 @@ class Override(Decision):
     """Audits ordered by hand in the open round, outside the draw."""
 
     kind = "override"
-    lapses_because = "ordered audits by hand"
+    lapses_because = noted(
+        "The office ordered {audits} by hand, and a report may have been the reason (entry {entry})."
+    )
+    lapses_because_of_one = noted(
+        "The office ordered {an_audit} by hand, and a report may have been the reason (entry {entry})."
+    )
 
     audits: SomeNames
 
     @property
-    def _did(self) -> str:
-        return "ordered an audit by hand" if len(self.audits) == 1 else self.lapses_because
+    def _because(self) -> Message:
+        return self.lapses_because_of_one if len(self.audits) == 1 else self.lapses_because
 
     @property
     def audited(self) -> tuple[str, ...]:
@@ -128,13 +134,11 @@ class Override(Decision):
         run.order(ended)
         return without_reports(tally, ended, state.parameters.in_draw)
 
-    @property
-    def heading(self) -> str:
-        return "Ordered by hand, outside the draw"
+    def heading(self, say: Voice) -> str:
+        return say("Ordered by hand, outside the draw")
 
-    @property
-    def deed(self) -> str:
-        return f"audit of {', '.join(self.audits)}, ordered by hand"
+    def deed(self, say: Voice) -> str:
+        return say("{audit_of} {names}, ordered by hand", names=say.all_of(self.audits))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,18 +165,21 @@ class Emergency(Entry):
         its_class = np.array([one.name == self.report_class for one in state.parameters.classes])
         return without_reports(tally, ended, its_class | state.parameters.in_draw)
 
-    @property
-    def heading(self) -> str:
-        return "Emergency, outside the draw"
+    def heading(self, say: Voice) -> str:
+        return say("Emergency, outside the draw")
 
-    @property
-    def deed(self) -> str:
-        return f"visit to {', '.join(self.audits)} because of a report of class {self.report_class}"
+    def deed(self, say: Voice) -> str:
+        return say(
+            "visit to {names} because of a report of class {report_class}",
+            names=say.all_of(self.audits),
+            report_class=self.report_class,
+        )
 
-    def effect(self, calendar: Calendar) -> str:
-        return (
-            f"Every report of class {self.report_class} leads to a visit at once, and the guarantee does not cover "
-            "reports of this class. The visit takes nothing from the guarantee for all other reports."
+    def effect(self, calendar: Calendar, say: Voice) -> str:
+        return say(
+            "Every report of class {report_class} leads to a visit at once, and the promise does not cover reports of "
+            "this class. The visit takes nothing from the promise for all other reports.",
+            report_class=self.report_class,
         )
 
 
@@ -181,7 +188,9 @@ class Targets(Decision):
     """Targets that join or leave in the open round, before its draw."""
 
     kind = "targets"
-    lapses_because = "changed the list of targets"
+    lapses_because = noted(
+        "The office changed the list of {targets}, and a report may have been the reason (entry {entry})."
+    )
 
     added: AnyNames
     removed: AnyNames
@@ -213,14 +222,16 @@ class Targets(Decision):
         run.remove_targets(ended)  # after the others joined: how many are left counts at the end
         return without_reports(np.pad(tally, ((0, 0), (0, len(self.added)))), ended)
 
-    @property
-    def heading(self) -> str:
-        return "The list of targets changed"
+    def heading(self, say: Voice) -> str:
+        return say("The list of {targets} changed")
 
-    @property
-    def deed(self) -> str:
-        changes = {"joined": self.added, "left": self.removed}
-        return "; ".join(f"{', '.join(names)} {deed}" for deed, names in changes.items() if names)
+    def deed(self, say: Voice) -> str:
+        joined, left = say.all_of(self.added), say.all_of(self.removed)
+        if not left:
+            return say("{names} joined", names=joined)
+        return (
+            say("{joined} joined; {left} left", joined=joined, left=left) if joined else say("{names} left", names=left)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,7 +239,7 @@ class Renamed(Decision):
     """A target that takes part has another name from the open round on; its number and its reports stay."""
 
     kind = "renamed"
-    lapses_because = "renamed a target"
+    lapses_because = noted("The office renamed {a_target}, and a report may have been the reason (entry {entry}).")
 
     target: Name
     name: Name
@@ -240,103 +251,11 @@ class Renamed(Decision):
     def _change(self, state: PublicState) -> PublicState:
         return state.after_renaming(self.target, self.name)
 
-    @property
-    def deed(self) -> str:
-        return f"{self.target} is called {self.name} from now on"
+    def deed(self, say: Voice) -> str:
+        return say("{former} is called {name} from now on", former=self.target, name=self.name)
 
-
-@dataclass(frozen=True, kw_only=True)
-class Recovery(Entry):
-    """The office's records from round `lost` on were lost, and it goes on from a backup with a new seed."""
-
-    kind = "recovery"
-
-    reason: Reason
-    lost: Number
-    commitment: Hash
-    paused: Flag
-    """Whether reports that hotlines bring do not count from now on."""
-    inputs_lost: Flag
-    """Whether a frozen round is never drawn, since what it was to be drawn from is lost."""
-    complete: Flag
-    """Whether copies of the transcript show everything that was drawn. If not, a draw may have been seen and lost."""
-    during: Number
-    """The round of the calendar at that time."""
-
-    @property
-    def new_commitment(self) -> str:
-        return self.commitment
-
-    @property
-    def lapse(self) -> Lapse | None:
-        if self.complete:
-            return None
-        because = "lost its records, and no copy shows whether audits were drawn that this record does not have"
-        return Lapse(self.number, self.during, f"{because} (entry {self.number})")
-
-    def _check_place(self, state: PublicState) -> None:
-        super()._check_place(state)
-        check_during(self.during, self.round)
-
-    def _change(self, state: PublicState) -> PublicState:
-        if self.lost > state.open_round:
-            raise DeniableError(f"records of round {self.lost} cannot be lost before it opened")
-        if self.inputs_lost != (state.waiting is not None and self.lost <= state.waiting.round):
-            raise DeniableError(
-                "the inputs of a frozen round are lost with the records of that round, and only with them"
-            )
-        if self.inputs_lost:
-            state = replace(state, hidden=state.hidden.without_waiting(), waiting=None)
-        return replace(state, is_paused=self.paused, misses_reports=True)
-
-    @property
-    def deed(self) -> str:
-        return "the office restored its records from a backup"
-
-    def effect(self, calendar: Calendar) -> str:
-        covered = "The guarantee covers this."
-        if not self.complete:
-            unseen = (
-                "No copy shows everything that was drawn: people may have seen an audit that is not in this record."
-            )
-            covered = f"{unseen} {not_covered(calendar, self.during)}"
-        undrawn = (
-            "What the frozen round was to be drawn from is lost, and the round is never drawn: this rests on the "
-            "office's word. Reports of that round that the backup has count in the next draw. "
-            if self.inputs_lost
-            else ""
-        )
-        waits = "Reports that its hotlines bring do not count until another entry says so. " if self.paused else ""
-        return (
-            f"The office lost its records from round {self.lost} on; the audits published since then stand, and "
-            f"reports it had counted since then may be lost. {undrawn}{waits}{covered} The random number of round "
-            f"{self.round} was replaced when reports of the round could be known already; that the office did not "
-            "choose the new one with them in mind rests on its word alone."
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Resumption(Entry):
-    """Reports that hotlines bring count again after a recovery, but for those brought since."""
-
-    kind = "resumption"
-
-    reason: Reason
-
-    def _change(self, state: PublicState) -> PublicState:
-        if not state.is_paused:
-            raise DeniableError("imports are not paused, so there is nothing to resume")
-        return replace(state, is_paused=False)
-
-    @property
-    def deed(self) -> str:
-        return "reports from hotlines count again"
-
-    def effect(self, calendar: Calendar) -> str:
-        return (
-            "From here on, reports that hotlines bring count again. Those that the office received from its hotlines "
-            "between the recovery and this entry do not count. The guarantee covers this."
-        )
+    def heading(self, say: Voice) -> str:
+        return self.deed(say)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -353,13 +272,15 @@ class End(Entry):
     def _change(self, state: PublicState) -> PublicState:
         return replace(state, ended=True)
 
-    @property
-    def deed(self) -> str:
-        return "the programme ended"
+    def deed(self, say: Voice) -> str:
+        return say("the programme ended")
 
-    def effect(self, calendar: Calendar) -> str:
-        return (
-            "No more audits are drawn. The guarantee covers the audits drawn so far, not the time at which the "
+    def heading(self, say: Voice) -> str:
+        return say("The programme ended")
+
+    def effect(self, calendar: Calendar, say: Voice) -> str:
+        return say(
+            "No more {audits} are drawn. The promise covers the {audits} drawn so far, not the time at which the "
             "programme ended."
         )
 

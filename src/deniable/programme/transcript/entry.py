@@ -6,7 +6,8 @@ from typing import Any, ClassVar, NamedTuple, Self, get_type_hints
 
 from deniable.arrays import IntArray
 from deniable.errors import DeniableError
-from deniable.programme.calendar import Calendar
+from deniable.languages.voice import Voice
+from deniable.programme.calendar import Calendar, day_in_words
 from deniable.programme.transcript.chain import canonical, digest
 from deniable.programme.transcript.coverage import Lapse
 from deniable.programme.transcript.fields import Check, Hash, MaybeReason, Number
@@ -79,10 +80,10 @@ class Entry:
         """Those fields."""
         return {name: getattr(self, name) for name in self.own_fields()}
 
-    def described(self, calendar: Calendar) -> dict[str, Any]:
+    def described(self, calendar: Calendar, say: Voice) -> dict[str, Any]:
         """The entry and its effect, ready for JSON."""
         common = {"entry": self.number, "kind": self.kind, "round": self.round}
-        return {**common, **self.own(), "effect": self.effect(calendar)}
+        return {**common, **self.own(), "effect": self.effect(calendar, say)}
 
     @property
     def audited(self) -> tuple[str, ...]:
@@ -119,7 +120,7 @@ class Entry:
 
     @property
     def lapse(self) -> Lapse | None:
-        """What the guarantee loses by it."""
+        """What the promise loses by it."""
         return None
 
     @property
@@ -176,16 +177,19 @@ class Entry:
         """
         return tally
 
-    @property
-    def deed(self) -> str:
-        """What happened, to stand after a colon."""
+    def deed(self, say: Voice) -> str:
+        """What happened, as a phrase of its own that begins small."""
         raise NotImplementedError
 
-    @property
-    def heading(self) -> str:
+    def heading(self, say: Voice) -> str:
         """What happened, on the public page; empty where the audits beside it say enough."""
-        return self.deed[0].upper() + self.deed[1:]
+        raise NotImplementedError
 
-    def effect(self, calendar: Calendar) -> str:
-        """What it means for the guarantee, in a sentence or two."""
+    def made(self, calendar: Calendar, say: Voice) -> str:
+        """On which day, as far as the record tells, of an entry that closes no round. No entry has a time of day."""
+        day = day_in_words(calendar.day(self.round), say).words
+        return say("while round {round} was open, which is due on {day}", round=self.round, day=day)
+
+    def effect(self, calendar: Calendar, say: Voice) -> str:
+        """What it means for the promise, in a sentence or two."""
         raise NotImplementedError

@@ -1,13 +1,14 @@
 """The entry with the yearly figures: how many reports came in, with noise, in all and by class."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from deniable.errors import DeniableError
+from deniable.languages.voice import Voice
 from deniable.programme.calendar import Calendar
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import ByClass, Figure, Flag, MaybeHash, Number
 from deniable.programme.transcript.state import PublicState
-from deniable.wording import count
 from deniable.yearly_figures import YearlyFigures
 
 
@@ -63,27 +64,59 @@ class Figures(Entry):
     def is_usual(self) -> bool:
         return self.complete
 
-    @property
-    def deed(self) -> str:
-        apart = ", ".join(f"{name} {number:,}" for name, number in self.reports)
-        by_class = f" ({apart}, each ± {self.deviation:,})" if len(self.reports) > 1 else ""
-        return f"yearly figures of {self.year}, {count(self.in_all, 'report')} ± {self.error:,}{by_class}"
+    def deed(self, say: Voice) -> str:
+        facts = self._facts(say)
+        if len(self.reports) == 1:
+            return say.counted(
+                "yearly figures of {year}, {number} report ± {error}",
+                "yearly figures of {year}, {number} reports ± {error}",
+                self.in_all,
+                **facts,
+            )
+        return say.counted(
+            "yearly figures of {year}, {number} report ± {error} ({by_class}, each ± {deviation})",
+            "yearly figures of {year}, {number} reports ± {error} ({by_class}, each ± {deviation})",
+            self.in_all,
+            **facts,
+        )
+
+    def heading(self, say: Voice) -> str:
+        facts = self._facts(say)
+        if len(self.reports) == 1:
+            return say.counted(
+                "Yearly figures of {year}, {number} report ± {error}",
+                "Yearly figures of {year}, {number} reports ± {error}",
+                self.in_all,
+                **facts,
+            )
+        return say.counted(
+            "Yearly figures of {year}, {number} report ± {error} ({by_class}, each ± {deviation})",
+            "Yearly figures of {year}, {number} reports ± {error} ({by_class}, each ± {deviation})",
+            self.in_all,
+            **facts,
+        )
+
+    def _facts(self, say: Voice) -> dict[str, Any]:
+        by_class = say.all_of([f"{name} {say.number(number)}" for name, number in self.reports])
+        year = say.digits(str(self.year))
+        return {"year": year, "error": self.error, "by_class": by_class, "deviation": self.deviation}
 
     @property
     def error(self) -> int:
         """The standard deviation of the noise in their sum: that of each is rounded up, and so is this."""
         return YearlyFigures(self.deviation**2).deviation(len(self.reports))
 
-    def effect(self, calendar: Calendar) -> str:
-        missing = (
-            ""
-            if self.complete
-            else "The office went on from a backup, so that reports of the year may be missing from these numbers. "
+    def effect(self, calendar: Calendar, say: Voice) -> str:
+        means = say(
+            "Random noise is in every number: two in three are off by at most what stands after ±, nearly all by at "
+            "most twice that, and a number below 0 means few or none. The promise includes these figures."
         )
-        return (
-            f"{missing}Random noise is in every number: two in three are off by at most what stands after ±, nearly "
-            "all by at most twice that, and a number below 0 means few or none. The guarantee includes these figures."
+        if self.complete:
+            return means
+        missing = say(
+            "The office went on from a backup, so that reports of the year may be missing from these numbers."
         )
+        return f"{missing} {means}"
 
 
 def _noise(state: PublicState) -> YearlyFigures:

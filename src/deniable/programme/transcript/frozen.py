@@ -3,15 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from deniable.arrays import IntArray
 from deniable.errors import DeniableError
-from deniable.programme.calendar import Calendar, due_in_words
+from deniable.languages.voice import Voice
+from deniable.programme.calendar import Calendar, moment_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.randomness.drand import Beacon, check_beacons
 from deniable.programme.randomness.source import WITHOUT, Drand, Source
-from deniable.programme.transcript.draws import Draw, check_hidden_names, without_reports
+from deniable.programme.transcript.draws import Draw, check_hidden_names, names_follow, without_reports
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import (
     Hash,
@@ -24,7 +25,7 @@ from deniable.programme.transcript.fields import (
     SomeNames,
 )
 from deniable.programme.transcript.state import PublicState
-from deniable.programme.transcript.waiting import ONE_DAY, Waiting, awaited, read_instant
+from deniable.programme.transcript.waiting import ONE_DAY, Waiting, read_instant
 from deniable.run import AuditRun
 
 
@@ -57,22 +58,15 @@ class Freeze(Draw):
         """What the public knows of the round until it is drawn."""
         return Waiting(self.round, self.number, self.inputs, self.beacon, self.value_at)
 
-    @property
-    def deed(self) -> str:
-        return f"the round was frozen, and is drawn with {self.awaited}"
+    def deed(self, say: Voice) -> str:
+        if self.beacon is None:
+            return say("the round was frozen, and is drawn with numbers thrown in public")
+        return say(
+            "the round was frozen, and is drawn with drand's beacon {beacon}", beacon=say.digits(str(self.beacon))
+        )
 
-    @property
-    def awaited(self) -> str:
-        """The public value, in words."""
-        return awaited(self.beacon)
-
-    @property
-    def heading(self) -> str:
+    def heading(self, say: Voice) -> str:
         return ""
-
-    def follow(self, calendar: Calendar) -> str:
-        """What there is to say until it is drawn."""
-        return f"Frozen. The targets are drawn with {self.awaited}, which is not in this record yet."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,22 +114,27 @@ class FrozenDraw(Entry):
         """What went into the draw beside the secret inputs."""
         return mixed_in(parameters, self.value)
 
-    @property
-    def with_value(self) -> str:
-        """With what it was drawn, in words."""
-        if self.value is None:
-            return "without its public value"
-        if self.time is None:
-            return "with drand's beacon"
-        return f"with numbers thrown in public at {read_instant(self.time):%Y-%m-%d %H:%M} UTC"
+    def _thrown(self, say: Voice) -> str:
+        """When the numbers were thrown; empty where none were."""
+        return "" if self.time is None else moment_in_words(read_instant(self.time), say).words
 
-    def effect(self, calendar: Calendar) -> str:
+    def heading(self, say: Voice) -> str:
         if self.value is None:
-            return (
+            return say("Round {round} was drawn without its public value", round=self.of)
+        if self.time is None:
+            return say("Round {round} was drawn with drand's beacon", round=self.of)
+        thrown = self._thrown(say)
+        return say("Round {round} was drawn with numbers thrown in public on {thrown}", round=self.of, thrown=thrown)
+
+    def effect(self, calendar: Calendar, say: Voice) -> str:
+        if self.value is None:
+            return say(
                 "The public value did not come, or the office says so, and the round was drawn without it: the office "
-                "could know the result before it froze the round. The guarantee for reports covers it all the same."
+                "could know the result before it froze the round. The promise for reports covers it all the same."
             )
-        return f"Drawn {self.with_value}. The guarantee covers it."
+        if self.time is None:
+            return say("Drawn with drand's beacon. The promise covers it.")
+        return say("Drawn with numbers thrown in public on {thrown}. The promise covers it.", thrown=self._thrown(say))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,13 +156,17 @@ class Drawn(FrozenDraw):
             raise DeniableError(f"a round has {state.parameters.audits} audits, got {len(self.audits)}")
         return super()._change(state).after_frozen_draw(self.audits)
 
-    @property
-    def deed(self) -> str:
-        return f"{', '.join(self.audits)} selected for an audit in round {self.of}, {self.with_value}"
-
-    @property
-    def heading(self) -> str:
-        return f"Round {self.of} was drawn {self.with_value}"
+    def deed(self, say: Voice) -> str:
+        facts: dict[str, Any] = {"names": say.all_of(self.audits), "round": self.of}
+        if self.value is None:
+            return say("{names} selected for {an_audit} in round {round}, without its public value", **facts)
+        if self.time is None:
+            return say("{names} selected for {an_audit} in round {round}, with drand's beacon", **facts)
+        return say(
+            "{names} selected for {an_audit} in round {round}, with numbers thrown in public on {thrown}",
+            thrown=self._thrown(say),
+            **facts,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,21 +183,30 @@ class DrawnHidden(FrozenDraw):
         check_hidden_names(state.parameters, self.of, self.public_after, self.capsule)
         return super()._change(state).after_frozen_selection(self.names, self.capsule)
 
-    @property
-    def deed(self) -> str:
-        return (
-            f"targets were selected for round {self.of}, {self.with_value}; the names follow when round "
-            f"{self.public_after} is closed"
+    def deed(self, say: Voice) -> str:
+        facts: dict[str, Any] = {"round": self.of, "later": self.public_after}
+        if self.value is None:
+            return say(
+                "{targets} were selected for round {round}, without its public value; the names follow when round "
+                "{later} is closed",
+                **facts,
+            )
+        if self.time is None:
+            return say(
+                "{targets} were selected for round {round}, with drand's beacon; the names follow when round {later} "
+                "is closed",
+                **facts,
+            )
+        return say(
+            "{targets} were selected for round {round}, with numbers thrown in public on {thrown}; the names follow "
+            "when round {later} is closed",
+            thrown=self._thrown(say),
+            **facts,
         )
 
-    @property
-    def heading(self) -> str:
-        return f"Round {self.of} was drawn {self.with_value}"
-
-    def follow(self, calendar: Calendar) -> str:
+    def follow(self, calendar: Calendar, say: Voice) -> str:
         """When the names follow."""
-        due = due_in_words(calendar, self.public_after).words
-        return f"Selected. The names follow when round {self.public_after} is closed, due {due}."
+        return names_follow(calendar, self.public_after, say)
 
 
 class PublicValue(NamedTuple):

@@ -3,10 +3,12 @@
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from deniable.errors import DeniableError
+from deniable.languages.voice import Voice, noted
 from deniable.programme.calendar import Calendar, day_in_words
-from deniable.programme.transcript.decision import Decision, check_during
+from deniable.programme.transcript.decision import Decision, check_during, made_during
 from deniable.programme.transcript.entry import Entry, Outcome
 from deniable.programme.transcript.fields import CalendarDay, Name, Number
 from deniable.programme.transcript.state import PublicState
@@ -47,13 +49,21 @@ class CarriedOut(Entry):
             )
         return changed
 
-    @property
-    def deed(self) -> str:
-        day = day_in_words(datetime.date.fromisoformat(self.day)).words
-        return f"the audit of {self.target}, selected in round {self.of}, took place on {day}"
+    def deed(self, say: Voice) -> str:
+        return say("the {audit_of} {name}, selected in round {round}, took place on {day}", **self._facts(say))
 
-    def effect(self, calendar: Calendar) -> str:
-        return "The guarantee covers which targets were drawn, not the day on which the office went there."
+    def heading(self, say: Voice) -> str:
+        return say("The {audit_of} {name}, selected in round {round}, took place on {day}", **self._facts(say))
+
+    def _facts(self, say: Voice) -> dict[str, Any]:
+        day = day_in_words(datetime.date.fromisoformat(self.day), say).words
+        return {"name": self.target, "round": self.of, "day": day}
+
+    def made(self, calendar: Calendar, say: Voice) -> str:
+        return made_during(calendar, self.during, say)
+
+    def effect(self, calendar: Calendar, say: Voice) -> str:
+        return say("The promise covers which {targets} were drawn, not the day on which the office went there.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +71,9 @@ class NotCarriedOut(Decision):
     """The target's audit of round `of`, its latest, did not take place."""
 
     kind = "not-carried-out"
-    lapses_because = "said that an audit was not carried out"
+    lapses_because = noted(
+        "The office said that {an_audit} was not carried out, and a report may have been the reason (entry {entry})."
+    )
 
     of: Number
     target: Name
@@ -73,9 +85,11 @@ class NotCarriedOut(Decision):
     def _change(self, state: PublicState) -> PublicState:
         return state.after_outcome(self.target, self.of)
 
-    @property
-    def deed(self) -> str:
-        return f"the audit of {self.target} in round {self.of} was not carried out"
+    def deed(self, say: Voice) -> str:
+        return say("the {audit_of} {name} in round {round} was not carried out", name=self.target, round=self.of)
+
+    def heading(self, say: Voice) -> str:
+        return say("The {audit_of} {name} in round {round} was not carried out", name=self.target, round=self.of)
 
 
 def present_names(entries: Sequence[Entry]) -> Mapping[str, str]:

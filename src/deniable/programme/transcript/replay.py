@@ -14,8 +14,8 @@ from deniable.programme.transcript.state import PublicState
 def parse(text: str, number: int | None = None) -> Entry:
     """The entry on this line; `number` is where the line stands, for the error.
 
-    >>> parse('{"entry":1,"kind":"end","previous":"' + "0" * 64 + '","reason":"the law was repealed","round":1}').deed
-    'the programme ended'
+    >>> parse('{"entry":1,"kind":"end","previous":"' + "0" * 64 + '","reason":"the law was repealed","round":1}').kind
+    'end'
     """
     name = "the entry" if number is None else f"entry {number}"
     values = read_canonical(text, name)

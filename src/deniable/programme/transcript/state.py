@@ -22,7 +22,7 @@ from deniable.programme.transcript.office_details import OfficeDetails
 from deniable.programme.transcript.waiting import Waiting
 from deniable.rules import History, no_history
 
-FORMAT = "deniable-public-state/8"
+FORMAT = "deniable-public-state/9"
 _DIGEST = 32
 _SMALL = ("entries", "head", "closed", "commitment", "is_paused", "ended", "figures_after", "misses_reports")
 
@@ -384,7 +384,7 @@ class PublicState:
             waiting=None if small["waiting"] is None else Waiting(*small["waiting"]),
             details=None if small["details"] is None else OfficeDetails(*small["details"]),
             coverage=Coverage(
-                parameters.calendar, tuple(Lapse(*lapse) for lapse in small["lapses"]), parameters.visit_classes
+                parameters.calendar, tuple(map(Lapse.from_list, small["lapses"])), parameters.visit_classes
             ),
             hidden=Hidden.from_bytes(stored[facts + 13 * len(targets) :]),
         )

@@ -4,8 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deniable.arrays import IntArray
-from deniable.programme.calendar import Calendar, due_in_words
-from deniable.programme.transcript.draws import Draw, check_draws_at_once, check_hidden_names, without_reports
+from deniable.languages.voice import Voice
+from deniable.programme.calendar import Calendar
+from deniable.programme.transcript.draws import (
+    Draw,
+    check_draws_at_once,
+    check_hidden_names,
+    names_follow,
+    without_reports,
+)
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import Hash, Hexadecimal, Number, SomeNames
 from deniable.programme.transcript.state import PublicState
@@ -33,18 +40,17 @@ class Selection(Draw):
         """What `change_run` does where the names are public; `drawn` are the targets' numbers."""
         return without_reports(tally, run.adopt(drawn), state.parameters.in_draw)
 
-    @property
-    def deed(self) -> str:
-        return f"targets were selected, and the names follow when round {self.public_after} is closed"
+    def deed(self, say: Voice) -> str:
+        return say(
+            "{targets} were selected, and the names follow when round {round} is closed", round=self.public_after
+        )
 
-    @property
-    def heading(self) -> str:
+    def heading(self, say: Voice) -> str:
         return ""
 
-    def follow(self, calendar: Calendar) -> str:
+    def follow(self, calendar: Calendar, say: Voice) -> str:
         """When the names follow."""
-        due = due_in_words(calendar, self.public_after).words
-        return f"Selected. The names follow when round {self.public_after} is closed, due {due}."
+        return names_follow(calendar, self.public_after, say)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,13 +85,11 @@ class Reveal(Entry):
     def _change(self, state: PublicState) -> PublicState:
         return state.after_reveal(self.of, self.audits, bytes.fromhex(self.salt))
 
-    @property
-    def deed(self) -> str:
-        return f"in round {self.of} the draw selected {', '.join(self.audits)}"
+    def deed(self, say: Voice) -> str:
+        return say("in round {round} the draw selected {names}", round=self.of, names=say.all_of(self.audits))
 
-    @property
-    def heading(self) -> str:
-        return f"The names of round {self.of} are public"
+    def heading(self, say: Voice) -> str:
+        return say("The names of round {round} are public", round=self.of)
 
-    def effect(self, calendar: Calendar) -> str:
-        return "The guarantee covers it: these names were drawn and fixed then."
+    def effect(self, calendar: Calendar, say: Voice) -> str:
+        return say("The promise covers it: these names were drawn and fixed then.")

@@ -33,7 +33,7 @@ class Waiting(NamedTuple):
     @property
     def awaited(self) -> str:
         """The public value, in words."""
-        return awaited(self.beacon)
+        return "numbers thrown in public" if self.beacon is None else f"drand's beacon {self.beacon}"
 
     @property
     def expected(self) -> datetime:
@@ -42,8 +42,3 @@ class Waiting(NamedTuple):
     def without_from(self, days: int) -> datetime:
         """From when on the office may draw it without the value, where the programme lets it wait so many days."""
         return self.expected + timedelta(days=days)
-
-
-def awaited(beacon: int | None) -> str:
-    """The public value with this number, in words."""
-    return "numbers thrown in public" if beacon is None else f"drand's beacon {beacon}"

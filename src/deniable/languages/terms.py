@@ -4,20 +4,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from deniable.errors import DeniableError
+from deniable.languages.language import english
 
-AUDIT_FORMS = {
-    "audit": ("audits", "an audit", "audited"),
-    "inspection": ("inspections", "an inspection", "inspected"),
-    "visit": ("visits", "a visit", "visited"),
-}
-TARGET_FORMS = {
-    "target": ("targets", "a target"),
-    "employer": ("employers", "an employer"),
-    "workplace": ("workplaces", "a workplace"),
-    "organisation": ("organisations", "an organisation"),
-    "company": ("companies", "a company"),
-    "site": ("sites", "a site"),
-}
+AUDIT_TERMS = ("audit", "inspection", "visit")
+TARGET_TERMS = ("target", "employer", "workplace", "organisation", "company", "site")
+"""Each language has its own words for them, in the forms that its sentences need: terms.toml."""
 
 
 @dataclass(frozen=True)
@@ -33,28 +24,28 @@ class Terms:
     target: str = "target"
 
     def __post_init__(self) -> None:
-        _check("an audit", self.audit, AUDIT_FORMS)
-        _check("a target", self.target, TARGET_FORMS)
+        _check("an audit", self.audit, AUDIT_TERMS)
+        _check("a target", self.target, TARGET_TERMS)
 
     @property
     def audits(self) -> str:
-        return AUDIT_FORMS[self.audit][0]
+        return english().forms["audit"][self.audit]["audits"]
 
     @property
     def an_audit(self) -> str:
-        return AUDIT_FORMS[self.audit][1]
+        return english().forms["audit"][self.audit]["an_audit"]
 
     @property
     def audited(self) -> str:
-        return AUDIT_FORMS[self.audit][2]
+        return english().forms["audit"][self.audit]["audited"]
 
     @property
     def targets(self) -> str:
-        return TARGET_FORMS[self.target][0]
+        return english().forms["target"][self.target]["targets"]
 
     @property
     def a_target(self) -> str:
-        return TARGET_FORMS[self.target][1]
+        return english().forms["target"][self.target]["a_target"]
 
     def to_dict(self) -> dict[str, str]:
         """As programme.json has them."""
@@ -68,10 +59,9 @@ class Terms:
         return cls(**stored)
 
 
-def _check(what: str, term: object, known: dict[str, Any]) -> None:
+def _check(what: str, term: object, known: tuple[str, ...]) -> None:
     if not isinstance(term, str) or term not in known:
-        words = list(known)
-        raise DeniableError(f"the word for {what} must be {', '.join(words[:-1])} or {words[-1]}, got {term!a}")
+        raise DeniableError(f"the word for {what} must be {', '.join(known[:-1])} or {known[-1]}, got {term!a}")
 
 
 DEFAULT_TERMS = Terms()

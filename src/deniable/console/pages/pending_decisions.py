@@ -1,5 +1,5 @@
-"""Audits ordered by hand: one person asks, another confirms. A person who is alone in the office decides alone, and the
-activity log says so.
+"""Decisions that need two people: one asks, another confirms. They are orders by hand, and all decisions by which the
+promise is lost. A person who is alone in the office decides alone, and the activity log says so.
 """
 
 from dataclasses import dataclass
@@ -18,36 +18,42 @@ from deniable.console.pages.common import (
     consequences_of,
     copied_record,
     done_message,
+    last_looked,
     redirect,
     refusal,
 )
-from deniable.console.pending_orders import KEPT_FOR, PendingOrder
+from deniable.console.pages.decision_kinds import asked_in, wish_of
+from deniable.console.pending_decisions import KEPT_FOR, PendingDecision
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import ALLOWED, Fields, console_of, require, text
 from deniable.errors import DeniableError
+from deniable.programme.calendar import Day
 from deniable.programme.programme import Programme
-from deniable.programme.transcript.entries import Override
-from deniable.programme.transcript_copies import NotKeptError
 
 router = Router()
 
 HOURS = int(KEPT_FOR.total_seconds()) // 3600
 
 DONE = {
-    "asked": "You asked for the order. Nothing is recorded before another person confirms it.",
+    "asked": "You asked for the decision. Nothing is recorded before another person confirms it.",
     "withdrawn": "The request is withdrawn. Nothing was recorded.",
+    "refused": "The request is refused. Nothing was recorded. Tell the person who asked why.",
 }
-OWN = "You asked for this order yourself, so another person must confirm it."
-GONE = "This request is no longer there: it was confirmed or withdrawn, or it is too old. Ask for the order again."
+OWN = "You asked for this decision yourself, so another person must confirm it."
+GONE = (
+    "This request is no longer there: it was confirmed, refused or withdrawn, or it is too old. Ask for the decision "
+    "again."
+)
 NEW_ROUND = "A new round has begun since you opened this page. Read the dates again, then confirm."
 
 
 @dataclass(frozen=True)
-class Order:
+class PendingRequest:
     """Confidential until it is published."""
 
     key: str
+    kind: str
     asked_by: str
     is_own: bool
     """Whether the person who sees the page asked for it."""
@@ -60,69 +66,70 @@ class Order:
 
 
 @dataclass(frozen=True)
-class OrdersPage:
-    orders: tuple[Order, ...]
+class PendingPage:
+    requests: tuple[PendingRequest, ...]
     others: tuple[str, ...]
     """Who else may confirm, by name."""
     away: tuple[str, ...]
     """Who might, and cannot sign in at present."""
+    looked: Day | None
+    """When the person who sees the page last looked at counts."""
     hours: int
     done: str | None
     error: str | None
 
 
-@router.get("/round/orders")
-def orders_page(
+@router.get("/round/pending")
+def pending_page(
     request: Request, person: Annotated[Person, require("decide")], programme: CurrentProgramme
 ) -> Response:
     return _page(request, person, programme)
 
 
-@router.post("/round/orders/confirm")
+@router.post("/round/pending/confirm")
 def confirm(
     request: Request, person: Annotated[Person, require("decide")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
     console = console_of(request)
     try:
-        asked, by = _asked(console, fields)
-        if asked.person == person.id:
+        pending, by = _asked(console, fields)
+        if pending.person == person.id:
             return _page(request, person, programme, OWN)
-        if not asked.independent and text(fields, "confirmed") != str(programme.consequence().during):
+        wanted = asked_in(programme, pending.kind, FormData([*pending.typed]))
+        if not wanted.independent and text(fields, "confirmed") != str(
+            programme.consequence(programme.parameters.voice()).during
+        ):
             return _page(request, person, programme, NEW_ROUND)
-        _take(console, asked)
+        _take(console, pending)
         try:
-            number = ordered(programme, asked.targets, asked.reason, asked.independent)
+            number = wanted.record(programme)
         except DeniableError:
-            console.pending_orders.put_back(asked)
+            console.pending_decisions.put_back(pending)
             raise
     except DeniableError as error:
         return _page(request, person, programme, refusal(error))
-    an_audit = programme.parameters.terms.an_audit
-    console.record(person, f"confirmed {an_audit} ordered by hand, which {by} had asked for (entry {number})")
+    console.record(person, f"confirmed {_request_of(by, pending, programme)} (entry {number})")
     return redirect("/transcript", "decided")
 
 
-@router.post("/round/orders/withdraw")
+@router.post("/round/pending/withdraw")
 def withdraw(
     request: Request, person: Annotated[Person, require("decide")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
-    """By either of the two."""
+    """By the person who asked; a second person refuses it so."""
     console = console_of(request)
     try:
-        asked, by = _asked(console, fields)
-        _take(console, asked)
+        pending, by = _asked(console, fields)
+        _take(console, pending)
     except DeniableError as error:
         return _page(request, person, programme, refusal(error))
-    console.record(person, f"withdrew the request of {by} to order {programme.parameters.terms.an_audit} by hand")
-    return redirect("/round/orders", "withdrawn")
+    verb, done = ("withdrew", "withdrawn") if pending.person == person.id else ("refused", "refused")
+    console.record(person, f"{verb} {_request_of(by, pending, programme)}")
+    return redirect("/round/pending", done)
 
 
-def ordered(programme: Programme, targets: tuple[str, ...], reason: str, independent: bool) -> int:
-    """Record the order; returns the number of its entry."""
-    try:
-        return programme.override(targets, reason, independent=independent).number
-    except NotKeptError:  # the transcript's page says so
-        return programme.status().entries
+def _request_of(by: str, pending: PendingDecision, programme: Programme) -> str:
+    return f"the request of {by} to {wish_of(pending.kind, programme.parameters.terms, pending.round)}"
 
 
 class Others(NamedTuple):
@@ -144,11 +151,11 @@ def others(console: Console, person: Person) -> Others:
     return Others(here, gone)
 
 
-def waiting_orders(console: Console) -> list[tuple[PendingOrder, str]]:
+def waiting_decisions(console: Console) -> list[tuple[PendingDecision, str]]:
     """All that wait, with the names of those who asked; a person who may not decide any more has asked for nothing."""
-    pending = console.pending_orders.all()
-    names = _able(console) if pending else {}
-    return [(order, names[order.person]) for order in pending if order.person in names]
+    waiting = console.pending_decisions.all()
+    names = _able(console) if waiting else {}
+    return [(pending, names[pending.person]) for pending in waiting if pending.person in names]
 
 
 def _able(console: Console) -> dict[str, str]:
@@ -157,18 +164,18 @@ def _able(console: Console) -> dict[str, str]:
         return {one.id: one.name for one in people.having(connection, console.key, ALLOWED["decide"])}
 
 
-def _asked(console: Console, fields: FormData) -> tuple[PendingOrder, str]:
+def _asked(console: Console, fields: FormData) -> tuple[PendingDecision, str]:
     """The request, and the name of the person who made it, if they may still do so."""
     key = text(fields, "pending")
-    found = next(((order, name) for order, name in waiting_orders(console) if order.key == key), None)
+    found = next(((pending, name) for pending, name in waiting_decisions(console) if pending.key == key), None)
     if found is None:
         raise DeniableError(GONE)
     return found
 
 
-def _take(console: Console, asked: PendingOrder) -> None:
+def _take(console: Console, pending: PendingDecision) -> None:
     """Of two requests at once, as from a double click, one goes on."""
-    if console.pending_orders.take(asked.key) is None:
+    if console.pending_decisions.take(pending.key) is None:
         raise DeniableError(GONE)
 
 
@@ -176,23 +183,24 @@ def _page(request: Request, person: Person, programme: Programme, error: str | N
     console, status = console_of(request), programme.status()
     copied_record(request, programme, status.folder)
     second = others(console, person)
-    page = OrdersPage(
-        orders=tuple(_order(programme, order, name, person) for order, name in waiting_orders(console)),
+    page = PendingPage(
+        requests=tuple(_shown(programme, pending, name, person) for pending, name in waiting_decisions(console)),
         others=second.here,
         away=second.away,
+        looked=last_looked(console, person),
         hours=HOURS,
         done=None if error else done_message(request, DONE),
         error=error,
     )
-    return render(request, "orders.html", page, 422 if error else 200)
+    return render(request, "pending_decisions.html", page, 422 if error else 200)
 
 
-def _order(programme: Programme, order: PendingOrder, name: str, person: Person) -> Order:
+def _shown(programme: Programme, pending: PendingDecision, name: str, person: Person) -> PendingRequest:
     would, error = None, None
     try:
-        entry = programme.foreseen_decision(Override, order.reason, independent=order.independent, audits=order.targets)
+        entry = asked_in(programme, pending.kind, FormData([*pending.typed])).foreseen(programme)
         would = consequences_of(programme, entry)
     except DeniableError as refused:
         error = refusal(refused)
-    moved_from = order.round if order.round < programme.status().open_round else None
-    return Order(order.key, name, order.person == person.id, moved_from, would, error)
+    moved_from = pending.round if pending.round < programme.status().open_round else None
+    return PendingRequest(pending.key, pending.kind, name, pending.person == person.id, moved_from, would, error)

@@ -1,4 +1,4 @@
-"""Audits that one person wants to order by hand and another has not confirmed yet: in memory, for a day.
+"""Decisions that one person asked for and another has not confirmed yet: in memory, for a day.
 
 A restart forgets them, and the person asks again. Nothing is written but a line of the activity log, which names no
 target.
@@ -14,58 +14,61 @@ from deniable.programme.calendar import Clock
 
 KEPT_FOR = timedelta(days=1)
 
+Typed = tuple[tuple[str, str], ...]
+"""The names and values of a form's fields."""
+
 
 @dataclass(frozen=True)
-class PendingOrder:
+class PendingDecision:
     """Confidential until it is published."""
 
     key: str
     """By which forms name it."""
     person: str
     """The id of who asked."""
-    targets: tuple[str, ...]
-    reason: str
-    independent: bool
+    kind: str
+    typed: Typed
+    """The form as it was sent. It is read again whenever it matters, since the programme goes on in the meantime."""
     round: int
     """That was open when it was asked for."""
     until: datetime
 
 
-class PendingOrders:
+class PendingDecisions:
     """One a person, so that they stay few."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = Lock()
-        self._orders: dict[str, PendingOrder] = {}
+        self._decisions: dict[str, PendingDecision] = {}
 
-    def ask(self, person: str, targets: tuple[str, ...], reason: str, independent: bool, round_: int) -> bool:
+    def ask(self, person: str, kind: str, typed: Typed, round_: int) -> bool:
         """Returns False where another request of this person still waits."""
         with self._lock:
             self._delete_expired()
-            if any(order.person == person for order in self._orders.values()):
+            if any(pending.person == person for pending in self._decisions.values()):
                 return False
             key, until = secrets.token_urlsafe(16), self._clock() + KEPT_FOR
-            self._orders[key] = PendingOrder(key, person, targets, reason, independent, round_, until)
+            self._decisions[key] = PendingDecision(key, person, kind, typed, round_, until)
             return True
 
-    def take(self, key: str) -> PendingOrder | None:
+    def take(self, key: str) -> PendingDecision | None:
         """Hand it over and forget it, so that no second request does the same; None where it is not there any more."""
         with self._lock:
             self._delete_expired()
-            return self._orders.pop(key, None)
+            return self._decisions.pop(key, None)
 
-    def put_back(self, order: PendingOrder) -> None:
+    def put_back(self, pending: PendingDecision) -> None:
         """It was taken, and could not be recorded."""
         with self._lock:
-            self._orders[order.key] = order
+            self._decisions[pending.key] = pending
 
-    def all(self) -> list[PendingOrder]:
+    def all(self) -> list[PendingDecision]:
         """The oldest first."""
         with self._lock:
             self._delete_expired()
-            return sorted(self._orders.values(), key=lambda order: order.until)
+            return sorted(self._decisions.values(), key=lambda pending: pending.until)
 
     def _delete_expired(self) -> None:
         now = self._clock()
-        self._orders = {key: order for key, order in self._orders.items() if is_kept(order.until, now, KEPT_FOR)}
+        self._decisions = {key: one for key, one in self._decisions.items() if is_kept(one.until, now, KEPT_FOR)}

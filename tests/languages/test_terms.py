@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from deniable.errors import DeniableError
-from deniable.programme.terms import AUDIT_FORMS, TARGET_FORMS, Terms
+from deniable.languages.terms import AUDIT_TERMS, TARGET_TERMS, Terms
 
 FORMS = ("audit", "audits", "an_audit", "audited", "target", "targets", "a_target")
 
@@ -15,8 +15,8 @@ def test_without_a_choice_they_are_audits_of_targets() -> None:
     assert forms == ["audit", "audits", "an audit", "audited", "target", "targets", "a target"]
 
 
-@pytest.mark.parametrize("audit", AUDIT_FORMS)
-@pytest.mark.parametrize("target", TARGET_FORMS)
+@pytest.mark.parametrize("audit", AUDIT_TERMS)
+@pytest.mark.parametrize("target", TARGET_TERMS)
 def test_every_choice_has_every_form(audit: str, target: str) -> None:
     terms = Terms(audit, target)
     for one, several, single in ((audit, terms.audits, terms.an_audit), (target, terms.targets, terms.a_target)):

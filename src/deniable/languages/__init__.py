@@ -1,0 +1,1 @@
+"""What people read, in their own language: sentences, days, numbers and lists."""

@@ -1,0 +1,81 @@
+"""A catalogue: the sentences of one language in a gettext file, and what must hold for each of them."""
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from functools import cache
+from gettext import c2py
+from pathlib import Path
+from string import Formatter
+
+from babel.messages.pofile import PoFileError, read_po
+
+from deniable.errors import DeniableError, why
+from deniable.languages.language import Sentences
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    sentences: Sentences
+    plural: Callable[[int], int]
+
+
+def read_catalogue(file: Path) -> Catalogue:
+    """What the file has. A sentence that is fuzzy or has no translation is left out."""
+    try:
+        with file.open("rb") as opened:
+            catalogue = read_po(opened, abort_invalid=True)
+    except (OSError, PoFileError, UnicodeDecodeError) as error:
+        reason = why(error) if isinstance(error, OSError) else str(error)
+        raise DeniableError(f"cannot read the sentences in {file}: {reason}") from None
+    sentences: dict[str, tuple[str, ...]] = {}
+    for message in catalogue:
+        key, said = message.id, message.string
+        if not key or not said or message.fuzzy:
+            continue
+        forms = (said,) if isinstance(said, str) else tuple(said)
+        if all(forms):
+            sentences[key if isinstance(key, str) else key[0]] = forms
+    return Catalogue(sentences, c2py(catalogue.plural_expr))
+
+
+def is_complete(folder: Path, sources: Path) -> bool:
+    """Whether a language's folder has the forms of the terms, and a translation of every sentence of the sources."""
+    file = folder / "public.po"
+    if not file.exists() or not (folder / "terms.toml").exists():
+        return False
+    return keys(sources) <= read_catalogue(file).sentences.keys()
+
+
+@cache
+def keys(sources: Path) -> frozenset[str]:
+    """The English sentences of a template file."""
+    with sources.open("rb") as opened:
+        ids = [message.id for message in read_po(opened) if message.id]
+    return frozenset(key if isinstance(key, str) else key[0] for key in ids)
+
+
+def mistakes(
+    english: str, translations: Collection[str], forms: Collection[str], own: Collection[str]
+) -> Iterator[str]:
+    """What is wrong with the translations of a sentence: a value or a tag that is lost, changed or added. `forms` are
+    those of the terms in English, `own` in the language of the translations.
+    """
+    values = placeholders(english) - {*forms}
+    for said in translations:
+        named = placeholders(said)
+        for lost in sorted(values - named):
+            # A plural form of one or two may say its number as a word.
+            if lost != "number" or len(translations) == 1:
+                yield f"it has no {{{lost}}}"
+        yield from (f"it has {{{extra}}}, which is no value" for extra in sorted(named - values - {*own, "number"}))
+        if _tags(said) != _tags(english):
+            yield "its tags are other ones"
+
+
+def placeholders(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+
+
+def _tags(text: str) -> list[str]:
+    return sorted(re.findall(r"<[^>]*>", text))

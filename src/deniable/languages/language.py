@@ -1,0 +1,128 @@
+"""A language: its sentences, the forms of the office's words in it, and how it writes days, numbers and lists.
+
+The sources are in English. Every other language has a folder here: `locale.toml` from the Unicode CLDR, `terms.toml`
+with the words for audits and targets in the forms that its sentences need, and catalogues of sentences by gettext.
+"""
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from deniable.errors import DeniableError
+from deniable.wording import listed
+
+FOLDER = Path(__file__).parent
+PUBLIC = ("en", "de", "fr", "es", "pt-BR", "it", "pl", "ar", "bn")
+"""The languages of the public side."""
+
+Sentences = Mapping[str, tuple[str, ...]]
+"""By the English ones: a translation, or several for the plural forms of a language."""
+
+
+@dataclass(frozen=True)
+class Locale:
+    """How a language writes what is not a sentence."""
+
+    name: str
+    """Of the language, in the language."""
+    direction: str
+    months: tuple[str, ...]
+    weekdays: tuple[str, ...]
+    date: str
+    group: str
+    decimal: str
+    group_sizes: tuple[int, int]
+    """Of digits: the last group, and all others."""
+    digits: str
+    lists: Mapping[str, tuple[str, str, str]]
+    """For "and" and "or": how a list goes on, how it ends, and how two alone are joined."""
+
+
+@dataclass(frozen=True)
+class Language:
+    code: str
+    locale: Locale
+    forms: Mapping[str, Mapping[str, Mapping[str, str]]]
+    """Of the terms for an audit and for a target: by kind, term and form."""
+    is_reviewed: bool = True
+    """By a native speaker."""
+    sentences: Sentences = field(default_factory=dict)
+    plural: Callable[[int], int] = lambda number: int(number != 1)
+    """Which of the plural forms goes with a number."""
+
+
+def language(code: str) -> Language:
+    """The one of this code, complete for the public side."""
+    check_known(code)
+    return _read(FOLDER / code)
+
+
+@cache
+def _read(folder: Path) -> Language:
+    code, locale, words = folder.name, _toml(folder / "locale.toml"), _toml(folder / "terms.toml")
+    is_reviewed, lists = words.pop("reviewed"), {name: tuple(locale.pop(name)) for name in ("and", "or")}
+    facts: dict[str, Any] = {name: tuple(fact) if isinstance(fact, list) else fact for name, fact in locale.items()}
+    known = Language(code, Locale(**facts, lists=lists), words, is_reviewed)
+    if code == "en":
+        return known
+    from deniable.languages.catalogue import read_catalogue  # noqa: PLC0415, it needs Babel, and English does not
+
+    sentences: dict[str, tuple[str, ...]] = {}
+    plural = known.plural
+    for file in sorted(folder.glob("*.po")):
+        catalogue = read_catalogue(file)
+        sentences |= catalogue.sentences
+        plural = catalogue.plural
+    return Language(code, known.locale, words, is_reviewed, sentences, plural)
+
+
+def check_known(code: str) -> None:
+    if code not in PUBLIC:
+        raise DeniableError(f"a language must be one of {listed(PUBLIC)}, got {code!a}")
+
+
+def check_languages(codes: object) -> tuple[str, ...]:
+    """These, where each is known and named once, and there is one at least."""
+    if not isinstance(codes, list | tuple) or not codes or len(set(codes)) < len(codes):
+        raise DeniableError("languages must name each language once, and one at least, such as de, fr")
+    for code in codes:
+        check_known(code)
+    return tuple(codes)
+
+
+def available() -> tuple[str, ...]:
+    """Those in which every sentence of the public side can be said."""
+    return _available(FOLDER)
+
+
+@cache
+def _available(folder: Path) -> tuple[str, ...]:
+    from deniable.languages.catalogue import is_complete  # noqa: PLC0415, it needs Babel, and English does not
+
+    return tuple(code for code in PUBLIC if code == "en" or is_complete(folder / code, folder / "public.pot"))
+
+
+def usable_languages(codes: Sequence[str]) -> tuple[str, ...]:
+    """These, for a new programme: each is available and named once, and there is one at least."""
+    if list(codes) == ["en"]:
+        return ("en",)
+    there = listed(available())
+    if not codes or len(set(codes)) < len(codes):
+        raise DeniableError(f"name each language once, and one at least; there are {there}")
+    for code in codes:
+        if code not in PUBLIC:
+            raise DeniableError(f"there is no language {code!a}; there are {there}")
+        if code not in available():
+            raise DeniableError(f"the language {code} cannot be used yet: not all is translated; there are {there}")
+    return tuple(codes)
+
+
+def english() -> Language:
+    return language("en")
+
+
+def _toml(file: Path) -> dict[str, Any]:
+    return tomllib.loads(file.read_text(encoding="utf-8"))

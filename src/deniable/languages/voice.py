@@ -1,0 +1,150 @@
+"""How a programme speaks: in one language, and with the words that the office chose for audits and targets.
+
+Every sentence that people read is said by a voice, as a whole: `say("Round {round} is due on {day}.", round=3, day=…)`.
+The English text is its key in the catalogues. In braces stand values, which the caller gives, and forms of the terms,
+such as {target} and {an_audit}, which the language knows; a form with a capital first letter begins a sentence.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from deniable.languages.language import Language, english
+from deniable.languages.terms import DEFAULT_TERMS, Terms
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+
+class Message(NamedTuple):
+    """A sentence that is said later, in a language that is not known yet."""
+
+    text: str
+    values: tuple[tuple[str, Any], ...] = ()
+
+
+def noted(text: str, /, **values: Any) -> Message:
+    """A sentence to be said later."""
+    return Message(text, tuple(values.items()))
+
+
+@dataclass(frozen=True)
+class Voice:
+    """Call it to say a sentence. Whole numbers are written as the language writes them, and messages are said.
+
+    >>> say = plain()
+    >>> say("At most {most} reports about {a_target} count.", most=1200)
+    'At most 1,200 reports about a target count.'
+    >>> say.counted("{number} day", "{number} days", 1), say.counted("{number} day", "{number} days", 2)
+    ('1 day', '2 days')
+    """
+
+    language: Language
+    terms: Terms = DEFAULT_TERMS
+
+    def __call__(self, text: str | Message, /, **values: Any) -> str:
+        if isinstance(text, Message):
+            return self(text.text, **dict(text.values))
+        return self._translated(text).format_map(self._words(values))
+
+    def counted(self, one: str, many: str, number: int, /, **values: Any) -> str:
+        """The sentence that goes with this number, which it has as {number}."""
+        return self._plural(one, many, number).format_map(self._words({"number": number, **values}))
+
+    def html(self, text: str, /, **values: Any) -> "Markup":
+        """A sentence that has tags in it; the values are escaped."""
+        from markupsafe import Markup  # noqa: PLC0415, only pages need it
+
+        return Markup(self._translated(text)).format_map(self._words(values))
+
+    def number(self, number: int) -> str:
+        """As the language writes it, its digits in groups."""
+        locale, digits = self.language.locale, str(abs(number))
+        last, others = locale.group_sizes
+        groups = [digits[-last:]]
+        digits = digits[:-last]
+        while digits:
+            groups.insert(0, digits[-others:])
+            digits = digits[:-others]
+        return ("-" if number < 0 else "") + self.digits(locale.group.join(groups))
+
+    def figure(self, figure: str) -> str:
+        """A number that was rounded for readers, such as 99.91 or 1,235."""
+        whole, point, decimals = figure.partition(".")
+        written = self.number(int(whole.replace(",", "")))
+        return f"{written}{self.language.locale.decimal}{self.digits(decimals)}" if point else written
+
+    def digits(self, text: str) -> str:
+        """With the language's own digits: times, years."""
+        own = self.language.locale.digits
+        return text if own == _DIGITS else text.translate(str.maketrans(_DIGITS, own))
+
+    def day(self, day: date) -> str:
+        locale = self.language.locale
+        written = locale.date.format(day=day.day, month=locale.months[day.month - 1], year=day.year)
+        return self.digits(written)
+
+    def weekday(self, day: date) -> str:
+        return self.language.locale.weekdays[day.weekday()]
+
+    def all_of(self, things: Sequence[str]) -> str:
+        """'id, channel and score'."""
+        return self._list("and", things)
+
+    def one_of(self, things: Sequence[str]) -> str:
+        """'id, channel or score'."""
+        return self._list("or", things)
+
+    def _list(self, kind: str, things: Sequence[str]) -> str:
+        goes_on, ends, two = self.language.locale.lists[kind]
+        if len(things) <= 2:
+            return two.format(*things) if len(things) == 2 else "".join(things)
+        *first, before, last = things
+        text = first[0]
+        for thing in (*first[1:], before):
+            text = goes_on.format(text, thing)
+        return ends.format(text, last)
+
+    def _translated(self, text: str) -> str:
+        return self.language.sentences.get(text, (text,))[0]
+
+    def _plural(self, one: str, many: str, number: int) -> str:
+        forms = self.language.sentences.get(one, (one, many))
+        return forms[self.language.plural(number)]
+
+    def _words(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return self._forms | {name: self._written(value) for name, value in values.items()}
+
+    def _written(self, value: Any) -> Any:
+        if isinstance(value, Message):
+            return self(value)
+        return self.number(value) if isinstance(value, int) else value
+
+    @cached_property
+    def _forms(self) -> dict[str, str]:
+        forms = self.language.forms
+        own = {**forms["audit"][self.terms.audit], **forms["target"][self.terms.target]}
+        return own | {_capital(name): _capital(form) for name, form in own.items()}
+
+
+def plain() -> Voice:
+    """English, with the words that the library has."""
+    return Voice(english())
+
+
+def plural_of(figure: str) -> int:
+    """The whole number whose plural form goes with a figure: of one that has decimals, as in 4.2 rounds, that of 100.
+
+    >>> plural_of("1"), plural_of("1,235"), plural_of("4.2")
+    (1, 1235, 100)
+    """
+    return 100 if "." in figure else int(figure.replace(",", ""))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+_DIGITS = "0123456789"
