@@ -39,14 +39,6 @@ def read_catalogue(file: Path) -> Catalogue:
     return Catalogue(sentences, c2py(catalogue.plural_expr))
 
 
-def is_complete(folder: Path, sources: Path) -> bool:
-    """Whether a language's folder has the forms of the terms, and a translation of every sentence of the sources."""
-    file = folder / "public.po"
-    if not file.exists() or not (folder / "terms.toml").exists():
-        return False
-    return keys(sources) <= read_catalogue(file).sentences.keys()
-
-
 @cache
 def keys(sources: Path) -> frozenset[str]:
     """The English sentences of a template file."""

@@ -100,9 +100,13 @@ def available() -> tuple[str, ...]:
 
 @cache
 def _available(folder: Path) -> tuple[str, ...]:
-    from deniable.languages.catalogue import is_complete  # noqa: PLC0415, it needs Babel, and English does not
+    from deniable.languages.catalogue import keys  # noqa: PLC0415, it needs Babel, and English does not
 
-    return tuple(code for code in PUBLIC if code == "en" or is_complete(folder / code, folder / "public.pot"))
+    def is_complete(own: Path) -> bool:
+        is_there = (own / "public.po").exists() and (own / "terms.toml").exists()
+        return is_there and keys(folder / "public.pot") <= _read(own).sentences.keys()
+
+    return tuple(code for code in PUBLIC if code == "en" or is_complete(folder / code))
 
 
 def usable_languages(codes: Sequence[str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ such as {target} and {an_audit}, which the language knows; a form with a capital
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deniable.languages.language import Language, english
@@ -129,6 +129,7 @@ class Voice:
         return own | {_capital(name): _capital(form) for name, form in own.items()}
 
 
+@cache
 def plain() -> Voice:
     """English, with the words that the library has."""
     return Voice(english())

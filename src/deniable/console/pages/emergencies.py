@@ -25,7 +25,7 @@ from deniable.console.pages.common import (
     redirect,
     refusal,
 )
-from deniable.console.pages.pending_decisions import others
+from deniable.console.pages.pending_decisions import GIVEN_UP, others
 from deniable.console.pending_visits import KEPT_FOR, PendingVisit
 from deniable.console.rendering import render
 from deniable.console.routing import Router
@@ -39,11 +39,7 @@ router = Router()
 
 HOURS = int(KEPT_FOR.total_seconds()) // 3600
 
-DONE = {
-    "asked": "You asked for the visit. Nothing is recorded before it is confirmed.",
-    "withdrawn": "The request is withdrawn. Nothing was recorded.",
-    "refused": "The request is refused. Nothing was recorded. Tell the person who asked why.",
-}
+DONE = {"asked": "You asked for the visit. Nothing is recorded before it is confirmed.", **GIVEN_UP}
 OWN = "You asked for this visit yourself, so another person must confirm it."
 GONE = (
     "This request is no longer there: it was confirmed, refused or withdrawn, or it is too old. Ask for the visit "

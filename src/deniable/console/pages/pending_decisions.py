@@ -35,11 +35,12 @@ router = Router()
 
 HOURS = int(KEPT_FOR.total_seconds()) // 3600
 
-DONE = {
-    "asked": "You asked for the decision. Nothing is recorded before another person confirms it.",
+GIVEN_UP = {
     "withdrawn": "The request is withdrawn. Nothing was recorded.",
     "refused": "The request is refused. Nothing was recorded. Tell the person who asked why.",
 }
+"""What is said of a request that leads to nothing, whatever was asked for."""
+DONE = {"asked": "You asked for the decision. Nothing is recorded before another person confirms it.", **GIVEN_UP}
 OWN = "You asked for this decision yourself, so another person must confirm it."
 GONE = (
     "This request is no longer there: it was confirmed, refused or withdrawn, or it is too old. Ask for the decision "

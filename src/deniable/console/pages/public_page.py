@@ -6,6 +6,7 @@ To look at them publishes and writes nothing. Only the files of the public folde
 import base64
 import hashlib
 import re
+from pathlib import PurePath
 from typing import Annotated
 
 from starlette.exceptions import HTTPException
@@ -21,29 +22,13 @@ from deniable.console.routing import Router
 from deniable.console.security import console_of, require
 from deniable.programme.parameters import Parameters
 from deniable.programme.programme import Programme
-from deniable.programme.public.folder import (
-    CALENDAR,
-    CHECKPOINT,
-    INSTRUCTIONS,
-    PAGE,
-    PROGRAMME,
-    PUBLIC_KEY,
-    TRANSCRIPT,
-    in_languages,
-)
+from deniable.programme.public.folder import published_names
 
 router = Router()
 
-_PLAIN = "text/plain; charset=utf-8"
 _PAGE = "text/html; charset=utf-8"
-_CALENDAR = "text/calendar; charset=utf-8"
-_OTHERS = {
-    TRANSCRIPT: _PLAIN,
-    PROGRAMME: "application/json",
-    INSTRUCTIONS: _PLAIN,
-    CHECKPOINT: _PLAIN,
-    PUBLIC_KEY: _PLAIN,
-}
+_KINDS = {".html": _PAGE, ".ics": "text/calendar; charset=utf-8", ".json": "application/json"}
+_PLAIN = "text/plain; charset=utf-8"
 
 NOT_YET = "The public page cannot be shown yet. Public record says why, and what to do."
 
@@ -69,8 +54,7 @@ def public_file(
 
 def kinds_of(parameters: Parameters) -> dict[str, str]:
     """Of the files that are served, by name."""
-    pages, calendars = (in_languages(name, parameters) for name in (PAGE, CALENDAR))
-    return dict.fromkeys(pages, _PAGE) | dict.fromkeys(calendars, _CALENDAR) | _OTHERS
+    return {name: _KINDS.get(PurePath(name).suffix, _PLAIN) for name in published_names(parameters)}
 
 
 def _foreseen(request: Request, programme: Programme, name: str) -> bytes:

@@ -18,17 +18,7 @@ from deniable.console.security import ALLOWED, Permission
 from deniable.errors import DeniableError
 from deniable.programme.parameters import Parameters
 from deniable.programme.programme import Programme
-from deniable.programme.public.folder import (
-    CALENDAR,
-    CHECKPOINT,
-    INSTRUCTIONS,
-    PAGE,
-    PROGRAMME,
-    PUBLIC_KEY,
-    TRANSCRIPT,
-    in_languages,
-    read_public,
-)
+from deniable.programme.public.folder import PROGRAMME, TRANSCRIPT, published_names, read_public
 from deniable.programme.public.publish import contents
 from deniable.programme.public.verify import verify
 from deniable.programme.transcript.chain import check_lines, from_file
@@ -109,7 +99,8 @@ def published_file(console: Console, programme: Programme, folder: Path, name: s
     """A file of the public folder as it was checked, byte for byte; None where the published files are not in order."""
     seen, found = _looked_at(console, programme, folder)
     content = _content(folder / name) if found.ok else None
-    return content if content is not None and _hash(content) == seen[_files(programme.parameters).index(name)] else None
+    place = published_names(programme.parameters).index(name)
+    return content if content is not None and _hash(content) == seen[place] else None
 
 
 def _looked_at(console: Console, programme: Programme, folder: Path) -> tuple[tuple[str, ...], Verified]:
@@ -133,7 +124,7 @@ class ChangingError(DeniableError):
 
 
 def _verified(folder: Path, seen: Sequence[str], now: datetime, parameters: Parameters, record: Record) -> Verified:
-    files = {name: _content(folder / name) for name in _files(parameters)}
+    files = {name: _content(folder / name) for name in published_names(parameters)}
     if any(
         content is not None and _hash(content) != hash_ for content, hash_ in zip(files.values(), seen, strict=True)
     ):
@@ -206,15 +197,9 @@ def _content(path: Path) -> bytes | None:
         return None
 
 
-def _files(parameters: Parameters) -> tuple[str, ...]:
-    """All that the office publishes, by name."""
-    texts = (*in_languages(CALENDAR, parameters), *in_languages(PAGE, parameters))
-    return (TRANSCRIPT, CHECKPOINT, PROGRAMME, PUBLIC_KEY, INSTRUCTIONS, *texts)
-
-
 def _fingerprint(folder: Path, parameters: Parameters) -> tuple[str, ...]:
     """Of every byte that the check looks at."""
-    return tuple(_digest(folder / name) for name in _files(parameters))
+    return tuple(_digest(folder / name) for name in published_names(parameters))
 
 
 def _hash(content: bytes) -> str:

@@ -31,6 +31,12 @@ def in_languages(name: str, parameters: Parameters) -> dict[str, str]:
     return {in_language(name, code, parameters): code for code in parameters.languages}
 
 
+def published_names(parameters: Parameters) -> tuple[str, ...]:
+    """The names of all files that the office publishes."""
+    texts = (*in_languages(CALENDAR, parameters), *in_languages(PAGE, parameters))
+    return (TRANSCRIPT, CHECKPOINT, PROGRAMME, PUBLIC_KEY, INSTRUCTIONS, *texts)
+
+
 MOST_BYTES = 2**28
 """Far more than a transcript of a century of daily rounds."""
 
