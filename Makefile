@@ -13,7 +13,7 @@ COVERAGE := $(VENV)/coverage
 AT_ONCE := -n 3 --dist worksteal
 PYTEST := $(BIN)/pytest $(AT_ONCE)
 
-.PHONY: demo console test test-all coverage lint dist docs messages screenshots clean
+.PHONY: demo console test test-all coverage lint dist docs notebooks messages figures screenshots bench clean
 
 demo: $(CORE)
 	$(BIN)/python examples/office_year.py
@@ -44,23 +44,38 @@ lint: $(READY)
 	$(BIN)/deptry .
 	$(BIN)/mkdocs build --strict --quiet --site-dir $(VENV)/site
 
-# Wheel and sdist, into dist/.
+# Wheel, sdist and bill of materials, into dist/: the same bytes for the same commit, and again from the sdist.
+dist: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct 2>/dev/null || stat --format=%Y PKG-INFO)
 dist: $(READY)
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation
-	$(BIN)/twine check --strict dist/*
+	$(BIN)/python scripts/bill_of_materials.py dist/*.whl
+	$(BIN)/twine check --strict dist/*.whl dist/*.tar.gz
+	sha256sum dist/*
 
 docs: $(READY)
 	$(BIN)/mkdocs serve
+
+# The notebooks of examples/, run anew: what they print and draw is written into them.
+notebooks: $(READY)
+	$(BIN)/python scripts/notebooks.py
 
 # Sentences read off the sources into the languages' catalogues, and how each language writes days and numbers.
 messages: $(READY)
 	$(BIN)/python scripts/locales.py
 	$(BIN)/python scripts/messages.py
 
-# The pictures of the console and of a public page, taken anew.
+# Every table and picture of README.md and docs/, made again and compared with what is there.
+figures: $(READY)
+	$(BIN)/python -m scripts.figures
+
+# The pictures of the console and of a public page: those that look different are replaced.
 screenshots: $(READY)
-	DENIABLE_SCREENSHOTS=docs/images $(BIN)/pytest -m long tests/console/whole/test_browser.py -k pictures
+	$(BIN)/python -m scripts.figures --write console- public-page
+
+# All benchmarks, into docs/benchmarks.md.
+bench: $(VENV)/.bench
+	$(BIN)/python -m scripts.bench
 
 # What deniable itself needs.
 $(CORE): pyproject.toml constraints.txt scripts/setup
@@ -83,9 +98,14 @@ $(VENV)/.nginx: $(READY) scripts/nginx
 	scripts/nginx $(VENV)
 	touch $@
 
+# What benchmarks compare with.
+$(VENV)/.bench: $(READY)
+	$(PIP) -e '.[dev,bench]'
+	touch $@
+
 $(VENV)/.oracle: $(READY)
 	$(PIP) -e '.[dev,oracle]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) artifacts build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) artifacts dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

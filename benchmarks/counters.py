@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from benchmarks.rows import Row
 
 import deniable as dn
 from deniable.arrays import IntArray
@@ -27,6 +28,7 @@ CALLS = "deniable, whole rounds, a call a round"
 LOOP = "deniable, whole rounds, one compiled loop"
 THEIR_CALLS = "jax_privacy, noise alone, a call a round"
 THEIR_LOOP = "jax_privacy, noise alone, one compiled loop"
+PLAIN = "NumPy, noise alone"
 
 
 def calls(counter: BltCounter, n_targets: int, rounds: int) -> None:
@@ -54,10 +56,8 @@ def numpy_noise(counter: BltCounter, n_targets: int, rounds: int) -> None:
 def jax_noise(counter: BltCounter, n_targets: int) -> dict[str, Callable[[int], None]] | None:
     """Theirs, one compiled call a round and as one compiled loop; None where jax_privacy is not installed."""
     try:
-        import jax  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415  (optional)
-        from jax_privacy.matrix_factorization import (  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415
-            buffered_toeplitz,
-        )
+        import jax  # noqa: PLC0415  (optional)
+        from jax_privacy.matrix_factorization import buffered_toeplitz  # noqa: PLC0415
     except ImportError:
         return None
     jax.config.update("jax_enable_x64", True)
@@ -114,7 +114,7 @@ def peak_mib(work: Callable[[], Any]) -> float:
     return peak / 2**20
 
 
-def main(args: list[str] | None = None) -> None:
+def main(args: list[str] | None = None) -> list[Row]:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--targets", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=10_000)
@@ -127,12 +127,12 @@ def main(args: list[str] | None = None) -> None:
     work: dict[str, Callable[[int], Any]] = {
         CALLS: lambda rounds: calls(counter, C, rounds),
         LOOP: lambda rounds: loop(counter, stream[:rounds]),
-        "NumPy, noise alone": lambda rounds: numpy_noise(counter, C, rounds),
+        PLAIN: lambda rounds: numpy_noise(counter, C, rounds),
     }
-    theirs = jax_noise(counter, C)
-    if theirs is None:
+    peers = jax_noise(counter, C)
+    if peers is None:
         print("jax_privacy is not installed (pip install 'deniable[bench]'): compared with NumPy only.\n")
-    work |= theirs or {}
+    work |= peers or {}
     taken = best_seconds(work, T, given.repeats)
     print(f"| BLT, {C:,} targets, {T:,} rounds | seconds | microseconds a round | against our loop | our calls |")
     print("| --- | ---: | ---: | ---: | ---: |")
@@ -144,6 +144,12 @@ def main(args: list[str] | None = None) -> None:
     for rounds in (max(1, T // 10), T):
         calls(counter, C, 1)  # tables that are kept are not the round's
         print(f"| {rounds:,} | {peak_mib(lambda rounds=rounds: calls(counter, C, rounds)):.2f} |")  # type: ignore[misc]
+    size = f"{C:,} targets"
+    return [
+        Row(f"{ours}, BLT, {size}", 1e6 * taken[ours] / T, theirs, 1e6 * taken[theirs] / T, "µs a round")
+        for ours, theirs in ((LOOP, THEIR_LOOP), (CALLS, THEIR_CALLS), (LOOP, PLAIN))
+        if theirs in taken
+    ]
 
 
 if __name__ == "__main__":

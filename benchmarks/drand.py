@@ -9,6 +9,7 @@ import argparse
 import time
 from collections.abc import Sequence
 
+from benchmarks.rows import Row
 from tests.programme.randomness.own_chain import OwnChain
 
 from deniable.programme.randomness.drand import Beacon, Chain, check_beacons
@@ -21,7 +22,7 @@ def seconds(chain: Chain, batches: Sequence[Sequence[Beacon]]) -> float:
     return time.process_time() - began
 
 
-def main(args: Sequence[str] | None = None) -> None:
+def main(args: Sequence[str] | None = None) -> list[Row]:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--beacons", type=int, default=1000)
     parser.add_argument("--one-by-one", type=int, default=20, help="how many to check one after the other")
@@ -35,6 +36,8 @@ def main(args: Sequence[str] | None = None) -> None:
     print("| checked | seconds | ms a beacon | against the batch |\n| --- | ---: | ---: | ---: |")
     for name, taken in (("in one batch", batch), ("one after the other", single * given.beacons)):
         print(f"| {name} | {taken:.1f} | {1000 * taken / given.beacons:.1f} | {taken / batch:.1f} x |")
+    what = f"{given.beacons:,} of drand's beacons checked in one batch"
+    return [Row(what, 1000 * batch / given.beacons, "one after the other", 1000 * single, "ms a beacon")]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Weights learnt from the transcript: race's mean deficit with them as a share of plain race's, on all streams of ours.
 
-    python benchmarks/forecast.py [--rounds 192000] [--stream FILE] [--start DAY] [--end DAY] [--period 7D]
+    python -m benchmarks.forecast [--rounds 192000] [--only PART] [--stream FILE --start DAY --end DAY --period 7D]
 
 All races get the same streams, in so many runs that each has --rounds rounds in all. A recorded stream is the same in
 every run, so its error is that of the draws alone. The last column is the largest standard error of the row's shares.
@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from benchmarks.rows import Row
 
 import deniable as dn
 from deniable.arrays import FloatArray, IntArray
@@ -67,7 +68,8 @@ def share(plain: FloatArray, weighted: FloatArray) -> tuple[float, float]:
     return ratio, float((weighted - ratio * plain).std(ddof=1) / plain.mean() / len(plain) ** 0.5)
 
 
-def row(name: str, source: Source, rounds: int) -> str:
+def row(name: str, source: Source, rounds: int) -> tuple[str, ...]:
+    """The stream's name, plain race's deficits, both forecasts' shares of them, and the largest error of the shares."""
     length = source(runs=1, seed=0).shape[1]
     counts = source(runs=max(2, rounds // length), seed=0)
     cells: list[list[str]] = [[], [], []]
@@ -79,27 +81,34 @@ def row(name: str, source: Source, rounds: int) -> str:
             ratio, error = share(plain, deficits(counts, delta, weights))
             cell.append(f"{ratio:.2f}")
             errors.append(error)
-    shown = " | ".join(" / ".join(cell) for cell in cells)
-    return f"| {name} | {shown} | {max(errors):.3f} |"
+    return name, *(" / ".join(cell) for cell in cells), f"{max(errors):.3f}"
 
 
-def main(args: list[str] | None = None) -> None:
+def main(args: list[str] | None = None) -> list[Row]:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=192_000)
+    parser.add_argument("--only", nargs="+", default=[""], metavar="PART", help="streams whose names begin so")
     parser.add_argument("--stream", type=Path, help="a CSV file of daily reports, instead of ours")
     parser.add_argument("--start")
     parser.add_argument("--end")
     parser.add_argument("--period", default="1D")
     given = parser.parse_args(args)
     if given.stream is None:
-        sources = shipped()
+        sources = {name: source for name, source in shipped().items() if name.startswith(tuple(given.only))}
     else:
         recorded = window(read_csv(given.stream), given.start, given.end, given.period)
         sources = {f"{given.stream.name}, {given.period}": Replay(recorded.counts)}
     print(f"Deltas {' / '.join(map(str, DELTAS))}, {given.rounds:,} rounds in all.\n")
     print("| stream | race | forecast | steady forecast | error |\n| --- | --- | --- | --- | --- |")
+    rows = []
     for name, source in sources.items():
-        print(row(name, source, given.rounds), flush=True)
+        cells = row(name, source, given.rounds)
+        print(f"| {' | '.join(cells)} |", flush=True)
+        plain, share = (float(cell.split(" / ")[DELTAS.index(0.1)]) for cell in cells[1:3])
+        rows.append(
+            Row(f"race with a forecast, delta 0.1, stream {name}", share * plain, "race", plain, "mean deficit")
+        )
+    return rows
 
 
 if __name__ == "__main__":

@@ -22,7 +22,9 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import sqlalchemy as sa
-from benchmarks.console import office, postgres, started
+from benchmarks.console import office, started
+from benchmarks.rows import Row
+from benchmarks.server import postgres
 
 from deniable.console.accounts import tokens
 from deniable.console.console import Console
@@ -115,20 +117,24 @@ def size(database: str) -> int:
     return int(total)
 
 
-def row(name: str, measured: Measured, ends: int) -> str:
+def told(name: str, measured: Measured, ends: int) -> Row:
+    """Prints what was measured."""
     milliseconds = np.array(measured.rounds) * 1000
     first, last = (statistics.median(part) for part in (measured.rounds[:ends], measured.rounds[-ends:]))
-    return (
+    print(
         f"| {name} | {1000 * statistics.mean(measured.reports):,.1f} | {np.percentile(milliseconds, 50):.1f} "
         f"| {np.percentile(milliseconds, 95):.1f} | {last / first:.2f} x | {measured.batch:.2f} "
-        f"| {measured.imported:.2f} | {measured.published:.2f} | {measured.size / 2**20:.1f} |"
+        f"| {measured.imported:.2f} | {measured.published:.2f} | {measured.size / 2**20:.1f} |",
+        flush=True,
     )
+    what = f"close a round, the last {ends} of {len(measured.rounds):,} rounds, {name}"
+    return Row(what, 1000 * last, f"the first {ends} rounds", 1000 * first, "ms")
 
 
 # For long
 
 
-def run_for_long(given: argparse.Namespace) -> None:
+def run_for_long(given: argparse.Namespace) -> list[Row]:
     print(f"Race, {given.targets:,} targets, {given.rounds:,} rounds; every transaction waits for the disk.\n")
     print(
         "| database | enter a report, ms | close round, ms: median | 95 of 100 "
@@ -141,19 +147,20 @@ def run_for_long(given: argparse.Namespace) -> None:
         folder = Path(made)
         (folder / "sqlite").mkdir()
         measured = measure(str(folder / "sqlite" / "programme.db"), folder / "sqlite", sizes)
-        print(row("SQLite", measured, given.ends), flush=True)
+        rows = [told("SQLite", measured, given.ends)]
         (folder / "postgresql").mkdir()
-        if given.postgresql:
-            print(row("PostgreSQL", measure(given.postgresql, folder / "postgresql", sizes), given.ends))
-            return
         with postgres(folder / "server") as url:
-            if url is None:
-                print("\nPostgreSQL is not installed here; name a database with --postgresql URL.")
+            database = given.postgresql or url
+            if database:
+                rows.append(told("PostgreSQL", measure(database, folder / "postgresql", sizes), given.ends))
             else:
-                print(row("PostgreSQL", measure(url, folder / "postgresql", sizes), given.ends))
+                print("\nPostgreSQL is not installed here; name a database with --postgresql URL.")
+    return rows
 
 
 # With very many targets
+
+_FEWEST = "{:,} targets"
 
 
 def cost_of(database: str, folder: Path, targets: int, reports: int, rounds: int) -> tuple[list[float], float, float]:
@@ -169,11 +176,12 @@ def cost_of(database: str, folder: Path, targets: int, reports: int, rounds: int
     return taken, statistics.median(closed), statistics.median(published)
 
 
-def compare_sizes(targets: list[int], reports: int, rounds: int) -> None:
+def compare_sizes(targets: list[int], reports: int, rounds: int) -> list[Row]:
+    rows: list[Row] = []
     print("| database | targets | report, ms: mean | against the fewest | close a round, s | publish it, s |")
     print("| --- |" + " ---: |" * 5)
     for kind in ("SQLite", "PostgreSQL"):
-        first = 0.0
+        fewest: dict[str, float] = {}
         for number in targets:
             with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made, postgres(Path(made) / "pg") as url:
                 database = str(Path(made) / "programme.db") if kind == "SQLite" else url
@@ -182,12 +190,25 @@ def compare_sizes(targets: list[int], reports: int, rounds: int) -> None:
                     continue
                 taken, closed, published = cost_of(database, Path(made), number, reports, rounds)
             mean = statistics.mean(taken)
-            first = first or mean
+            costs = {"enter a report": mean, "close a round": closed, "publish it": published}
+            against = mean / (fewest or costs)["enter a report"]
             print(
-                f"| {kind} | {number:,} | {1000 * mean:.1f} | {mean / first:.2f} x | {closed:.2f} | {published:.2f} |",
+                f"| {kind} | {number:,} | {1000 * mean:.1f} | {against:.2f} x | {closed:.2f} | {published:.2f} |",
                 flush=True,
             )
+            rows.extend(
+                Row(
+                    f"{what}, {number:,} targets, {kind}",
+                    1000 * costs[what],
+                    _FEWEST.format(targets[0]),
+                    1000 * less,
+                    "ms",
+                )
+                for what, less in fewest.items()
+            )
+            fewest = fewest or costs
     print()
+    return rows
 
 
 # Pushed one by one
@@ -214,7 +235,8 @@ async def push_all(address: str, token: str, targets: int, reports: int, connect
     await asyncio.gather(*(push(address, token, targets, share) for share in shares))
 
 
-def pushes(targets: int, reports: int, connections: int) -> None:
+def pushes(targets: int, reports: int, connections: int) -> float:
+    """Seconds for all of them."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         made = office(str(Path(folder) / "programme.db"), Path(folder) / "office", (targets, 1), 0, ["importer"])
         with closing(Console.open(made.database, made.key)) as console, console.store.writing() as connection:
@@ -229,8 +251,22 @@ def pushes(targets: int, reports: int, connections: int) -> None:
     print(
         f"{reports:,} reports, each in a request of its own over {connections} connections, {targets:,} targets, "
         f"SQLite: {seconds:.0f} s, {reports / seconds:.0f} a second; {counted:,} counted; the console's memory at most "
-        f"{memory / 2**20:.0f} MiB."
+        f"{memory / 2**20:.0f} MiB.",
+        flush=True,
     )
+    return seconds
+
+
+def pushed(sizes: list[int], reports: int, connections: int) -> list[Row]:
+    """With the fewest targets and with others."""
+    taken = {targets: 1000 * pushes(targets, reports, connections) / reports for targets in sizes}
+    return [
+        Row(
+            f"a report pushed over one of {connections} connections, {targets:,} targets, SQLite", taken[targets],
+            _FEWEST.format(sizes[0]), taken[sizes[0]], "ms a report, together",
+        )
+        for targets in sizes[1:]
+    ]  # fmt: skip
 
 
 def peak(process: int) -> int:
@@ -239,7 +275,7 @@ def peak(process: int) -> int:
     return 1024 * int(status.partition("VmHWM:")[2].split()[0])
 
 
-def main(args: list[str] | None = None) -> None:
+def main(args: list[str] | None = None) -> list[Row]:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=["long", "large", "pushes"])
     parser.add_argument("--targets", type=int, default=1000, help="where it runs for long")
@@ -253,12 +289,14 @@ def main(args: list[str] | None = None) -> None:
     parser.add_argument("--pushes", type=int, default=100_000)
     parser.add_argument("--connections", type=int, default=250)
     given = parser.parse_args(args)
+    rows: list[Row] = []
     if given.only in (None, "long"):
-        run_for_long(given)
+        rows += run_for_long(given)
     if given.only in (None, "large"):
-        compare_sizes(given.sizes, given.one_by_one, rounds=5)
+        rows += compare_sizes(given.sizes, given.one_by_one, rounds=5)
     if given.only in (None, "pushes"):
-        pushes(max(given.sizes), given.pushes, given.connections)
+        rows += pushed(given.sizes, given.pushes, given.connections)
+    return rows
 
 
 if __name__ == "__main__":

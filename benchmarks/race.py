@@ -9,6 +9,7 @@ import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
+from benchmarks.rows import Row
 
 import deniable as dn
 
@@ -63,7 +64,7 @@ def peak_mib(work: Callable[[], object]) -> float:
     return peak / 2**20
 
 
-def main(args: list[str] | None = None) -> None:
+def main(args: list[str] | None = None) -> list[Row]:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--targets", type=int, nargs="+", default=[10**3, 10**4, 10**5, 10**6])
     parser.add_argument("--reports", type=int, default=10, help="reports a round")
@@ -73,6 +74,7 @@ def main(args: list[str] | None = None) -> None:
     print(f"Race, {given.reports} reports a round; microseconds a round, and ratios to the sparse run.\n")
     print("| targets | sparse | dense, exact | ratio | NumPy, inexact | ratio | build, s | peak memory, MiB |")
     print("| ---: " * 8 + "|")
+    rows: list[Row] = []
     for n_targets in given.targets:
         mechanism = dn.Race.calibrate(n_targets, delta=0.1)
         build, sparse = sparse_round(mechanism, given.reports, given.rounds)
@@ -83,6 +85,10 @@ def main(args: list[str] | None = None) -> None:
             f"| {n_targets:,} | {1e6 * sparse:,.0f} | {1e6 * dense:,.0f} | {dense / sparse:,.1f} x "
             f"| {1e6 * plain:,.0f} | {plain / sparse:,.1f} x | {build:.2f} | {peak:,.1f} |"
         )
+        what = f"race, {n_targets:,} targets, {given.reports} reports a round, exact noise"
+        for peer, theirs in (("a pass over all targets, exact noise", dense), ("NumPy, floating point", plain)):
+            rows.append(Row(what, 1e6 * sparse, peer, 1e6 * theirs, "µs a round"))
+    return rows
 
 
 if __name__ == "__main__":

@@ -28,10 +28,13 @@ from unittest import mock
 import httpx
 import numpy as np
 import sqlalchemy as sa
-from benchmarks.console import Office, Visitor, entering, office, postgres, served
+from benchmarks.console import Office, Visitor, entering, office, served
+from benchmarks.rows import Row
+from benchmarks.server import postgres
 
 WINDOW = 0.25
 EVENTS = ("report", "page", "idle")
+QUESTIONS = ("report or nothing", "report or page")
 RATE = 200
 POLLED = ("/login", "/static/style.css")
 
@@ -78,6 +81,9 @@ _STATISTICS = """
 SELECT (SELECT sum(n_tup_upd + n_tup_ins) FROM pg_stat_user_tables) AS updated,
        (SELECT sum(n_dead_tup) FROM pg_stat_user_tables) AS dead,
        (SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()) AS transactions,
+       (SELECT tup_returned + tup_fetched FROM pg_stat_database WHERE datname = current_database()) AS rows_read,
+       (SELECT blks_hit + blks_read FROM pg_stat_database WHERE datname = current_database()) AS blocks_read,
+       (SELECT sum(seq_scan + coalesce(idx_scan, 0)) FROM pg_stat_user_tables WHERE relname <> 'secrets') AS asked,
        pg_database_size(current_database()) AS size,
        pg_current_wal_lsn() - '0/0'::pg_lsn AS written
 """
@@ -268,11 +274,21 @@ def watch(databases: Sequence[str], folder: Path, targets: int, seconds: int, *,
         return power(play(here, elsewhere, look, seconds))
 
 
-def main(args: list[str] | None = None) -> None:
+def most_telling(where: str, now: Mapping[str, float], before: Mapping[str, float], question: str) -> Row:
+    """What tells most of all that is watched, beside what told most before."""
+    most, most_before = (
+        max((told, name) for name, told in found.items() if question in name) for found in (now, before)
+    )
+    what, told_before = (name.removesuffix(f": {question}") for _, name in (most, most_before))
+    peer = f"every report written at once, as in 0.1.0: {told_before}"
+    return Row(f"a watcher, {where}, {question}: {what}", most[0], peer, most_before[0], "AUC")
+
+
+def main(args: list[str] | None = None) -> list[Row]:
     given_ = sys.argv[1:] if args is None else args
     if given_[:1] == ["--as-before"]:
         serve_as_before(given_[1:])
-        return
+        return []
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--targets", type=int, nargs="+", default=[1000, 100_000])
     parser.add_argument("--seconds", type=int, default=300)
@@ -285,6 +301,7 @@ def main(args: list[str] | None = None) -> None:
     )
     print("| database | targets | watcher | AUC | AUC, every report written at once |")
     print("| --- | ---: | --- | ---: | ---: |")
+    rows: list[Row] = []
     for kind in given.database:
         for targets in given.targets:
             found = [
@@ -293,6 +310,9 @@ def main(args: list[str] | None = None) -> None:
             ]
             for name in found[0]:
                 print(f"| {kind} | {targets:,} | {name} | {found[0][name]:.2f} | {found[1][name]:.2f} |", flush=True)
+            where = f"{kind}, {targets:,} targets"
+            rows += [most_telling(where, found[0], found[1], question) for question in QUESTIONS if found[0]]
+    return rows
 
 
 def _found(kind: str, targets: int, seconds: int, *, as_before: bool) -> dict[str, float]:

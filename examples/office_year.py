@@ -17,9 +17,18 @@ from deniable.arrays import IntArray
 from deniable.attack import total_variation
 from deniable.cli.main import main as deniable
 from deniable.mechanisms import calibrate
+from deniable.promptness import lead_needed, least_lead
 from deniable.report_files import read_csv, read_targets
 from deniable.streams import active_counts, add_report
 
+STORY = (
+    "An employee reports wrongdoing to an audit office. Soon afterwards the office audits the employee's organisation, "
+    "and the organisation works out who must have talked. A hotline hides the name, but not what the office does next.",
+    "deniable chooses whom to audit next from confidential report counts, with calibrated randomness. An observer of "
+    "all audits, the audited organisation included, cannot tell by more than a stated, proven margin whether any one "
+    "report was filed.",
+)
+"""As README and docs/index.md begin."""
 REPORTS, TARGET_LIST = (Path(__file__).parent / name for name in ("reports.csv", "targets.txt"))
 TARGETS = read_targets(TARGET_LIST)
 START, PERIOD, WEEKS = "2025-01-06", "7D", 52
@@ -86,6 +95,16 @@ def compare_mechanisms(year: dn.ReportStream, runs: int) -> Table:
     return table
 
 
+def near_the_limit() -> str:
+    """How far ahead of all others a target must be for an audit in nine weeks of ten: with race, and at the least."""
+    race = dn.Race.calibrate(len(TARGETS), DELTA)
+    return (
+        f"Race audits a target in nine weeks of ten if it is {lead_needed(race, error=0.1)} reports ahead of all "
+        "others. It is near the limit: no mechanism with this delta that goes by the reports since the last audits "
+        f"alone, and treats all targets alike, can do with fewer than {least_lead(len(TARGETS), DELTA, error=0.1)}."
+    )
+
+
 def weeks_to_first_audit(audits: IntArray) -> IntArray:
     """Weeks from turning bad to the next audit, (B,); where the year ends before it, the weeks that were left."""
     hit = audits[:, BAD_FROM:] == TURNS_BAD
@@ -115,6 +134,8 @@ def measure_leaks() -> Table:
 
 def main(runs: int = 200) -> None:
     year = read_csv(REPORTS, TARGETS, PERIOD, WEEKS, START)
+    for part in STORY:
+        console.print(f"\n{part}")
     section("1. The office draws its audits")
     console.print(
         f"{len(TARGETS)} organisations, {WEEKS} weeks, one audit a week. The names and reports are made up.\n"
@@ -130,8 +151,9 @@ def main(runs: int = 200) -> None:
     console.print(
         "delta, advantage: proven limits on what the audits reveal about one report; greedy has none.\n"
         "mean deficit: by how many active reports the audited target was behind the leader.\n"
-        f"weeks to first audit: of {TARGETS[TURNS_BAD]}, after it turned bad; at the latest, the year's end."
+        f"weeks to first audit: of {TARGETS[TURNS_BAD]}, after it turned bad; at the latest, the year's end.\n"
     )
+    console.print(near_the_limit())
 
     section("4. The adversary, exactly")
     console.print(measure_leaks())
@@ -143,11 +165,13 @@ def main(runs: int = 200) -> None:
 
     section("What to look at next")
     console.print(
-        "make console                      the console: deniable serve --demo\n"
+        "make console                      what an office can do: deniable serve --demo\n"
+        "make test                         everything that is claimed, checked\n"
         ".venv/bin/deniable audit --help   audit a stream of your own\n"
         "examples/office_year.py           change delta, and run it again\n"
         "examples/make_reports.py          make another year of reports\n"
-        "docs/explanation/race.md          how these audits were drawn, and the proof"
+        "docs/explanation/race.md          how these audits were drawn, and the proof\n"
+        "docs/index.md                     all pages, for each reader"
     )
 
 

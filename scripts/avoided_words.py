@@ -1,10 +1,11 @@
 """Counts the words that we avoid in all that people read: `python scripts/avoided_words.py`.
 
-People read the README, the docs, the change log, the pages of the console and of a programme, and the sentences in the
-code: messages, help texts and docstrings.
+People read the README, the docs, the notebooks, the change log, the pages of the console and of a programme, and the
+sentences in the code: messages, help texts and docstrings.
 """
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from itertools import chain
@@ -83,6 +84,10 @@ def read_by_people(root: Path = ROOT) -> Iterator[Text]:
     for path in (root / "README.md", root / "CHANGELOG.md", *english):
         if path.relative_to(root).as_posix() not in WRITTEN_FROM_THE_CODE:
             yield Text(str(path.relative_to(root)), 1, prose(path.read_text(encoding="utf-8")))
+    for path in sorted((root / "examples").glob("*.ipynb")):
+        for number, cell in enumerate(json.loads(path.read_text(encoding="utf-8"))["cells"], start=1):
+            if cell["cell_type"] == "markdown":  # its number stands for the line
+                yield Text(str(path.relative_to(root)), number, prose("".join(cell["source"])))
     for path in sorted({*(root / "src").rglob("*.html"), *(root / "src").rglob("*.j2")}):
         yield Text(str(path.relative_to(root)), 1, shown(path.read_text(encoding="utf-8")))
     for path in sorted((root / "src").rglob("*.py")):

@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 from scripts.message_texts import Code, Reader, Scope, assigned, has_words, last, tidy
 
 ROOT_ERROR = "DeniableError"
-ANSWERS = {"HTTPException": 1, "problem": 2, "_fail": 0, "FieldError": 1}
+ANSWERS = {"HTTPException": 1, "Refused": 1, "problem": 2, "_fail": 0, "FieldError": 1}
 """What else tells a person of a problem -> which of its arguments the sentence is."""
 TABLES = {"console/app": ("_BUG",), "console/refusals": ("_SENTENCES", "FIRST_RUN", "_KEY_CHANGED")}
 """Constants that hold sentences for problems."""
+WITH_OWN_WORDS = {"OtherColumnsError"}
+"""Classes that make their sentence of what they are given."""
 PASSED_ON = {"programme/hand_over": "told"}
 """Names for what another process said, which has its own place in the list."""
 TITLES: dict[str, tuple[str, ...]] = {
@@ -149,10 +151,16 @@ def told(reader: Reader, call: ast.Call, scope: Scope, classes: set[str]) -> lis
     if reader.makes(scope.function):
         return []
     name = last(call.func)
-    if reader.maker(call, scope):
+    if name == "__init__" and call.args and isinstance(call.args[0], ast.Constant):  # the words of the class itself
+        texts = reader.filled(call, call.args[0], scope)
+    elif name in WITH_OWN_WORDS:
+        return []
+    elif reader.maker(call, scope):
         texts = reader.called(call, scope)
     elif name in classes or name in ANSWERS:
-        texts = [text for part in call.args[ANSWERS.get(name, 0) :][:1] for text in reader.texts(part, scope)]
+        texts = [text for part in call.args[ANSWERS.get(name, 0) :][:1] for text in reader.filled(call, part, scope)]
+    elif name == "of" and isinstance(call.func, ast.Attribute) and last(call.func.value) in classes:
+        texts = reader.filled(call, call.args[2], scope)
     else:
         in_console = scope.module.place.startswith("console")
         shown = [key.value for key in call.keywords if key.arg == "error" and in_console]
@@ -164,7 +172,8 @@ def told(reader: Reader, call: ast.Call, scope: Scope, classes: set[str]) -> lis
 
 def _passes_on(call: ast.Call, scope: Scope) -> bool:
     """Whether the sentence is that of an error that was caught, or given to the function."""
-    used = {node.id for part in call.args for node in ast.walk(part) if isinstance(node, ast.Name)}
+    parts = (*call.args, *(key.value for key in call.keywords))
+    used = {node.id for part in parts for node in ast.walk(part) if isinstance(node, ast.Name)}
     assigned_to = [part for name in used for part in assigned(name, scope.function)]
     used |= {node.id for part in assigned_to for node in ast.walk(part) if isinstance(node, ast.Name)}
     errors = {PASSED_ON.get(scope.module.place, "")}

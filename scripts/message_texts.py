@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 NAMES = {
@@ -25,6 +26,10 @@ NAMES = {
     "value": "what was given", "where": "place", "why": "reason", "wrong": "reason",
 }  # fmt: skip
 """What a name of the code stands for, where a reader would not guess it."""
+TEXTS = {"str", "Message", "str | Message"}
+"""What a function returns that makes a text."""
+SAID = {"noted": 0, "why_not": 0, "noted_count": 1}
+"""What makes a sentence to be said later -> which of its arguments has the words; of two, those for several."""
 NUMBERS = {"len", "sum", "max", "min", "rounded_up", "abs"}
 SOURCE = Path(__file__).parents[1] / "src" / "deniable"
 
@@ -141,7 +146,7 @@ class Reader:
             case ast.Name() | ast.Attribute():
                 return self._named(node, scope)
             case ast.Subscript(value=ast.Name(id=name), slice=key) if isinstance(
-                table := scope.module.constants.get(name), ast.Dict
+                table := self._table(name, scope.module), ast.Dict
             ):
                 values = {_constant(one): value for one, value in zip(table.keys, table.values, strict=True)}
                 chosen = [values[_constant(key)]] if _constant(key) in values else [*values.values()]
@@ -149,6 +154,10 @@ class Reader:
             case ast.Call():
                 return self.called(node, scope)
         return [placeholder(node)]
+
+    def _table(self, name: str, module: Module) -> ast.expr | None:
+        place, there = module.imports.get(name, (module.place, name))
+        return self._code[place].constants.get(there) if place in self._code else None
 
     def _filled(self, part: ast.expr, scope: Scope) -> list[str]:
         return [str(part.value)] if isinstance(part, ast.Constant) else self._optional(part, scope)
@@ -184,16 +193,24 @@ class Reader:
         value = module.constants[name]
         if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Pow):
             return [str(ast.literal_eval(value.left) ** ast.literal_eval(value.right))]
-        is_text = isinstance(value, ast.Constant | ast.JoinedStr | ast.BinOp)
+        is_text = isinstance(value, ast.Constant | ast.JoinedStr | ast.BinOp) or (
+            isinstance(value, ast.Call) and last(value.func) in SAID
+        )
         texts = self.texts(value, Scope(module)) if is_text else []
         return texts if texts and not texts[0].startswith("⟨") else [placeholder(node)]
 
-    def called(self, call: ast.Call, scope: Scope) -> list[str]:
+    def called(self, call: ast.Call, scope: Scope) -> list[str]:  # noqa: PLR0911  (one for each kind of call)
         name = last(call.func)
         if name in {"count", "plural"} and len(call.args) > 1:
             nouns = [str(part.value) for part in call.args[1:] if isinstance(part, ast.Constant)]
             noun = nouns[1] if len(nouns) > 1 else f"{nouns[0]}s" if nouns else "⟨things⟩"
             return [noun if name == "plural" else f"{self._optional(call.args[0], scope)[0]} {noun}"]
+        if name in SAID and len(call.args) > SAID[name]:
+            return self.filled(call, call.args[SAID[name]], scope)
+        if name in {"all_of", "one_of"}:
+            return [placeholder(call.args[0])]
+        if name == "Place":
+            return self.texts(call.args[0], scope)
         if name == "format" and isinstance(call.func, ast.Attribute):
             return self._formatted(call, call.func.value, scope)
         if name in {"str", "elsewhere", "sentence", "capitalize"} and len(call.args) == 1:
@@ -214,13 +231,32 @@ class Reader:
         ]
         return texts if any(map(has_words, texts)) or "" in texts else [placeholder(call)]
 
+    def filled(self, call: ast.Call, template: ast.expr, scope: Scope) -> list[str]:
+        """What a text may say whose values stand in braces and are given by the call."""
+        texts = self.texts(template, scope)
+        if not call.keywords and last(call.func) not in {"of", "noted_count"}:
+            return texts
+        values = {key.arg: self._value(key.value, scope) for key in call.keywords if key.arg}
+        found = []
+        for text in texts:
+            names = [name for _, name, _, _ in Formatter().parse(text) if name]
+            known = [values.get(name) or scope.given.get(name) or [f"⟨{name.replace('_', ' ')}⟩"] for name in names]
+            found += [text.format(**dict(zip(names, chosen, strict=True))) for chosen in product(*known)]
+        return found
+
+    def _value(self, node: ast.expr, scope: Scope) -> list[str]:
+        """As a message writes it: whole numbers in groups, unless they are made a text first."""
+        texts = self._optional(node, scope)
+        is_text = isinstance(node, ast.Call) and last(node.func) == "str"
+        return [f"{int(text):,}" if text.isdecimal() and not is_text else text for text in texts]
+
     def _error(self, value: ast.expr, scope: Scope) -> list[str]:
         """The text of the error that a function returns."""
         if not isinstance(value, ast.Call):
             return []
         if self.maker(value, scope):
             return self.called(value, scope)
-        return self.texts(value.args[0], scope) if value.args else []
+        return self.filled(value, value.args[0], scope) if value.args else []
 
     def _function(self, call: ast.Call, scope: Scope) -> tuple[Module, ast.FunctionDef] | None:
         """A function of ours that makes a text."""
@@ -229,11 +265,15 @@ class Reader:
         name = last(call.func)
         place, there = scope.module.imports.get(name, (scope.module.place, name))
         function = self._code[place].functions.get(there) if place in self._code else None
-        makes_text = function is not None and function.returns is not None and ast.unparse(function.returns) == "str"
+        makes_text = function is not None and function.returns is not None and ast.unparse(function.returns) in TEXTS
         return (self._code[place], function) if makes_text and function is not None else None
 
     def _given(self, call: ast.Call, function: ast.FunctionDef, scope: Scope) -> dict[str, list[str]]:
-        names = [argument.arg for argument in function.args.args if argument.arg not in {"self", "cls"}]
+        names = [
+            argument.arg
+            for argument in (*function.args.posonlyargs, *function.args.args)
+            if argument.arg not in {"self", "cls"}
+        ]
         given = {name: self._optional(value, scope) for name, value in zip(names, call.args, strict=False)}
         return given | {key.arg: self._optional(key.value, scope) for key in call.keywords if key.arg}
 

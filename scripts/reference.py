@@ -57,7 +57,12 @@ RESEARCH: dict[str, list[str]] = {
     "deniable.calibration": [],
     "deniable.utility": [],
     "deniable.report_classes": ["ReportClass"],
+    "deniable.report_files": ["read_csv", "read_targets"],
     "deniable.simulation.evaluation": ["Study", "Replay", "score", "Score", "Estimate"],
+    "deniable.simulation.synthetic_streams": ["lead_rates", "poisson", "bursty", "trending", "turns_bad"],
+    "deniable.simulation.figures": ["label_lines"],
+    "deniable.planning": ["Office", "assess", "Option", "NotCovered", "Wait", "advice"],
+    "deniable.rounding": ["rounded_up", "float_above"],
 }  # fmt: skip
 """Modules and names of the page's second part; an empty list stands for all functions of the module."""
 

@@ -19,6 +19,7 @@ def test_less_than_one_word_in_2000_is_one_that_we_avoid() -> None:
         ("README.md", "# Title\n\nFor whoever reports.\n", 3),
         ("CHANGELOG.md", "- Nobody waits.\n", 1),
         ("docs/howto/page.md", "```sh\nls\n```\n\nA number such\nthat it fits.\n", 5),
+        ("examples/a.ipynb", '{"cells": [{"cell_type": "markdown", "source": ["For ", "whoever reads."]}]}', 1),
         ("src/deniable/page.html", '<p>One</p>\n{{ parts.field("again", "The same once more") }}\n', 2),
         ("src/deniable/index.html.j2", "{# nobody #}\n<p>\nWorth a look</p>\n", 3),
         ("src/deniable/docstring.py", '"""What somebody reads."""\n', 1),

@@ -31,7 +31,9 @@ def test_race(capsys: pytest.CaptureFixture[str]) -> None:
 def test_forecast(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     figures = r"(?: \d+\.\d\d / \d+\.\d\d / \d+\.\d\d \|){3} \d+\.\d{3} \|$"
     name, source = next(reversed(forecast.shipped().items()))
-    assert re.search(rf"^\| the console's demonstration \|{figures}", forecast.row(name, source, rounds=200))
+    assert re.search(
+        rf"^the console's demonstration \|{figures}", " | ".join(forecast.row(name, source, rounds=200)) + " |"
+    )
     reports = tmp_path / "reports.csv"
     reports.write_text("date,target,reports\n2024-01-01,A,1\n2024-01-02,B,2\n2024-01-20,C,3\n", encoding="utf-8")
     forecast.main(["--stream", str(reports), "--period", "7D", "--rounds", "60"])
@@ -39,7 +41,7 @@ def test_forecast(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 
 
 def test_engine(capsys: pytest.CaptureFixture[str]) -> None:
-    engine.main(runs=3, rounds=20, n_targets=4)
+    engine.main(["--runs", "3", "--rounds", "20", "--targets", "4"])
     assert re.search(r"the engine is \d+\.\d times as fast", capsys.readouterr().out)
 
 
@@ -76,6 +78,16 @@ def test_watcher(capsys: pytest.CaptureFixture[str]) -> None:
     compared = [row.split("|") for row in rows if "database: content" in row]
     assert len(compared) == 2  # with nothing, and with a page
     assert all(float(content[5]) > 0.8 > float(content[4]) for content in compared)
+
+
+def test_what_tells_most_is_the_watchers_row() -> None:
+    """And not what tells least."""
+    now = {"size: report or page": 0.5, "rows: report or page": 0.86, "rows: report or nothing": 0.93}
+    row = watcher.most_telling(
+        "here", now, {"size: report or page": 1.0, "rows: report or page": 0.7}, "report or page"
+    )
+    assert (row.what, row.ours, row.theirs) == ("a watcher, here, report or page: rows", 0.86, 1.0)
+    assert row.peer.endswith("size")
 
 
 @pytest.mark.long

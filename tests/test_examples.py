@@ -50,9 +50,15 @@ def test_the_measured_leak_stays_below_the_bound(shown: str) -> None:
 
 def test_the_files_named_at_the_end_exist(shown: str) -> None:
     named = re.findall(r"^(?:examples|docs)/\S+", shown, re.MULTILINE)
-    assert len(named) == 3
+    assert len(named) == 4
     assert all((ROOT / path).is_file() for path in named)
     assert "deniable serve --demo\n" in shown
+
+
+def test_race_is_shown_near_the_limit(shown: str) -> None:
+    found = re.search(r"if it is (\d+) reports ahead.*fewer than (\d+)\.", " ".join(shown.split()))
+    assert found
+    assert 0.8 * int(found[1]) < int(found[2]) <= int(found[1])
 
 
 def test_weeks_to_first_audit_stops_at_the_end_of_the_year() -> None:

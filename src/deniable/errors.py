@@ -3,6 +3,9 @@
 import errno
 import math
 from numbers import Integral
+from typing import Any, Self
+
+from deniable.message import Message, noted, noted_count, why_not
 
 MAX_REPORTS = 10**9
 """The largest count of one round and target. No real count comes near it, and with it every sum over up to
@@ -10,40 +13,46 @@ nine thousand million rounds fits in 64 bits, so that active counts cannot overf
 
 
 class DeniableError(ValueError):
-    """Bad input or a refused step. The message is one sentence fit for the end user."""
+    """Bad input or a refused step. The message is one sentence fit for the end user.
+
+    The console says it in the reader's language. So where it may come there, the text is a literal, and values stand in
+    braces; without values it is taken as it is.
+
+    >>> str(DeniableError("round {round} is closed", round=3)), str(DeniableError("got {}"))
+    ('round 3 is closed', 'got {}')
+    """
+
+    def __init__(self, text: str | Message, /, **values: Any) -> None:
+        if isinstance(text, str):
+            text = noted(text if values else text.replace("{", "{{").replace("}", "}}"), **values)
+        self.message = text
+        super().__init__(self.message)
+
+    @classmethod
+    def of(cls, number: int, one: str, many: str, /, **values: Any) -> Self:
+        """The sentence that goes with this number, which it has as {number}."""
+        return cls(noted_count(one, many, number, **values))
+
+    def __str__(self) -> str:
+        return str(self.message)
+
+    @property
+    def elsewhere(self) -> Message:
+        """For people and machines far from this one."""
+        return self.message.elsewhere
 
 
 class PlaceError(DeniableError):
-    """A refusal that names a file or folder of the machine: PlaceError(sentence, place, instead).
-
-    The message, for the terminal, is the sentence as it is. `elsewhere` is for those who must not know the place.
-
-    >>> error = PlaceError("cannot read /srv/public/transcript.jsonl: it is gone", "/srv/public", "the public folder")
-    >>> error.elsewhere
-    'cannot read the public folder/transcript.jsonl: it is gone'
-    """
-
-    def __str__(self) -> str:
-        return str(self.args[0])
-
-    @property
-    def elsewhere(self) -> str:
-        sentence, place, instead = map(str, self.args)
-        return sentence.replace(f"the folder {place}", instead).replace(place, instead)
+    """A file or folder of the machine is in trouble, which is not the fault of the person who asked."""
 
 
-def elsewhere(error: DeniableError) -> str:
-    """The sentence as it may be shown to people and machines far from this one: without any place on it."""
-    return error.elsewhere if isinstance(error, PlaceError) else str(error)
+DISK_FULL = why_not("the disk is full; make room and try again")
 
 
-DISK_FULL = "the disk is full; make room and try again"
-
-
-def why(error: OSError) -> str:
+def why(error: OSError) -> str | Message:
     """Why the operating system did not do something.
 
-    >>> why(OSError(errno.ENOSPC, "No space left on device"))
+    >>> str(why(OSError(errno.ENOSPC, "No space left on device")))
     'the disk is full; make room and try again'
     """
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
@@ -59,13 +68,15 @@ def check_delta(delta: float) -> float:
     deniable.errors.DeniableError: delta must be in (0, 1), got 1.5; 0.1, say, means at most 5 points in 100
     """
     if not 0 < delta < 1:  # also false for NaN
-        raise DeniableError(f"delta must be in (0, 1), got {delta}; 0.1, say, means at most 5 points in 100")
+        raise DeniableError(
+            "delta must be in (0, 1), got {delta}; 0.1, say, means at most 5 points in 100", delta=delta
+        )
     return float(delta)
 
 
 def check_probability(name: str, value: float) -> float:
     if not 0 <= value <= 1:
-        raise DeniableError(f"{name} must be in [0, 1], got {value}")
+        raise DeniableError("{name} must be in [0, 1], got {value}", name=name, value=value)
     return float(value)
 
 
@@ -77,11 +88,13 @@ def check_whole(name: str, value: int, least: int) -> int:
     deniable.errors.DeniableError: horizon must be a whole number of at least 1, got 0
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise DeniableError(f"{name} must be a whole number of at least {least}, got {value}")
+        raise DeniableError(
+            "{name} must be a whole number of at least {least}, got {value}", name=name, least=least, value=value
+        )
     return int(value)
 
 
 def check_positive(name: str, value: float) -> float:
     if not (value > 0 and math.isfinite(value)):
-        raise DeniableError(f"{name} must be a positive number, got {value}")
+        raise DeniableError("{name} must be a positive number, got {value}", name=name, value=value)
     return float(value)

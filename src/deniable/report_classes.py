@@ -30,8 +30,10 @@ class ReportClass:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _is_name(self.name):
             raise DeniableError(
-                f"a class of reports must have a name of 1 to {_LONGEST_NAME} letters, digits, spaces and hyphens, "
-                f"got {self.name!a}"
+                "a class of reports must have a name of 1 to {longest_name} letters, digits, "
+                "spaces and hyphens, got {name}",
+                longest_name=_LONGEST_NAME,
+                name=ascii(self.name),
             )
         if self.weight is None:
             return
@@ -41,8 +43,12 @@ class ReportClass:
             weight = LARGEST_WEIGHT + 1
         if weight > LARGEST_WEIGHT:
             raise DeniableError(
-                f"the weight of class {self.name} must be a whole number from 1 to {LARGEST_WEIGHT}, or {VISIT}, "
-                f"got {self.weight}"
+                "the weight of class {name} must be a whole number from 1 to {largest_weight}, or "
+                "{visit}, got {weight}",
+                name=self.name,
+                largest_weight=LARGEST_WEIGHT,
+                visit=VISIT,
+                weight=self.weight,
             )
         object.__setattr__(self, "weight", weight)
 
@@ -71,7 +77,9 @@ def parsed(text: str) -> ReportClass:
     """
     name, equals, weight = text.rpartition("=")
     if not equals:
-        raise DeniableError(f"a class of reports must be written NAME=WEIGHT or NAME={VISIT}, got {text}")
+        raise DeniableError(
+            "a class of reports must be written NAME=WEIGHT or NAME={visit}, got {text}", visit=VISIT, text=text
+        )
     if weight == VISIT:
         return ReportClass(name, None)
     return ReportClass(name, int(weight) if weight.isdecimal() else weight)  # type: ignore[arg-type]
@@ -83,10 +91,14 @@ def check_classes(classes: Iterable[ReportClass]) -> tuple[ReportClass, ...]:
     seen = set[str]()
     for one in every:
         if one.name.lower() in seen:
-            raise DeniableError(f"each class of reports must have its own name, got {one.name} twice")
+            raise DeniableError("each class of reports must have its own name, got {name} twice", name=one.name)
         seen.add(one.name.lower())
     if len(every) > MOST_CLASSES:
-        raise DeniableError(f"there can be at most {MOST_CLASSES} classes of reports, got {len(every)}")
+        raise DeniableError(
+            "there can be at most {most_classes} classes of reports, got {every}",
+            most_classes=MOST_CLASSES,
+            every=len(every),
+        )
     if all(one.leads_to_visit for one in every):
         raise DeniableError("at least one class of reports must have a weight, so that it counts in the draw")
     return every
@@ -99,11 +111,11 @@ def named(classes: Iterable[ReportClass], name: str | None) -> ReportClass:
         return every[0]
     names = ", ".join(one.name for one in every)
     if name is None:
-        raise DeniableError(f"say the report's class: it must be one of {names}")
+        raise DeniableError("say the report's class: it must be one of {names}", names=names)
     for one in every:
         if one.name == name:
             return one
-    raise DeniableError(f"there is no class of reports named {name}; it must be one of {names}")
+    raise DeniableError("there is no class of reports named {name}; it must be one of {names}", name=name, names=names)
 
 
 def heaviest(classes: Iterable[ReportClass]) -> int:

@@ -10,7 +10,6 @@ import numpy as np
 
 from deniable.arrays import BoolArray, IntArray
 from deniable.errors import DeniableError, check_whole
-from deniable.wording import count
 
 MAX_GAP = 1_000_000
 
@@ -107,15 +106,23 @@ class Rules:
         if self.max_gap is not None:
             object.__setattr__(self, "max_gap", check_whole("max_gap", self.max_gap, least=1))
             if self.max_gap > MAX_GAP:
-                raise DeniableError(f"max_gap must be at most {MAX_GAP} rounds, got {self.max_gap}")
+                raise DeniableError(
+                    "max_gap must be at most {most} rounds, got {max_gap}", most=MAX_GAP, max_gap=self.max_gap
+                )
         object.__setattr__(self, "cooldown", check_whole("cooldown", self.cooldown, least=0))
 
     def check_reach(self, n_targets: int, audits: int) -> None:
         """Refuse a max_gap in which so many audits a round cannot reach every target."""
         if self.max_gap is not None and self.max_gap * audits < n_targets:
-            raise DeniableError(
-                f"max_gap must be at least {-(-n_targets // audits)} rounds for {n_targets} targets with "
-                f"{count(audits, 'audit')} a round, got {self.max_gap}"
+            raise DeniableError.of(
+                audits,
+                "max_gap must be at least {least} rounds for {n_targets} targets with {number} audit a round, got "
+                "{max_gap}",
+                "max_gap must be at least {least} rounds for {n_targets} targets with {number} audits a round, got "
+                "{max_gap}",
+                least=-(-n_targets // audits),
+                n_targets=n_targets,
+                max_gap=self.max_gap,
             )
 
     def eligible(self, history: History, chosen: BoolArray, audits: int) -> BoolArray:
@@ -139,16 +146,20 @@ class Rules:
         remaining = max_gap - since
         runs = len(since)
         if (remaining[open_] < 1).any():
-            raise DeniableError(
-                f"a target has gone {count(max_gap, 'round')} without an audit already, the longest gap allowed"
+            raise DeniableError.of(
+                max_gap,
+                "a target has gone {number} round without an audit already, the longest gap allowed",
+                "a target has gone {number} rounds without an audit already, the longest gap allowed",
             )
         cells = (np.arange(runs)[:, None] * (max_gap + 1) + remaining)[open_]
         within = np.bincount(cells, minlength=runs * (max_gap + 1)).reshape(runs, -1).cumsum(axis=1)[:, 1:]
         left = audits * np.arange(1, max_gap + 1) - drawn
         if (within > left).any():
             raise DeniableError(
-                f"a longest gap of {count(max_gap, 'round')} cannot be kept with {count(audits, 'audit')} a round: too "
-                "many targets are due; audit more targets a round, take some out, or begin with a longer gap"
+                "the longest gap, {max_gap}, cannot be kept with so few audits a round, {audits_made}: too many "
+                "targets are due; audit more targets a round, take some out, or begin with a longer gap",
+                max_gap=max_gap,
+                audits_made=audits,
             )
         tight = within == left
         latest = np.where(tight.any(axis=1), tight.argmax(axis=1) + 1, max_gap)

@@ -1,4 +1,4 @@
-"""Numbers and their nouns, places in an order, and lists, for all that people read."""
+"""Numbers and their nouns, and lists, for all that people read."""
 
 from collections.abc import Sequence
 
@@ -19,21 +19,6 @@ def count(number: int, thing: str, things: str | None = None) -> str:
     ('1 day', '1,200 days', '2 entries')
     """
     return f"{number:,} {plural(number, thing, things)}"
-
-
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-
-
-def ordinal(number: int) -> str:
-    """The place in an order, from 1.
-
-    >>> ordinal(1), ordinal(10), ordinal(11), ordinal(22), ordinal(101)
-    ('first', 'tenth', '11th', '22nd', '101st')
-    """
-    if number <= len(_ORDINALS):
-        return _ORDINALS[number - 1]
-    ending = "th" if number // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number:,}{ending}"
 
 
 def listed(things: Sequence[str]) -> str:

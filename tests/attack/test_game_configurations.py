@@ -205,7 +205,7 @@ def test_simulated_noisy_counts_and_games_agree_on_two_audits() -> None:
         (dn.Race(3, 1.3), 4, "audits must be at most the number of targets, 3, got 4"),
         (dn.Race(3, 1.3), 0, "audits must be a whole number of at least 1, got 0"),
         (dn.RandomizedResponse.calibrate(3, 0.1), 2, "covers one audit a round, got 2"),
-        (dn.Race(3, 1.3, rules=dn.Rules(max_gap=2)), 1, "gap of 2 rounds cannot be kept"),
+        (dn.Race(3, 1.3, rules=dn.Rules(max_gap=2)), 1, "gap, 2, cannot be kept"),
     ],
 )
 def test_what_is_not_covered_is_refused(mechanism: Mechanism[Any], audits: int, words: str) -> None:

@@ -2,41 +2,37 @@
 noise.
 """
 
-import itertools
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
 from scipy.stats import t
 from tests.attack.controls import quiet_counter_auditing
+from tests.attack.declared import (
+    DECLARED,
+    QUIET,
+    RIVAL,
+    Streams,
+    ahead,
+    chance_of_first,
+    games_of,
+    learnt,
+    mechanism_for,
+    report,
+    stream,
+    transcripts,
+)
 from tests.attack.integration import transcript_probability
 
 import deniable as dn
-from deniable.arrays import BoolArray, FloatArray, IntArray
-from deniable.attack import BlackBox, Pair, Particles, moved_report, play, report_at
-from deniable.attack.bounds import best_threshold
+from deniable.arrays import BoolArray, IntArray
+from deniable.attack import Pair, Particles, moved_report, play
 from deniable.attack.particles import can_follow, leak, log_likelihood_ratio, log_likelihoods
 from deniable.counters import COUNTERS
 from deniable.counters.toeplitz import ToeplitzState
 from deniable.mechanisms import Mechanism
 
-Streams = tuple[IntArray, IntArray]
-
-
-def transcripts(n_targets: int, rounds: int) -> IntArray:
-    return np.array(list(itertools.product(range(n_targets), repeat=rounds)))
-
-
-def report(stream: Any, at: int = 0, target: int = 0) -> Streams:
-    pair = report_at("", np.asarray(stream), at, target)
-    return pair.not_filed, pair.filed
-
-
-QUIET = report(np.zeros((8, 2), dtype=np.int64))
-RIVAL = report(np.array([[0, n] for n in (7, 8, 10, 10, 13, 10, 14, 12)]))
 SMALL = [
     pytest.param(2, "toeplitz", report([[0, 0]] * 4), id="2x4-quiet"),
     pytest.param(2, "toeplitz", report([[0, 1], [1, 0], [0, 2]], at=1, target=1), id="2x3-reports"),
@@ -123,18 +119,10 @@ def test_the_ratio_is_a_function_of_the_transcript() -> None:
 
 def test_one_round_of_many_targets_is_exact() -> None:
     """With nothing in the past, both worlds' probabilities are one-dimensional integrals."""
-    n_targets, sigma = 200, dn.counters.toeplitz(0.1, 1).sigma
-    mechanism = dn.CounterAuditing.calibrate(n_targets, 0.1, 1)
-    stream = np.zeros((1, n_targets), dtype=np.int64)
-    stream[0, 0] = 10
-    x = np.linspace(-10, 12, 4001)
-
-    def wins(lead: float) -> float:
-        density = np.exp(-((x - lead / sigma) ** 2) / 2) / np.sqrt(2 * np.pi)
-        return float((density * ndtr(x) ** (n_targets - 1)).sum() * (x[1] - x[0]))
-
-    found = log_likelihood_ratio(mechanism, *report(stream), np.array([[0], [1]]), particles=20_000)
-    expected = [np.log(wins(11) / wins(10)), np.log((1 - wins(11)) / (1 - wins(10)))]
+    mechanism = dn.CounterAuditing.calibrate(200, 0.1, 1)
+    found = log_likelihood_ratio(mechanism, *report(ahead(200, 10)), np.array([[0], [1]]), particles=20_000)
+    less, more = (chance_of_first(200, lead) for lead in (10, 11))
+    expected = [np.log(more / less), np.log((1 - more) / (1 - less))]
     np.testing.assert_allclose(found, expected, atol=0.01)
 
 
@@ -182,51 +170,13 @@ def test_the_counter_with_a_quarter_of_its_sigma_is_flagged() -> None:
     assert not right.flagged  # in one of a million seeds it would be
 
 
-def stream(rounds: int, n_targets: int, rival: int = 0) -> IntArray:
-    counts = np.zeros((rounds, n_targets), dtype=np.int64)
-    counts[:, 1] = rival
-    return counts
-
-
-def ahead(n_targets: int, by: int) -> IntArray:
-    counts = stream(1, n_targets)
-    counts[0, 0] = by
-    return counts
-
-
-DECLARED: list[tuple[str, Streams, float]] = [
-    ("2 targets, 8 rounds, quiet, report in round 1", QUIET, 0.54),
-    ("2 targets, 8 rounds, a rival with 7 to 14 reports a round, report in round 1", RIVAL, 0.70),
-    ("5 targets, 20 rounds, quiet, report in round 1", report(stream(20, 5)), 0.63),
-    ("5 targets, 20 rounds, quiet, report in round 10", report(stream(20, 5), at=9), 0.60),
-    ("50 targets, 100 rounds, quiet, report in round 1", report(stream(100, 50)), 0.63),
-    ("50 targets, 100 rounds, a rival with 1 report a round, report in round 1", report(stream(100, 50, 1)), 0.63),
-    ("50 targets, 100 rounds, a rival with 10 reports a round, report in round 1", report(stream(100, 50, 10)), 0.62),
-    ("1000 targets, 1 round, the target 12 reports ahead", report(ahead(1000, 12)), 0.94),
-]
-"""Pairs, and the share of delta = 0.1 that the transcript of TCA leaks of them."""
-
-
-def learnt(mechanism: dn.CounterAuditing[ToeplitzState], streams: Streams) -> Callable[[IntArray], FloatArray]:
-    """The black box's score, less the threshold that was best where it learnt."""
-    pair = Pair("", *streams)
-    games = [
-        dn.simulate(mechanism, np.broadcast_to(s, (4000, *s.shape)), seed=90 + i).audits
-        for i, s in enumerate((pair.filed, pair.not_filed))
-    ]
-    score = BlackBox().train(mechanism, pair, games[0][:3000], games[1][:3000], audits=1, seed=0).of
-    threshold = best_threshold(score(games[0][3000:]), score(games[1][3000:]))
-    return lambda audits: score(audits) - threshold
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "streams", "share"), DECLARED, ids=[name for name, _, _ in DECLARED])
 def test_declared_pairs(name: str, streams: Streams, share: float) -> None:
     """The share of delta, to 5 standard errors (below 1e-6), never above delta; and particles are no weaker than the
     black box on the same games.
     """
-    mechanism = dn.CounterAuditing.calibrate(streams[0].shape[1], 0.1, len(streams[0]))
-    games = 2000 if streams[0].size > 1000 else 8000
+    mechanism, games = mechanism_for(streams), games_of(streams)
     value, error = leak(mechanism, *streams, games=games, seed=1)
     other, other_error = leak(mechanism, *streams, score=learnt(mechanism, streams), games=games, seed=1)
     print(

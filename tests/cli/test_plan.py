@@ -241,7 +241,7 @@ def test_without_matplotlib_a_chart_says_how_to_get_it(
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     code, _, err = run(*SMALL, "--chart", tmp_path / "plan.png")
     assert code == 2
-    assert err == "error: charts need matplotlib: install it with pip install 'deniable[charts]'\n"
+    assert err == "error: charts need matplotlib: install it with pip install 'deniable[research]'\n"
     assert run(*SMALL).code == 0
 
 

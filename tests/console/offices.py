@@ -148,7 +148,7 @@ class Browser:
     def enter(self, target: str, number: int | str, form_id: str | None = None, report_class: str = "") -> Any:
         """Enter reports by hand, in a form of its own or once more in one that there was."""
         form_id = form_on(self.get("/report").text) if form_id is None else form_id
-        data = {"target": target, "number": str(number), "form_id": form_id}
+        data = {"target": target, "number": str(number), "confirmed": str(number), "form_id": form_id}
         return self.post("/report", data | ({"class": report_class} if report_class else {}))
 
     def decide(self, kind: str, data: dict[str, Any]) -> Any:

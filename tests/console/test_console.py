@@ -11,6 +11,7 @@ from tests.programme.insight import everything
 from deniable.console.accounts import activity, hotlines, invitations, people, row_authentication, tokens, totp
 from deniable.console.console import CONSOLE_KEY, Console
 from deniable.errors import DeniableError
+from deniable.message import noted
 from deniable.programme import backup
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.secrets.lock import unlock
@@ -46,7 +47,7 @@ def test_a_backup_has_the_people_and_nothing_else_that_opens(office: Office, tmp
     with office.console.store.writing() as connection:
         invitations.invite(connection, key, "Berta", "auditor", NOW)
         secret = tokens.make(connection, key, "hotline", ["reports"])
-        activity.record(connection, NOW, "Ada", "invited Berta as auditor", "people")
+        activity.record(connection, NOW, "Ada", noted("invited Berta as auditor"), "people")
     before = everything(str(office.console.store.url.database))
     backup.write(office.console.store, tmp_path / "backup")
     restored = str(tmp_path / "restored.db")

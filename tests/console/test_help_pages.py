@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.docs.blocks import DOCS
 
+from deniable.console import help_pages
 from deniable.console.app import PAGES
 from deniable.console.help_pages import FIRST, HELP, PLACE, SIGNING_IN, HelpText, _made, help_for, help_texts
 from deniable.console.pages.decision_kinds import KINDS
@@ -137,3 +138,45 @@ def test_the_files_are_those_of_the_documentation() -> None:
 def test_how_to_sign_in_leads_to_no_other_page() -> None:
     """People who are not signed in can read no other."""
     assert "href=" not in help_texts()[SIGNING_IN].html
+
+
+PRESSED = re.compile(r"\b[Pp]ress(?:es)? \*([^*]+)\*")
+ELEMENT = re.compile(r"<(button|a)\b[^>]*>(.*?)</\1>", re.DOTALL)
+
+
+def buttons(template: str) -> set[str]:
+    """What the buttons and links of a template say, with an ellipsis for what is filled in."""
+    found = set[str]()
+    for _, content in ELEMENT.findall(template.replace('\\"', "'")):
+        texts = re.findall(r'"([^"]*)"', content) or [re.sub(r"{{.*?}}", "{x}", re.sub(r"{%.*?%}", "", content))]
+        found |= {re.sub(r"{\w+}", "…", re.sub(r"<.*?>", "", text)).strip().removesuffix("…") for text in texts}
+    return found
+
+
+def is_button(name: str, known: set[str]) -> bool:
+    """Whether a button is called so, or goes on with a name or a number."""
+    wanted = re.sub(r"\s+", " ", name)
+    return any(
+        one.startswith(f"{wanted} ") or re.fullmatch(re.escape(one).replace("…", ".+"), wanted) for one in known if one
+    )
+
+
+def test_buttons_are_called_as_in_the_console() -> None:
+    templates = (Path(help_pages.__file__).parent / "templates").iterdir()
+    known = set[str]().union(*(buttons(path.read_text(encoding="utf-8")) for path in templates))
+    help_folder = Path(help_pages.__file__).parent / "help"
+    sources = [*(help_folder / "handbook").glob("*.md"), *(help_folder / "howto").glob("*.md")]
+    pressed = {(path.name, name) for path in sources for name in PRESSED.findall(path.read_text(encoding="utf-8"))}
+    assert ("console.md", "Hand over the hotline") in pressed
+    assert {one for one in pressed if not is_button(one[1], known)} == set()
+
+
+def test_a_button_of_another_name_is_found() -> None:
+    """Negative control."""
+    known = buttons('<h2>Invite a person</h2><button>{{ say("Make a link") }}</button>')
+    known |= buttons('<button>{{ html("Close round {round} <b>now</b>") }}</button>')
+    assert is_button("Make a link", known)
+    assert is_button("Close round … now", known)
+    assert is_button("Close round", known)
+    assert not is_button("Invite", known)
+    assert not is_button("Close it", known)

@@ -40,15 +40,15 @@ from deniable.console.pages import (
     plan,
     plan_check,
     report,
+    round_counts,
     tokens,
     transcript,
     work_list,
 )
-from deniable.console.pages.common import Bar
 from deniable.console.refusals import ErrorPage
-from deniable.languages.terms import DEFAULT_TERMS, Terms
+from deniable.languages.terms import Terms
 
-FRAME = {"who", "role", "navigation", "programme", "csrf", "demo", "help", "again", "today"}
+FRAME = {"who", "role", "navigation", "programme", "csrf", "demo", "help", "again", "today", "languages"}
 
 PREVIEW = {
     "pending", "kind", "source", "round", "minutes", "megabytes", "paused", "is_large", "choices", "new_channels",
@@ -57,16 +57,16 @@ PREVIEW = {
 }  # fmt: skip
 ROUND = {"round", "due", "overdue", "ended", "notices", "targets", "may_report", "waiting", "value_is_out",
          "not_public", "to_visit", "n_to_visit", "visits", "has_own_visit", "decisions", "has_own_decision",
-         "unpublished", "is_published", "is_loss_hidden", "drawn_last", "visit_first"}  # fmt: skip
+         "refused_by", "unpublished", "is_published", "is_loss_hidden", "drawn_last", "visit_first"}  # fmt: skip
 EMERGENCIES = {"classes", "asked", "others", "away", "hours", "round", "due", "is_overdue", "ended", "done", "error"}
 
 SHOWN: dict[str, tuple[type, set[str]]] = {
     "account.html": (account.AccountPage, {"name", "role", "is_code_left", "done", "error"}),
-    "activity.html": (activity.ActivityPage, {"auditors", "may_count", "days", "only_people", "names", "found"}),
+    "activity.html": (activity.ActivityPage, {"auditors", "may_count", "days", "only_people", "names", "who", "found"}),
     "api.html": (api_guide.ApiPage, {"operations", "document"}),
     "channels.html": (
         channels.ChannelsPage,
-        {"source", "choices", "rows", "values", "empty_lines", "earlier", "later", "done", "error"},
+        {"source", "choices", "rows", "values", "empty_lines", "start", "earlier", "later", "done", "error"},
     ),
     "close.html": (
         open_round.ClosePage,
@@ -80,7 +80,7 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     "decision.html": (
         decisions.DecisionPage,
         {"kind", "title", "lead", "round", "due", "until", "looked", "unaware", "targets", "audits", "had_any",
-         "is_long", "found", "chosen", "added", "new_name", "reason", "independent", "error"},
+         "is_long", "found", "chosen", "added", "new_name", "reason", "independent", "error", "has_own"},
     ),
     "decision_confirm.html": (decisions.ConfirmPage, {"kind", "would", "typed", "needs_two", "others", "is_changed"}),
     "disable.html": (people.DisablePage, {"id", "name", "role", "is_self", "is_last"}),
@@ -99,7 +99,11 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
         {"attention", "good", "notices", "may_back_up", "administrators", "helpers", "ended", "error"},
     ),
     "help.html": (handbook.HelpPage, {"title", "parts", "html", "others"}),
-    "hotlines.html": (hotlines.HotlinesPage, {"hotlines", "people", "typed_name", "done", "error"}),
+    "hotline_confirm.html": (hotlines.NewHotlinePage, {"name", "person", "by"}),
+    "hotlines.html": (
+        hotlines.HotlinesPage,
+        {"hotlines", "people", "person", "typed_name", "done", "add_error", "hand_over_error"},
+    ),
     "import.html": (
         imports.ImportPage,
         {"ended", "kinds", "kind", "sources", "source", "has_classes", "megabytes", "recent", "paused", "may_resume",
@@ -114,7 +118,7 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     ),
     "invitation.html": (
         invitations.InvitationPage,
-        {"name", "role", "is_first", "joins", "until", "qr", "uri", "secret", "typed_name", "error"},
+        {"name", "role", "is_first", "joins", "until", "here", "qr", "uri", "secret", "typed_name", "error"},
     ),
     "office_details.html": (
         office_details.OfficeDetailsPage,
@@ -146,22 +150,24 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     "planned.html": (
         plan.PlannedPage,
         {"name", "begun", "notices", "promise", "first", "first_is_past", "facts", "expert_facts", "explained",
-         "ended", "administrators", "missing", "has_key_file"},
+         "ended", "administrators", "missing", "has_key_file", "began_with"},
     ),
     "remove.html": (people.RemovePage, {"id", "name", "role", "altered", "hotlines"}),
     "report.html": (
         report.ReportPage,
         {"round", "due", "is_overdue", "ended", "notices", "targets", "found", "is_long", "most", "classes", "visits",
-         "may_withdraw", "auditors", "form_id", "entered", "target", "receipt", "most_counted", "done", "error",
-         "error_at"},
+         "may_withdraw", "auditors", "form_id", "entered", "target", "receipt", "most_counted", "error", "error_at",
+         "taken_back"},
     ),
+    "reset.html": (people.ResetPage, {"id", "name", "role", "is_self"}),
+    "revoke.html": (tokens.RevokePage, {"id", "name"}),
     "round.html": (open_round.RoundPage, ROUND),
     "round_auditor.html": (open_round.AuditorRoundPage, ROUND | {"visit_waits"}),
     "round_counts.html": (
-        open_round.CountsPage,
-        {"round", "targets", "counts", "found", "has_classes", "most_counted", "is_frozen"},
+        round_counts.CountsPage,
+        {"round", "targets", "counts", "found", "classes", "most_counted", "is_frozen"},
     ),
-    "tokens.html": (tokens.TokensPage, {"tokens", "new", "typed_name", "error"}),
+    "tokens.html": (tokens.TokensPage, {"tokens", "new", "typed_name", "revoked", "error"}),
     "transcript.html": (
         transcript.TranscriptPage,
         {"entries", "published", "folder", "proposed", "lost_before", "is_loss_hidden", "has_emergencies", "verified",
@@ -185,7 +191,11 @@ SHARED = (
     "plan_languages.html",
     "plan_parts.html",
 )
-COUNTS = {Bar, import_preview.ChannelLine}
+GIVEN = {"page", "frame", "say", "counted", "counted_html", "html"}
+"""What is handed to every template."""
+FOR_ALL = {"sentence", "static", "MOST_NAMES", "ROLE_NAMES"}
+"""What every template may use besides: it says nothing of the office."""
+COUNTS = {round_counts.Bar, import_preview.ChannelLine}
 TEMPLATES = Path(rendering.__file__).parent / "templates"
 
 
@@ -209,25 +219,29 @@ def test_the_frame_has_exactly_these_fields() -> None:
 
 
 @pytest.mark.parametrize("name", [*SHOWN, *SHARED])
-def test_a_template_uses_its_page_the_frame_and_the_terms_alone(name: str) -> None:
+def test_a_template_uses_its_page_the_frame_and_the_voice_alone(name: str) -> None:
     tree = rendering._templates().parse((TEMPLATES / name).read_text())
     assert meta.find_undeclared_variables(tree) <= {
-        "page",
-        "frame",
-        "terms",
+        *GIVEN,
+        "answer",
+        "at_most",
         "channels",
+        "channels_of",
         "class_of",
         "consequences",
+        "entered",
         "parts",
         "plan_parts",
         "printed",
+        "reports",
+        "roles",
         "target",
         "targets",
         "unassigned",
         "value",
-    }  # of which all but the first three are macros
+    }  # of which all but those given are macros
+    assert rendering._templates().globals.keys() >= FOR_ALL
     assert _used(tree, "frame") <= FRAME
-    assert all(hasattr(DEFAULT_TERMS, form) for form in _used(tree, "terms"))
     if name in SHOWN:
         assert _used(tree, "page") <= SHOWN[name][1]
 
@@ -257,7 +271,9 @@ def said_by(name: str, source: str) -> str:
     plain = re.sub("{[{%#].*?[}%#]}", "", source, flags=re.DOTALL)
     strings = (one.value for one in rendering._templates().parse(source).find_all(nodes.Const))
     handed_on = [one for one in strings if isinstance(one, str) and (" " in one or one[:1].isupper())]
-    said = " ".join([re.sub("<[^>]*>", " ", plain), *READ_OUT.findall(plain), *handed_on])
+    said = " ".join(
+        part for text in (plain, *handed_on) for part in (re.sub("<[^>]*>", " ", text), *READ_OUT.findall(text))
+    )
     for known in SAID_ANYWAY.get(name, ()):
         said = said.replace(known, "")
     return re.sub(r"{[\w.]+}", "", said)
@@ -349,7 +365,7 @@ def rendered(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]
     return seen
 
 
-def test_a_template_is_given_its_page_the_frame_and_the_terms(
+def test_a_template_is_given_its_page_the_frame_and_the_voice(
     office: Office, rendered: list[tuple[str, dict[str, Any]]]
 ) -> None:
     programme = office.begin()
@@ -363,7 +379,7 @@ def test_a_template_is_given_its_page_the_frame_and_the_terms(
     preview(office.browser("Anna"))
     assert "31,337" in office.browser("Anna").counts()
     for name, context in rendered:
-        assert context.keys() == {"page", "frame", "terms"}
+        assert context.keys() == GIVEN
         assert type(context["page"]) is SHOWN[name][0]
         role = context["frame"].role
         if role != "auditor":

@@ -25,6 +25,7 @@ from deniable.console.routing import Pages, Router
 from deniable.console.security import Fields, console_of, require
 from deniable.console.target_search import FEW
 from deniable.errors import DeniableError
+from deniable.message import noted
 from deniable.storage.store import Store
 
 
@@ -87,15 +88,15 @@ def test_nothing_is_written_on_the_event_loop(
     office.clock.tomorrow()
     browser, connected, found = office.browser(name), Store._connected_to_write, list[bool]()
 
-    def noted(store: Store) -> sa.Connection:
+    def connecting(store: Store) -> sa.Connection:
         found.append(is_on_loop())
         return connected(store)
 
     def writes(asked: Request, *_: Any) -> Response:
-        console_of(asked).record(office.people[name], "looked at the account")
+        console_of(asked).record(office.people[name], noted("looked at the account"))
         return PlainTextResponse("seen")
 
-    monkeypatch.setattr(Store, "_connected_to_write", noted)
+    monkeypatch.setattr(Store, "_connected_to_write", connecting)
     monkeypatch.setattr(account, "render", writes)
     if planted:
         monkeypatch.setattr(Store, "one_moment", lambda _: nullcontext())

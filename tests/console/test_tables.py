@@ -9,6 +9,7 @@ from deniable.console import sessions
 from deniable.console.accounts import activity, invitations, people, tokens, totp
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
+from deniable.message import noted
 from deniable.programme.secrets.keys import KeyFile
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -35,7 +36,7 @@ def test_a_console_in_either_database(database: str, tmp_path: Path) -> None:
         sessions.begin(connection, key, otto.id, NOW)
         people.set_disabled(connection, key, otto.id, True)
         assert people.remove(connection, key, otto.id) == "Otto"
-    console.record(person, "looked around")
+    console.record(person, noted("looked around"))
     with console.store.reading() as connection:
         found = sessions.find(connection, key, cookie, NOW)
         assert found is not None
@@ -45,7 +46,7 @@ def test_a_console_in_either_database(database: str, tmp_path: Path) -> None:
             ("Ada", False),
             ("Berta", False),
         ]
-        assert [deed.action for deed in activity.read(connection, 5).entries] == ["looked around"]
+        assert [deed.action for deed in activity.read(connection, 5).entries] == [noted("looked around")]
     assert console.has_people()
     assert console.programme() is None
     console.close()

@@ -1,22 +1,29 @@
 """The tables of numbers in the documentation, computed again: each function gives the rows of the table that a comment
-`<!-- table: NAME -->` stands before, as printed. None stands for a cell of words.
+`<!-- table: NAME -->` stands before, as printed. None stands for a cell of words. What follows ± is a standard error.
+
+A function that has an argument is given the page's language.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from benchmarks import forecast
 from scipy.special import ndtr
+from tests.attack.declared import DECLARED, exact_leak, games_of, learnt, mechanism_for
 
 import deniable as dn
+from deniable.attack.particles import leak
 from deniable.calibration import race_delta
-from deniable.languages.voice import plain
+from deniable.languages.language import language
+from deniable.languages.voice import Voice, plain
 from deniable.programme.public.checks import CHECKS, Shown
-from deniable.programme.public.suspicion import SURE_BEFORE, in_hundred
+from deniable.programme.public.suspicion import SURE_BEFORE, in_hundred, per_cent
 from deniable.promptness import lead_needed, least_lead
 from deniable.rounding import rounded_up
 from deniable.simulation.experiments.dynamic import Dynamic, score
 from deniable.utility import static_error
+from deniable.yearly_figures import YearlyFigures
 
 Rows = list[Sequence[str | None]]
 
@@ -76,13 +83,21 @@ def delta_in_words() -> Rows:
     return rows
 
 
-def how_sure() -> Rows:
+def how_sure(code: str) -> Rows:
     """With race and delta 0.1: the rows of a page that has one class of reports."""
-    guarantee = dn.Race.calibrate(50, 0.1).guarantee()
+    guarantee, say = dn.Race.calibrate(50, 0.1).guarantee(), Voice(language(code))
     return [
-        (None, *(f"{in_hundred(guarantee.for_reports(reports).posterior(before))} %" for before in SURE_BEFORE))
+        (None, *(per_cent(in_hundred(guarantee.for_reports(reports).posterior(before)), say) for before in SURE_BEFORE))
         for reports in (1, 2, 3)
     ]
+
+
+def yearly_deviations() -> Rows:
+    rows: Rows = []
+    for delta in (0.005, 0.01, 0.02, 0.05):
+        figures = YearlyFigures.calibrate(delta)
+        rows.append((f"{delta:g}", str(figures.deviation()), str(figures.deviation(numbers=3))))
+    return rows
 
 
 def who_can_check_what() -> Rows:
@@ -119,4 +134,20 @@ def experiment_2() -> Rows:
                 f"{mean.missed:.1%}".replace("%", " %"),
             )
         )
+    return rows
+
+
+def forecast_shares() -> Rows:
+    return [forecast.row(name, source, rounds=192_000) for name, source in forecast.shipped().items()]
+
+
+def tca_leaks() -> Rows:
+    rows: Rows = []
+    for name, streams, _ in DECLARED:
+        mechanism, games = mechanism_for(streams), games_of(streams)
+        exact = exact_leak(mechanism, streams)
+        measured = leak(mechanism, *streams, games=games, seed=1) if exact is None else None
+        black_box = leak(mechanism, *streams, score=learnt(mechanism, streams), games=games, seed=1)
+        leaks = f"{exact:.4f} (exact)" if measured is None else "{:.4f} ± {:.4f}".format(*measured)
+        rows.append((name, leaks, "{:.3f} ± {:.3f}".format(*black_box)))
     return rows

@@ -12,7 +12,8 @@ CODE = message_texts.read()
 
 def planted(source: str, place: str = "programme/planted") -> list[str]:
     """The messages of a file that is added to the code."""
-    code = {"storage/store": CODE["storage/store"], place: message_texts.module_of(place, ast.parse(source))}
+    storage = {known: CODE[known] for known in ("storage/store", "storage/driver_errors")}
+    code = {**storage, place: message_texts.module_of(place, ast.parse(source))}
     return [message.text for message in error_messages.messages(code) if message.place == place]
 
 

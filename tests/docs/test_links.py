@@ -7,7 +7,7 @@ import pytest
 from tests.docs.blocks import ROOT
 
 LINK = re.compile(r"\]\(([^)\s#]*)(?:#([^)\s]*))?\)")
-FILES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md", "benchmarks/results.md"]
+FILES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "benchmarks/README.md"]
 
 
 def broken(file: Path) -> list[str]:

@@ -11,7 +11,7 @@ from scripts import messages
 from tests.languages.test_sources import SOURCE, TEXTS, _name
 
 from deniable.languages.catalogue import mistakes, placeholders, read_catalogue
-from deniable.languages.language import FOLDER, PUBLIC, available, language
+from deniable.languages.language import CONSOLE, FOLDER, PUBLIC, available, console_languages, language
 
 Key = str | tuple[str, ...]
 
@@ -34,9 +34,10 @@ def said(source: str) -> Iterator[Key]:
                 yield texts[0] if TEXTS[name] == 1 else texts
 
 
-def test_the_sources_and_the_template_have_the_same_sentences() -> None:
-    extracted = {message.id for message in messages.extracted() if message.id}
-    assert extracted == keys(FOLDER / "public.pot"), "run scripts/messages.py"
+@pytest.mark.parametrize("domain", ["public", "console"])
+def test_the_sources_and_the_template_have_the_same_sentences(domain: str) -> None:
+    extracted = {message.id for message in messages.extracted()[domain] if message.id}
+    assert extracted == keys(FOLDER / f"{domain}.pot"), "run scripts/messages.py"
 
 
 def test_what_is_said_is_extracted() -> None:
@@ -54,12 +55,15 @@ def test_a_sentence_in_an_f_string_would_be_noticed() -> None:
 
 def test_every_language_is_complete() -> None:
     assert available() == PUBLIC
+    assert console_languages() == CONSOLE
 
 
-@pytest.mark.parametrize("code", PUBLIC[1:])
-def test_translations_keep_values_and_tags(code: str) -> None:
+@pytest.mark.parametrize(
+    ("code", "domain"), [*((code, "public") for code in PUBLIC[1:]), *((code, "console") for code in CONSOLE[1:])]
+)
+def test_translations_keep_values_and_tags(code: str, domain: str) -> None:
     english, own = forms("en"), forms(code)
-    for key in keys(FOLDER / "public.pot"):
+    for key in keys(FOLDER / f"{domain}.pot"):
         text = key if isinstance(key, str) else key[1]
         first = key if isinstance(key, str) else key[0]
         assert not list(mistakes(text, language(code).sentences[first], english, own)), first

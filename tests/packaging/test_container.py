@@ -164,7 +164,7 @@ def test_the_documented_commands_exist(capsys: pytest.CaptureFixture[str]) -> No
 def test_what_the_image_is_made_of_is_there() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     (wanted,) = re.findall(r"\$1\[([a-z,]+)\]", " ".join(rest for _, rest in CONTAINERFILE))
-    assert set(wanted.split(",")) == {"console", "drand", "postgres"} <= set(extras)
+    assert set(wanted.split(",")) == {"console", "postgres"} <= set(extras)
     copied = [rest.split()[:-1] for word, rest in CONTAINERFILE if word == "COPY" and "--from" not in rest]
     let_in = (ROOT / ".dockerignore").read_text()
     for name in (name for names in copied for name in names):

@@ -1,18 +1,20 @@
-"""What is in the wheel and in the sdist, and what they say of themselves."""
+"""What is in the wheel and in the sdist, what they say of themselves, and that anyone can make them again."""
 
 import importlib.metadata
+import os
 import re
 import subprocess
 import sys
 import tomllib
 import zipfile
 from email.parser import Parser
+from pathlib import Path
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from tests.packaging.building import ROOT, Built, files
+from tests.packaging.building import EPOCH, ROOT, Built, build, copied, files
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT, BUILD = PYPROJECT["project"], PYPROJECT["build-system"]
@@ -27,11 +29,29 @@ def test_the_wheel_is_the_package_and_nothing_else(built: Built) -> None:
 
 
 def test_the_sdist_is_the_whole_project(built: Built) -> None:
-    """So that its tests run in it; only what says what git ignores and what a server runs is left out."""
-    added = {"PKG-INFO", "setup.cfg"}
-    inside = {name for name in built.in_sdist() if ".egg-info/" not in name}
-    assert inside - added == {name for name in files(built.source) if ".egg-info/" not in name}
+    """So that its tests run in it; only what a server runs is left out."""
+    inside = set(built.in_sdist())
+    assert inside - {"PKG-INFO"} == files(built.source)
     assert {"LICENSE", "Makefile", "constraints.txt", "docs/index.md", "tests/packaging/building.py"} <= inside
+
+
+def test_the_same_commit_gives_the_same_bytes(built: Built, tmp_path: Path) -> None:
+    """In another folder, from files of another time and with other permissions."""
+    source = copied(tmp_path)
+    for path in (source / name for name in files(source)):
+        os.utime(path, (1_600_000_000, 1_600_000_000))
+        path.chmod(path.stat().st_mode & 0o700)
+    again = build(source, tmp_path / "dist", umask=0o077)
+    assert again.wheel.read_bytes() == built.wheel.read_bytes()
+    assert again.sdist.read_bytes() == built.sdist.read_bytes()
+    assert again.bill.read_bytes() == built.bill.read_bytes()
+
+
+def test_another_commit_gives_other_bytes(built: Built, tmp_path: Path) -> None:
+    later = build(built.source, tmp_path, epoch=EPOCH + 3600)
+    assert later.wheel.read_bytes() != built.wheel.read_bytes()
+    assert later.sdist.read_bytes() != built.sdist.read_bytes()
+    assert later.bill.read_bytes() != built.bill.read_bytes()
 
 
 def test_metadata(built: Built) -> None:
@@ -55,6 +75,8 @@ def test_one_version() -> None:
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == VERSION
     services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
     assert services["console"]["image"] == f"deniable:{VERSION}"
+    named = re.findall(r"deniable-([\d.]+)[-.](?:py3|tar|cdx)", (ROOT / "docs" / "howto" / "install.md").read_text())
+    assert set(named) == {VERSION}
 
 
 def test_every_dependency_has_its_version() -> None:
@@ -79,7 +101,6 @@ HOLES = {
     "mako": ("1.3.11", "CVE-2026-44307, CVE-2026-41205: paths"),
     "python-multipart": ("0.0.30", "CVE-2026-53538 to 53540, CVE-2026-42561: forms that take long"),
     "scikit-learn": ("1.4.2", "CVE-2024-5206"),
-    "setuptools": ("82.0.1", "PYSEC-2026-3447"),
     "starlette": ("1.3.0", "CVE-2026-54283, CVE-2026-54282, CVE-2026-48710, CVE-2025-62727"),
 }
 """The last version of each dependency with a hole that is known to us, and what that is."""

@@ -1,10 +1,12 @@
-"""deniable as somebody installs it: from the wheel, in an empty environment, alone and with each extra by itself.
+"""deniable as a user installs it: from the wheel, in an empty environment, alone and with each extra by itself.
 
 `bench` is left out: it brings JAX, which deniable itself never imports.
 """
 
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from packaging.utils import canonicalize_name
 from tests.packaging.building import ROOT, Built
 
 pytestmark = pytest.mark.long
@@ -81,7 +84,7 @@ class Environment:
         assert done.returncode == 0, done.stderr
 
     def works(self, command: str) -> str:
-        done = self.run("-m", "deniable", *command.split())
+        done = self.run("-m", "deniable", *shlex.split(command))
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -139,12 +142,13 @@ def test_core(core: Environment) -> None:
 @pytest.mark.parametrize(
     ("command", "extra"),
     [
-        *((command, "charts") for command in CHARTS),
-        ("reproduce --out results", "charts"),
-        (ON_CLUSTER, "cluster"),
+        *((command, "research") for command in CHARTS),
+        ("reproduce --out results", "research"),
+        (ON_CLUSTER, "research"),
         ("programme status", "programme"),
         ("programme init targets.txt --name Visits --delta 0.1", "programme"),
         ("programme verify public", "programme"),
+        ("witness public --key witness.key", "programme"),
         ("serve", "console"),
         ("serve --demo", "console"),
     ],
@@ -155,40 +159,32 @@ def test_core_names_the_extra_that_is_missing(core: Environment, command: str, e
 
 def test_core_has_no_black_box(core: Environment) -> None:
     done = core.run("-c", BLACK_BOX)
-    assert done.stderr.splitlines()[-1].endswith("install it with pip install 'deniable[attack]'")
+    assert done.stderr.splitlines()[-1].endswith("install it with pip install 'deniable[research]'")
 
 
 def test_core_checks_no_beacons(core: Environment) -> None:
     done = core.run("-c", BEACON)
-    assert done.stderr.splitlines()[-1].endswith("install it with pip install 'deniable[drand]'")
+    assert done.stderr.splitlines()[-1].endswith("install it with pip install 'deniable[programme]'")
 
 
-def test_attack(with_extra: Callable[[str], Environment]) -> None:
-    with_extra("attack").computes(BLACK_BOX)
-
-
-def test_charts(with_extra: Callable[[str], Environment]) -> None:
-    installed = with_extra("charts")
+def test_research(with_extra: Callable[[str], Environment]) -> None:
+    installed = with_extra("research")
     for command in CHARTS:
         installed.works(command)
         assert (installed.work / command.split()[-1]).stat().st_size > 1000
-    installed.misses("reproduce --out results --cluster tcp://127.0.0.1:9", "cluster")
-
-
-def test_cluster(with_extra: Callable[[str], Environment]) -> None:
-    with_extra("cluster").computes(ON_A_CLUSTER)
-
-
-def test_drand(with_extra: Callable[[str], Environment]) -> None:
-    with_extra("drand").computes(BEACON)
+    installed.computes(BLACK_BOX)
+    installed.computes(ON_A_CLUSTER)
 
 
 def test_programme(with_extra: Callable[[str], Environment]) -> None:
     installed = with_extra("programme")
-    installed.works("programme init targets.txt --name Visits --delta 0.1")
-    installed.works("programme report --help")
+    installed.works("programme init targets.txt --name Visits --delta 0.1 --start 2026-01-05")
     installed.works("programme publish --public public")
+    installed.works("programme report 'Ash Mill' 3")
+    assert "Round 1" in installed.works("programme close-round")
+    installed.works("programme publish")
     assert "index.html says what the transcript says" in installed.works("programme verify public")
+    installed.computes(BEACON)
     installed.misses(POSTGRES, "postgres")
     installed.misses("serve", "console")
 
@@ -204,22 +200,21 @@ def test_console(with_extra: Callable[[str], Environment]) -> None:
     with_extra("console").computes(SERVED)
 
 
-def test_docs(with_extra: Callable[[str], Environment], built: Built, tmp_path: Path) -> None:
-    """From the sdist, whose tests can be collected as well."""
+def test_the_bill_of_materials_is_what_pip_installs(with_extra: Callable[[str], Environment], built: Built) -> None:
+    installed = with_extra("console,postgres,research").run("-m", "pip", "list", "--format", "json")
+    bill = json.loads(built.bill.read_text())
+    listed = {(one["name"], one["version"]) for one in (bill["metadata"]["component"], *bill["components"])}
+    there = {(canonicalize_name(one["name"]), one["version"]) for one in json.loads(installed.stdout)}
+    assert {one for one in there if one[0] not in {"pip", "setuptools"}} == listed
+
+
+def test_the_sdist_has_documentation_and_tests(built: Built, tmp_path: Path) -> None:
     with tarfile.open(built.sdist) as archive:
         archive.extractall(tmp_path, filter="data")
     (source,) = tmp_path.glob("deniable-*")
-    installed = with_extra("docs")
-    built_docs = installed.run("-m", "mkdocs", "build", "--strict", "--quiet", "--config-file", source / "mkdocs.yml")
-    assert built_docs.returncode == 0, built_docs.stderr
-    collected = subprocess.run(
-        [sys.executable, "-m", "pytest", "--collect-only", "-qq"],
-        cwd=source,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert collected.returncode == 0, collected.stdout[-2000:]
+    for command in (["mkdocs", "build", "--strict", "--quiet"], ["pytest", "--collect-only", "-qq"]):
+        done = subprocess.run([sys.executable, "-m", *command], cwd=source, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr + done.stdout[-2000:]
 
 
 def test_oracle(with_extra: Callable[[str], Environment]) -> None:

@@ -6,12 +6,15 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 from tests.programme.offices import TARGETS, Clock, Office, new_office
 
 from deniable.errors import DeniableError
+from deniable.programme.imports import imported_reports
 from deniable.programme.programme import Programme
+from deniable.programme.transaction import Transaction
 
 EXPORT = [(f"report {number}", TARGETS[number % 2]) for number in range(1, 41)]
 
@@ -31,6 +34,32 @@ def test_an_export_counts_once_before_and_after_an_audit(office: Office) -> None
     assert programme.import_reports("hotline", EXPORT) == 0
     assert programme.import_reports("hotline", [*EXPORT, ("report 41", audited)]) == 1
     assert programme.active_counts() == counts | {audited: 1}
+
+
+def code_of(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, target: str, rounds: int = 0, id_: str = "report 1"
+) -> bytes:
+    """All that stays known of a report, in an office whose random numbers are zeros."""
+    monkeypatch.setattr(Transaction, "hashing_key", bytes(32))
+    monkeypatch.setattr(imported_reports, "secrets", SimpleNamespace(randbelow=lambda _: 0, token_bytes=bytes))
+    folder.mkdir()
+    office = new_office(str(folder / "programme.db"), folder)
+    for _ in range(rounds):
+        office.close()
+    assert office.programme.import_reports("hotline", [(id_, target)]) == 1
+    office.count()
+    with office.programme._access.looking() as transaction:
+        return transaction.known("hotline").pack(0)
+
+
+def test_the_code_of_a_report_does_not_tell_its_target_nor_its_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ash, birch = TARGETS[:2]
+    code = code_of(tmp_path / "ash", monkeypatch, ash)
+    assert code_of(tmp_path / "birch", monkeypatch, birch) == code
+    assert code_of(tmp_path / "two rounds later", monkeypatch, ash, rounds=2) == code
+    assert code_of(tmp_path / "another report", monkeypatch, ash, id_="report 2") != code  # it can differ
 
 
 def test_a_shrunken_export_changes_nothing(office: Office) -> None:

@@ -138,7 +138,7 @@ def test_bytes_are_these() -> None:
         f'  "commitment": "{"cd" * 32}",\n'
         '  "cooldown": 0,\n'
         '  "delta": 0.1,\n'
-        '  "format": "deniable-programme/4",\n'
+        '  "format": "deniable-programme/5",\n'
         '  "guarantee": {\n'
         '    "advantage": 0.05,\n'
         '    "between_two": {\n'
@@ -178,6 +178,7 @@ def test_bytes_are_these() -> None:
         '    "audit": "audit",\n'
         '    "target": "target"\n'
         "  },\n"
+        '  "translations": {},\n'
         '  "weights": null,\n'
         '  "yearly_figures_delta": null\n'
         "}\n"
@@ -219,7 +220,7 @@ def _nudged(value: Any) -> Any:
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"format": "deniable-programme/3"}, "must have format deniable-programme/4"),
+        ({"format": "deniable-programme/4"}, "must have format deniable-programme/5"),
         ({"extra": 1}, "has an unknown field 'extra'"),
         ({"delta": 1}, "has a value of the wrong type for delta"),
         ({"delta": "0.1"}, "has a value of the wrong type for delta"),
@@ -355,7 +356,7 @@ def test_no_changed_byte_goes_unnoticed(position: int, byte: int) -> None:
         (TCA | {"max_gap": 10}, "give either a horizon or a max_gap for tca, got both"),
         (RACE | {"weights": (1.0, 2.0, 10**400)}, "weights must be positive numbers, and at least one of them is too"),
         (RACE | {"reports_per_person": 0}, "reports_per_person must be a whole number of at least 1, got 0"),
-        (TCA | {"reports_per_person": 10**400}, "reports_per_person must be at most 10000"),
+        (TCA | {"reports_per_person": 10**400}, "reports_per_person must be at most 10,000"),
         (RACE | {"audits": 0}, "audits must be a whole number of at least 1, got 0"),
         (RACE | {"audits": 4}, "audits must be at most the number of targets, 3, got 4"),
         (RACE | {"max_gap": 0}, "max_gap must be a whole number of at least 1, got 0"),
@@ -363,7 +364,7 @@ def test_no_changed_byte_goes_unnoticed(position: int, byte: int) -> None:
         (RACE | {"cooldown": -1}, "cooldown must be a whole number of at least 0, got -1"),
         (RACE | {"reveal_after": -1}, "reveal_after must be a whole number of at least 0, got -1"),
         (RACE | {"reveal_after": 1.5}, "reveal_after must be a whole number of at least 0, got 1.5"),
-        (RACE | {"reveal_after": 1001}, "reveal_after must be at most 1000 rounds, got 1001"),
+        (RACE | {"reveal_after": 1001}, "reveal_after must be at most 1,000 rounds, got 1,001"),
         (TCA | {"reveal_after": 100}, "reveal_after must be less than the horizon, 100,"),
         (RACE | {"weights": (1.0, 2.0)}, "weights must have shape (3,), one for each target, got (2,)"),
         (RACE | {"weights": (1.0, 2.0, 0.0)}, "weights must be positive numbers"),

@@ -1,6 +1,8 @@
 """The draws are the library's own: from the round's reports and its seed they follow again, whatever came between."""
 
 import random
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
@@ -144,6 +146,26 @@ def test_every_draw_follows_again(database: str, tmp_path: Path, settings: dict[
         # The oversight body comes to the same result, and so does the public as far as it can.
         assert replay(parameters, entries, programme.seals(), identity).confirmed
         assert verify(programme.publish(tmp_path / "public"), now=office.clock.now).entries == len(entries)
+
+
+LOADED = """if True:
+    import importlib
+    import pkgutil
+    import sys
+
+    {planted}
+    for name in ("deniable.programme", "deniable.console"):
+        for module in pkgutil.walk_packages(importlib.import_module(name).__path__, f"{{name}}."):
+            importlib.import_module(module.name)
+    sys.exit("deniable.simulation" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("planted", ["", "import deniable.simulation.noise"])
+def test_simulated_noise_is_out_of_reach(planted: str) -> None:
+    """A process with all of the programme and the console in it has no simulation in it; one that has is noticed."""
+    done = subprocess.run([sys.executable, "-c", LOADED.format(planted=planted)], check=False)
+    assert done.returncode == bool(planted)
 
 
 def test_seeds_are_fresh_in_every_round(database: str, tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_a_row_from_before_in_the_same_round(office: Office) -> None:
         office.count()
         after = blobs_of(office.database)
         put(office.database, {name: before[name]})
-        says = f"the stored {name} is an older one that was put back; restore the last backup"
+        says = f"the stored {name} is an old one that was put back; restore the backup"
         if name == KNOWN:
             with pytest.raises(DeniableError, match=says):
                 office.programme.import_reports("hotline", [])
@@ -105,7 +105,7 @@ def test_another_oversight_body_in_the_parameters(office: Office) -> None:
     with connected(office.database) as connection:
         connection.execute(sa.update(tables.programme), {"parameters": parameters.to_bytes().decode()})
     put_state(office.database, replace(state, parameters=parameters))
-    refused(office, "place of publication were changed")
+    refused(office, "public folder were changed")
 
 
 def test_a_newer_transcript_in_an_old_database(office: Office) -> None:
@@ -139,8 +139,8 @@ def test_another_place_of_publication(office: Office, tmp_path: Path, folder: st
     office.programme.publish(tmp_path / "public")
     with connected(office.database) as connection:
         connection.execute(sa.update(tables.standing), {"folder": folder})
-    refused(office, "place of publication were changed")
-    with pytest.raises(DeniableError, match="place of publication were changed"):
+    refused(office, "public folder were changed")
+    with pytest.raises(DeniableError, match="public folder were changed"):
         office.programme.report({"Ash Mill": 1})
 
 
@@ -258,7 +258,7 @@ CHANGES: list[tuple[Callable[[PublicState], PublicState], str]] = [
 def test_a_changed_public_state(office: Office, change: Callable[[PublicState], PublicState], says: str) -> None:
     """By somebody who knows how it is written down, and even by somebody who has the key."""
     put_state(office.database, change(state_of(office.database, office.programme.parameters)))
-    refused(office, "the stored parameters, public state or place of publication were changed")
+    refused(office, "the stored parameters, state or public folder were changed")
     by_the_key(office, {})
     with pytest.raises(DeniableError, match=says):
         office.again().close_round()

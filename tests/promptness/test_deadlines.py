@@ -10,6 +10,7 @@ import pytest
 import deniable as dn
 from deniable.attack import transcript_distribution
 from deniable.errors import DeniableError
+from deniable.languages.voice import plain
 from deniable.mechanisms import Mechanism, calibrate
 from deniable.promptness import (
     Deadline,
@@ -136,17 +137,17 @@ def test_a_longest_gap_of_the_deadline_makes_it_certain_even_for_counters() -> N
     rules = dn.Rules(max_gap=13)
     for mechanism in (dn.Race.calibrate(50, 0.1, rules=rules), dn.CounterAuditing.calibrate(50, 0.1, 13, rules=rules)):
         assert audits_needed(mechanism, Deadline(13)) == 4
-        assert "certain, with a report and without one" in in_words(mechanism, "it", Deadline(13), 4)[0]
+        assert "certain, with a report and without one" in in_words(mechanism, "it", Deadline(13), 4, plain())[0]
 
 
 def test_what_has_no_formula_says_so() -> None:
     counters = dn.CounterAuditing.calibrate(50, 0.1, 1000)
     assert visit_chance(counters, 13, 2) is None
     assert audits_needed(counters, Deadline(13)) is None
-    assert "cannot be calculated" in in_words(counters, "counter auditing", Deadline(13), 1)[0]
+    assert "cannot be calculated" in in_words(counters, "counter auditing", Deadline(13), 1, plain())[0]
     rr = dn.RandomizedResponse.calibrate(50, 0.1)
     assert audits_needed(rr, Deadline(13)) is None
-    assert "no number of audits" in in_words(rr, "rr", Deadline(13), 1)[0]
+    assert "no number of audits" in in_words(rr, "rr", Deadline(13), 1, plain())[0]
 
 
 def test_a_rest_that_is_cut_short_gives_a_lower_limit() -> None:

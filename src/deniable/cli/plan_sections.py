@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deniable.errors import DeniableError
+from deniable.languages.voice import plain
 from deniable.planning import DeadlineOption, DeadlineOptions, NotCovered, Office, Option, VisitedShare
 from deniable.promptness import (
     VisitChance,
@@ -40,7 +41,7 @@ def deadline_json(office: Office, options: Sequence[Option | NotCovered], found:
         "audits_for_certainty": audits_for_certainty(office.n_targets, found.deadline),
         "audits": found.audits,
         "mechanisms": [_deadline_entry(option) for option in found.options],
-        "words": list(in_words(race.mechanism, "race", found.deadline, office.audits)),
+        "words": list(in_words(race.mechanism, "race", found.deadline, office.audits, plain())),
     }
 
 
@@ -73,7 +74,7 @@ def show_deadline(office: Office, options: Sequence[Option | NotCovered], found:
     for name in missing:
         console.print(f"{name}: its promise does not cover {count(found.audits, 'audit')} a round.")
     console.print()
-    for sentence in in_words(_race(options).mechanism, "race", found.deadline, office.audits):
+    for sentence in in_words(_race(options).mechanism, "race", found.deadline, office.audits, plain()):
         console.print(sentence)
     console.print(
         f"\nThe table compares the mechanisms with {count(found.audits, 'audit')} a round, of 100 cases each: a target "

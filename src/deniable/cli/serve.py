@@ -16,6 +16,7 @@ from deniable.cli.groups import Command
 from deniable.cli.options import DATABASE, DEFAULT_DATABASE, AskPassphrase, KeyPath, shared
 from deniable.console import allowed_hosts
 from deniable.errors import DeniableError
+from deniable.message import noted
 
 commands = typer.Typer(rich_markup_mode=None)
 
@@ -203,14 +204,14 @@ def _demonstration() -> Iterator["Console"]:
 
 def _greeting(console: "Console", here: str, new_administrator: str | None) -> Iterator[str]:
     """What the terminal says before the first request."""
-    from deniable.console.accounts import activity, invitations  # noqa: PLC0415
+    from deniable.console.accounts import activity, invitations, people  # noqa: PLC0415
 
     now = console.clock()
     with console.store.writing() as connection:
         first = invited = invitations.invite_first(connection, console.key, now)
         if first is None and new_administrator is not None:
             invited = invitations.invite(connection, console.key, new_administrator, "administrator", now)
-            deed = f"invited {new_administrator} as administrator"
+            deed = noted("invited {name} as {role}", name=new_administrator, role=people.ROLE_NAMES["administrator"])
             activity.record(connection, now, activity.TERMINAL, deed, "people")
     yield f"The console is at {here}"
     if first is not None:

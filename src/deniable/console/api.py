@@ -23,7 +23,7 @@ from deniable.console.accounts.tokens import Scope, Token
 from deniable.console.console import Console
 from deniable.console.remembered import takes_long
 from deniable.console.security import console_of, quickly
-from deniable.errors import MAX_REPORTS, DeniableError, PlaceError, elsewhere
+from deniable.errors import MAX_REPORTS, DeniableError, PlaceError
 from deniable.programme import counting
 from deniable.programme.access import EndedError
 from deniable.programme.programme import Programme
@@ -41,10 +41,8 @@ _bearer = HTTPBearer(auto_error=False, description="A token that the administrat
 def needs(scope: Scope) -> Any:
     """A dependency: the request carries a token for this."""
 
-    async def check(  # with nothing to wait for: in no thread
-        request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
-    ) -> Token:
-        token = _token(console_of(request), given, scope)
+    async def check(request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> Token:
+        token = await quickly(request, partial(_token, console_of(request), given, scope))
         request.state.token = token
         return token
 
@@ -238,9 +236,9 @@ def _told() -> Iterator[None]:
     except EndedError:
         raise HTTPException(409, "The programme has ended.") from None
     except PlaceError as error:  # a copy of the transcript is in trouble: not the sender's fault
-        raise HTTPException(503, elsewhere(error)) from None
+        raise HTTPException(503, str(error.elsewhere)) from None
     except DeniableError as error:
-        raise HTTPException(422, elsewhere(error)) from None
+        raise HTTPException(422, str(error.elsewhere)) from None
 
 
 class _Pairs(list[tuple[str, Any]]):

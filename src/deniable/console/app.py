@@ -38,6 +38,7 @@ from deniable.console.pages import (
     hotlines,
     imports,
     invitations,
+    language,
     login,
     office_details,
     open_round,
@@ -46,6 +47,7 @@ from deniable.console.pages import (
     plan,
     public_page,
     report,
+    round_counts,
     tokens,
     transcript,
     work_list,
@@ -55,9 +57,10 @@ from deniable.console.pages.published import verified
 from deniable.console.refusals import API, FIRST_RUN, NOT_SET_UP, problem, refused, tell
 from deniable.console.rendering import compile_templates, origin_of
 from deniable.console.routing import Pages
-from deniable.console.security import UPLOAD, SignInFirst, Visitor, most_bytes, quickly
+from deniable.console.security import UPLOAD, Refused, SignInFirst, Visitor, most_bytes, quickly
 from deniable.console.static_files import CACHED, PLACE, static_files
 from deniable.errors import DeniableError
+from deniable.message import noted
 
 PAGES = Pages(
     page.router
@@ -65,6 +68,7 @@ PAGES = Pages(
         login,
         invitations,
         open_round,
+        round_counts,
         frozen_round,
         report,
         imports,
@@ -78,6 +82,7 @@ PAGES = Pages(
         transcript,
         public_page,
         guarantee,
+        language,
         health,
         people,
         hotlines,
@@ -153,8 +158,8 @@ def prepare(console: Console) -> None:
     """Make what pages remember, before the first is asked for. The garbage collector need not look at it again."""
     programme = console.programme()
     if programme is not None:
-        plan.explained(programme.parameters)
-        guarantee.promise_now(programme)
+        plan.explained(programme.parameters, programme.parameters.voice())
+        guarantee.promise_now(programme, programme.parameters.voice())
         with suppress(DeniableError):  # the pages say what is wrong
             console.target_search.of(programme.targets())
             counting(programme.active_counts)
@@ -250,7 +255,7 @@ class Guard:
         if _declared(request.headers) > most_bytes(request.scope):
             return problem(request, 413)
         if request.method not in {"GET", "HEAD", "OPTIONS"} and not _same_site(request):
-            return problem(request, 403, "The request came from another site.")
+            return problem(request, 403, noted("The request came from another site."))
         if not self._console.has_people() and not request.scope["path"].startswith(_BEFORE_FIRST_RUN):
             return problem(request, 503, FIRST_RUN, heading=NOT_SET_UP, home=False)
         return None
@@ -285,7 +290,7 @@ def _bounded(scope: Scope, receive: Receive) -> Receive:
             with fail_after(min(LONGEST_PAUSE, until - current_time())):
                 message = await receive()
         except TimeoutError:
-            raise HTTPException(408, "What was sent came too slowly; try again.") from None
+            raise Refused(408, noted("What was sent came too slowly; try again.")) from None
         is_complete = not message.get("more_body", False)
         if message["type"] == "http.request":
             received += len(message.get("body", b""))

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from anyio import CapacityLimiter
 from starlette.responses import Response
 
+from deniable.console import tables as console_tables
 from deniable.console.accounts import activity, people, totp
 from deniable.console.accounts.activity import About
 from deniable.console.accounts.passwords import Passwords
@@ -26,6 +27,7 @@ from deniable.console.public_record import PublicRecords
 from deniable.console.remembered import takes_long
 from deniable.console.target_search import TargetSearch
 from deniable.errors import DeniableError
+from deniable.message import Message
 from deniable.programme.calendar import Clock, system_clock
 from deniable.programme.programme import Programme
 from deniable.programme.randomness.mirrors import MIRRORS
@@ -37,6 +39,16 @@ from deniable.storage import tables
 from deniable.storage.store import Store
 
 CONSOLE_KEY = "console key"
+
+KEPT = (
+    tables.standing,
+    console_tables.people,
+    console_tables.sessions,
+    console_tables.invitations,
+    console_tables.tokens,
+    console_tables.hotlines,
+)
+"""Tables of which pages ask a copy in memory (`Store.at_one_moment`)."""
 
 A_YEAR = 365 * 24 * 3600
 
@@ -93,6 +105,7 @@ class Console:
         self._is_ticking = False
         self._opening = Lock()
         self._has_people = False
+        store.keep_in_memory(KEPT)
 
     @classmethod
     def open(cls, database: str, key: Key, *, clock: Clock = system_clock, **options: Any) -> Self:
@@ -142,8 +155,8 @@ class Console:
                 self._has_people = people.has_any(connection)
         return self._has_people
 
-    def record(self, person: Person, action: str, about: About = "programme", *, once_a_day: bool = False) -> None:
-        """Put an action into the activity log: "closed round 3".
+    def record(self, person: Person, action: Message, about: About = "programme", *, once_a_day: bool = False) -> None:
+        """Put an action into the activity log: `noted("closed round {round}", round=3)`. The name stands before it.
 
         Never that a person entered or imported reports, not even without their number: when reports come in is itself
         confidential, and the administrator reads the log. What is about reports, only those read who may see counts.
@@ -156,8 +169,10 @@ class Console:
         return f"__Host-{name}" if self.secure else name
 
     def set_cookie(self, response: Response, name: str, value: str) -> None:
-        """Give the browser a cookie: until it is closed, or for a year where it says which device this is."""
-        lasts = A_YEAR if name == "device" else None
+        """Give the browser a cookie: until it is closed, or for a year where it says which device this is, or in
+        which language the console speaks.
+        """
+        lasts = A_YEAR if name in {"device", "language"} else None
         response.set_cookie(
             self.cookie_name(name), value, max_age=lasts, secure=self.secure, httponly=True, samesite="strict", path="/"
         )

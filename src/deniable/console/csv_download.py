@@ -9,7 +9,7 @@ from starlette.responses import Response
 from deniable.csv_files import not_a_formula
 
 
-def csv_response(name: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Response:
+def csv_response(name: str, columns: Iterable[str], rows: Iterable[Sequence[object]]) -> Response:
     """The file `name`, in UTF-8 with a mark by which spreadsheets know it. Never of anything that depends on counts."""
     out = io.StringIO()
     writer = csv.writer(out, quoting=csv.QUOTE_ALL)

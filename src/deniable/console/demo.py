@@ -8,8 +8,9 @@ from pathlib import Path
 
 from deniable.console.accounts import activity, hotlines, people, totp
 from deniable.console.accounts.passwords import Passwords
-from deniable.console.accounts.people import ROLES, Person, Role
+from deniable.console.accounts.people import ROLE_NAMES, ROLES, Person, Role
 from deniable.console.console import Console, DemoPerson
+from deniable.message import noted
 from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import Calendar, Clock, system_clock
 from deniable.programme.programme import Programme
@@ -121,5 +122,7 @@ def _person(console: Console, role: Role) -> DemoPerson:
     salt, stored = totp.new_salt(), console.passwords.hashed(password)
     with console.store.writing() as connection:
         people.add(connection, console.key, person, password=stored, totp_salt=salt)
-        activity.record(connection, console.clock(), person.name, f"joined as {role}", "people")
+        activity.record(
+            connection, console.clock(), person.name, noted("joined as {role}", role=ROLE_NAMES[role]), "people"
+        )
     return DemoPerson(person, password, salt)

@@ -9,8 +9,9 @@ from threading import Lock
 from typing import TypeVar
 
 from anyio import CapacityLimiter, Semaphore, fail_after, to_thread
-from starlette.exceptions import HTTPException
 
+from deniable.console.refused import Refused
+from deniable.message import noted
 from deniable.programme.calendar import Clock
 
 T = TypeVar("T")
@@ -83,7 +84,7 @@ class PasswordQueues:
     def check(self, *, stranger: bool) -> None:
         """Refuses where too many wait already; to be asked before a try is used up, which would be for nothing."""
         if self._queues[stranger].statistics().tasks_waiting >= self._most_waiting:
-            raise HTTPException(503, "Too many people are signing in. Wait a minute and try again.")
+            raise Refused(503, noted("Too many people are signing in. Wait a minute and try again."))
 
     async def run(self, work: Callable[[], T], *, stranger: bool) -> T:
         """What the work returns, done in a thread."""
@@ -109,8 +110,8 @@ class UploadSlots:
         those of others take too long.
         """
         if person in self._people:
-            raise HTTPException(
-                409, "Another file of yours is on its way. Wait until it has arrived, or a few minutes."
+            raise Refused(
+                409, noted("Another file of yours is on its way. Wait until it has arrived, or a few minutes.")
             )
         self._people.add(person)
         try:
@@ -118,7 +119,7 @@ class UploadSlots:
                 with fail_after(self.PATIENCE):
                     await self._free.acquire()
             except TimeoutError:
-                raise HTTPException(503, "The file cannot be taken now. Wait a few minutes and try again.") from None
+                raise Refused(503, noted("The file cannot be taken now. Wait a few minutes and try again.")) from None
             try:
                 yield
             finally:

@@ -41,6 +41,8 @@ class PendingDecisions:
         self._clock = clock
         self._lock = Lock()
         self._decisions: dict[str, PendingDecision] = {}
+        self._refused: dict[str, tuple[str, datetime]] = {}
+        """By whom, and until when that is told, by the id of who asked."""
 
     def ask(self, person: str, kind: str, typed: Typed, round_: int) -> bool:
         """Returns False where another request of this person still waits."""
@@ -48,6 +50,7 @@ class PendingDecisions:
             self._delete_expired()
             if any(pending.person == person for pending in self._decisions.values()):
                 return False
+            self._refused.pop(person, None)
             key, until = secrets.token_urlsafe(16), self._clock() + KEPT_FOR
             self._decisions[key] = PendingDecision(key, person, kind, typed, round_, until)
             return True
@@ -57,6 +60,17 @@ class PendingDecisions:
         with self._lock:
             self._delete_expired()
             return self._decisions.pop(key, None)
+
+    def refuse(self, pending: PendingDecision, by: str) -> None:
+        """It was taken, and the person who asked is told for a day who refused it."""
+        with self._lock:
+            self._refused[pending.person] = by, self._clock() + KEPT_FOR
+
+    def refused_by(self, person: str) -> str | None:
+        """Who refused the last request of this person, by name; None where none was, or they asked again."""
+        with self._lock:
+            by, until = self._refused.get(person, ("", None))
+            return by if until is not None and is_kept(until, self._clock(), KEPT_FOR) else None
 
     def put_back(self, pending: PendingDecision) -> None:
         """It was taken, and could not be recorded."""

@@ -6,6 +6,8 @@ from functools import lru_cache
 from typing import Self
 
 from deniable.console.remembered import Remembered
+from deniable.languages.language import CONSOLE
+from deniable.languages.voice import Voice
 from deniable.programme.names import caseless
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.frozen_rounds import FrozenRound
@@ -37,11 +39,11 @@ class Record:
         return next((one for one in frozen if one is not None and one.state == "waits"), None)
 
     @classmethod
-    def of(cls, parameters: Parameters, lines: Sequence[str], head: str) -> Self:
+    def of(cls, parameters: Parameters, lines: Sequence[str], head: str, say: Voice) -> Self:
         """Refused where the signed head is not that of these lines."""
         StoredTranscript(parameters, lines, head, None)
         entries = [_parsed(line) for line in lines]
-        events = events_of(parameters, entries, parameters.voice())
+        events = events_of(parameters, entries, say)
         return cls(tuple(lines), head, events, tuple(map(_text, events)))
 
 
@@ -55,10 +57,12 @@ class PublicRecords:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._records = Remembered[Record]()
+        self._records = Remembered[Record](most=len(CONSOLE))
 
-    def current(self, parameters: Parameters) -> Record:
-        """All of it at one moment."""
+    def current(self, parameters: Parameters, say: Voice | None = None) -> Record:
+        """All of it at one moment, in the words of this voice; without one, in English."""
+        say = say or parameters.voice()
         with self._store.reading() as connection:
             head, _ = connection.execute(tables.HEAD_AND_FOLDER).one()
-            return self._records.get(head, lambda: Record.of(parameters, all_lines(connection), head))
+            key = head, say.language.code
+            return self._records.get(key, lambda: Record.of(parameters, all_lines(connection), head, say))

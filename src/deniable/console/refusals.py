@@ -13,8 +13,10 @@ from starlette.responses import JSONResponse, Response
 
 from deniable.console.help_pages import PLACE as HELP
 from deniable.console.rendering import render
-from deniable.console.security import LinkGone, NotSetUp, visitor
-from deniable.errors import DeniableError, elsewhere
+from deniable.console.security import LinkGone, NotSetUp, Refused, visitor
+from deniable.console.voices import voice_of
+from deniable.errors import DeniableError
+from deniable.message import Message, noted
 from deniable.programme.secrets.lock import KeyChangedError
 from deniable.storage.store import StoreError
 
@@ -32,36 +34,36 @@ class ErrorPage:
     """Whether there is a page to go on from."""
 
 
-_KEY_CHANGED = "The key was changed. Nothing was written. Ask the person who runs the console to start it again."
-NOT_SET_UP = "Set-up is not finished"
-FIRST_RUN = (
+_KEY_CHANGED = noted("The key was changed. Nothing was written. Ask the person who runs the console to start it again.")
+NOT_SET_UP = noted("Set-up is not finished")
+FIRST_RUN = noted(
     "The console has no administrator yet. To become the administrator, open the link that deniable serve printed in "
     "the terminal."
 )
 HEADINGS = {
-    400: "This request cannot be read",
-    401: "Sign in first",
-    403: "This is not allowed",
-    404: "There is no such page",
-    405: "This page does not take forms",
-    408: "The connection is too slow",
-    409: "Please wait a moment",
-    413: "This is too large",
-    415: "This form cannot be read",
-    421: "Wrong address",
-    422: "This did not work",
-    429: "Too many tries",
-    503: "The console cannot do this now",
+    400: noted("This request cannot be read"),
+    401: noted("Sign in first"),
+    403: noted("This is not allowed"),
+    404: noted("There is no such page"),
+    405: noted("This page does not take forms"),
+    408: noted("The connection is too slow"),
+    409: noted("Please wait a moment"),
+    413: noted("This is too large"),
+    415: noted("This form cannot be read"),
+    421: noted("Wrong address"),
+    422: noted("This did not work"),
+    429: noted("Too many tries"),
+    503: noted("The console cannot do this now"),
 }
-_OWN_HEADINGS = {NotSetUp: NOT_SET_UP, LinkGone: "This link does not work any more"}
+_OWN_HEADINGS = {NotSetUp: NOT_SET_UP, LinkGone: noted("This link does not work any more")}
 _SENTENCES = {
-    400: "Go back, reload the page and try again.",
-    401: "Sign in first.",
-    404: "Check the address.",
-    405: "Go to your first page instead.",
-    413: "What you sent is larger than the console takes.",
-    421: "The console does not answer under this name. Open it at the address that it was started with.",
-    503: "The database cannot be used at the moment. Nothing was changed. Try again in a minute.",
+    400: noted("Go back, reload the page and try again."),
+    401: noted("Sign in first."),
+    404: noted("Check the address."),
+    405: noted("Go to your first page instead."),
+    413: noted("What you sent is larger than the console takes."),
+    421: noted("The console does not answer under this name. Open it at the address that it was started with."),
+    503: noted("The database cannot be used at the moment. Nothing was changed. Try again in a minute."),
 }
 _HELP_WITH_DATABASE = f"{HELP}health#database"
 _HELP_WITH_KEY = f"{HELP}health#key"
@@ -70,21 +72,27 @@ _HELP_WITH_KEY = f"{HELP}health#key"
 def problem(
     request: Request,
     status: int,
-    sentence: str | None = None,
+    sentence: Message | None = None,
     headers: dict[str, str] | None = None,
     *,
-    heading: str | None = None,
+    heading: Message | None = None,
     help_page: str | None = None,
     home: bool = True,
 ) -> Response:
-    heading = heading or HEADINGS.get(status, HTTPStatus(status).phrase)
-    told = sentence or _SENTENCES.get(status, heading)
-    told = told.encode("utf-8", "replace").decode()  # it may quote what was sent, which need not be text
+    heading = heading or HEADINGS.get(status) or noted("{phrase}", phrase=HTTPStatus(status).phrase)
+    sentence = sentence or _SENTENCES.get(status, heading)
     if request.scope["path"].startswith(API):
-        return JSONResponse({"error": told}, status, headers)
-    response = render(request, "error.html", ErrorPage(status, heading, told, help_page, home), status)
+        return JSONResponse({"error": _as_text(str(sentence))}, status, headers)
+    say = voice_of(request)
+    page = ErrorPage(status, say(heading), _as_text(say(sentence)), help_page, home)
+    response = render(request, "error.html", page, status)
     response.headers.update(headers or {})
     return response
+
+
+def _as_text(told: str) -> str:
+    """It may quote what was sent, which need not be text."""
+    return told.encode("utf-8", "replace").decode()
 
 
 def refused(request: Request, error: Exception) -> Response:
@@ -92,7 +100,7 @@ def refused(request: Request, error: Exception) -> Response:
     match error:
         case HTTPException():
             _look_who_it_is(request)
-            told = None if error.detail == HTTPStatus(error.status_code).phrase else error.detail
+            told = error.message if isinstance(error, Refused) else _detail(error)
             heading = next((words for kind, words in _OWN_HEADINGS.items() if isinstance(error, kind)), None)
             return problem(request, error.status_code, told, dict(error.headers or {}), heading=heading)
         case KeyChangedError():
@@ -103,9 +111,14 @@ def refused(request: Request, error: Exception) -> Response:
             return problem(request, 503, help_page=_HELP_WITH_DATABASE)
         case DeniableError():  # without the names of our files, and for people who are signed in alone
             who = getattr(request.state, "visitor", None)
-            return problem(request, 422, elsewhere(error) if who is not None and who.person is not None else None)
+            return problem(request, 422, error.elsewhere if who is not None and who.person is not None else None)
         case _:  # the framework's own answer would quote what was sent
             return problem(request, 400)
+
+
+def _detail(error: HTTPException) -> Message | None:
+    """What is said to machines; None where the framework says no more than the status."""
+    return None if error.detail == HTTPStatus(error.status_code).phrase else noted("{told}", told=error.detail)
 
 
 def _look_who_it_is(request: Request) -> None:

@@ -9,29 +9,31 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from deniable.console import sessions
-from deniable.console.accounts.people import Role
+from deniable.console.accounts.people import ROLE_NAMES, Role
 from deniable.console.help_pages import PLACE, SIGNING_IN, help_for
 from deniable.console.security import Permission, Visitor, console_of, may
 from deniable.console.static_files import static_address
-from deniable.languages.terms import DEFAULT_TERMS, Terms
+from deniable.console.voices import sentence, voice_of
+from deniable.languages.language import console_languages, language
+from deniable.languages.terms import Terms
+from deniable.message import Message, noted
 from deniable.programme.calendar import Day, day_in_words
 from deniable.programme.public.page import MOST_NAMES
-from deniable.wording import count
 
-NAVIGATION: tuple[tuple[Permission, str, str], ...] = (
-    ("round", "/round", "Round"),
-    ("decide", "/work-list", "Work list"),
-    ("report", "/report", "Reports"),
-    ("report", "/import", "Import"),
-    ("decide", "/emergencies", "Emergencies"),
-    ("plan", "/plan", "Plan"),
-    ("transcript", "/transcript", "Public record"),
-    ("guarantee", "/guarantee", "Promise"),
-    ("health", "/health", "Health"),
-    ("people", "/people", "People"),
-    ("people", "/hotlines", "Hotlines"),
-    ("people", "/tokens", "Tokens"),
-    ("activity", "/activity", "Activity"),
+NAVIGATION: tuple[tuple[Permission, str, Message], ...] = (
+    ("round", "/round", noted("Round")),
+    ("decide", "/work-list", noted("Work list")),
+    ("report", "/report", noted("Reports")),
+    ("report", "/import", noted("Import")),
+    ("decide", "/emergencies", noted("Emergencies")),
+    ("plan", "/plan", noted("Plan")),
+    ("transcript", "/transcript", noted("Public record")),
+    ("guarantee", "/guarantee", noted("Promise")),
+    ("health", "/health", noted("Health")),
+    ("people", "/people", noted("People")),
+    ("people", "/hotlines", noted("Hotlines")),
+    ("people", "/tokens", noted("Tokens")),
+    ("activity", "/activity", noted("Activity")),
 )
 """What the pages are called, in the order in which they are listed; each person sees those of their role."""
 LISTED_UNDER = {"/round/decisions/not-carried-out": "/work-list"}
@@ -46,7 +48,7 @@ Again = Literal["filled", "gone"]
 @dataclass(frozen=True)
 class Link:
     href: str
-    label: str
+    label: Message
     current: bool
 
 
@@ -69,13 +71,16 @@ class Frame:
     """Address of the help page about this page."""
     again: Again | None
     """After signing in again: whether the form that was being filled in is on this page."""
+    languages: tuple[tuple[str, str], ...]
+    """The codes and names of those that the console speaks."""
 
 
 def render(
     request: Request, template_name: str, page: Any, status: int = 200, terms: Terms | None = None
 ) -> HTMLResponse:
-    """The page as HTML. The template sees `page`, a frozen dataclass; `frame`; and `terms`, the words for audits and
-    targets: those of the programme, if not those given here.
+    """The page as HTML. The template sees `page`, a frozen dataclass; `frame`; and `say`, `counted`, `html` and
+    `counted_html` of the person's voice, with the programme's words for audits and targets, if not with those given
+    here.
     """
     if not is_dataclass(page):
         raise TypeError("a template is given a dataclass, so that it cannot show what was not declared")
@@ -92,19 +97,28 @@ def render(
         and (programme is not None or href in BEFORE_A_PROGRAMME)
         and (href != "/emergencies" or (programme and programme.parameters.visit_classes))
     )
+    say = voice_of(request, terms)
     frame = Frame(
         who=person.name if person else None,
         role=person.role if person else None,
         navigation=links,
         programme=programme.parameters.name if programme else None,
-        today=day_in_words(programme.parameters.calendar.today(console.clock())) if programme else None,
+        today=day_in_words(programme.parameters.calendar.today(console.clock()), say) if programme else None,
         csrf=sessions.form_token(console.key, who.name) if who.name else "",
         demo=bool(console.demo),
         help=help_for(path) if person else PLACE + SIGNING_IN,
         again=getattr(request.state, "again", None),
+        languages=tuple((code, language(code).locale.name) for code in console_languages()),
     )
-    terms = terms or (programme.parameters.terms if programme else DEFAULT_TERMS)
-    text = _templates().get_template(template_name).render(page=page, frame=frame, terms=terms)
+    shown = _templates().get_template(template_name)
+    text = shown.render(
+        page=page,
+        frame=frame,
+        say=say,
+        counted=say.counted,
+        counted_html=say.counted_html,
+        html=say.html,
+    )
     response = HTMLResponse(text, status)
     if who.is_new:
         response.set_cookie(
@@ -135,7 +149,12 @@ def _templates() -> Environment:
         auto_reload=False,
         cache_size=-1,
     )
-    templates.globals |= {"count": count, "static": static_address, "MOST_NAMES": MOST_NAMES}
+    templates.globals |= {
+        "sentence": sentence,
+        "static": static_address,
+        "MOST_NAMES": MOST_NAMES,
+        "ROLE_NAMES": ROLE_NAMES,
+    }
     return templates
 
 

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from anyio import to_thread
 from starlette.datastructures import FormData, Headers, UploadFile
-from starlette.exceptions import HTTPException
 from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
 from starlette.requests import Request
 
@@ -17,8 +16,10 @@ from deniable.console import sessions
 from deniable.console.accounts.people import ROLES, Person, Role
 from deniable.console.console import Console
 from deniable.console.kept_forms import KeptForm
+from deniable.console.refused import Refused as Refused  # noqa: PLC0414, pages have it from here
 from deniable.console.remembered import TakesLong
 from deniable.console.sessions import Session
+from deniable.message import noted
 from deniable.storage.store import OneMomentError, is_storable
 
 T = TypeVar("T")
@@ -88,11 +89,11 @@ class SignInFirst(Exception):  # noqa: N818
     """The page is for people who are signed in."""
 
 
-class LinkGone(HTTPException):
+class LinkGone(Refused):
     """A link for one use that was used, withdrawn or has expired."""
 
 
-class NotSetUp(HTTPException):
+class NotSetUp(Refused):
     """The page needs something that the office has not set up yet."""
 
 
@@ -165,19 +166,18 @@ def require(permission: Permission) -> Given:
         if person is None:
             raise SignInFirst
         if not may(person, permission):
-            raise HTTPException(403, "Your role does not include this page.")
+            raise Refused(403, noted("Your role does not include this page."))
         return person
 
     return Given(check)
 
 
 async def quickly(request: Request, work: Callable[[], T | Awaitable[T]]) -> T:
-    """What this work comes to: done here, or begun anew in a thread where it writes or takes long (`takes_long`). It
-    changes nothing before.
+    """What this work comes to: done here (`Store.at_one_moment`), or begun anew in a thread where it writes or takes
+    long (`takes_long`). It changes nothing before.
     """
     try:
-        with console_of(request).store.one_moment():
-            done = work()
+        done = console_of(request).store.at_one_moment(work)
     except (TakesLong, OneMomentError):
         done = await in_slow_thread(request, work)
     return await done if isawaitable(done) else done
@@ -225,7 +225,9 @@ def check_token(request: Request, fields: FormData) -> None:
     who: Visitor = getattr(request.state, "visitor", None) or visitor(request)
     given = fields.get("csrf")
     if not isinstance(given, str) or not sessions.is_form_token(console_of(request).key, who.name, given):
-        raise HTTPException(403, "This form is too old or came from elsewhere. Go back, reload the page and try again.")
+        raise Refused(
+            403, noted("This form is too old or came from elsewhere. Go back, reload the page and try again.")
+        )
 
 
 async def typed_before(request: Request) -> KeptForm | None:
@@ -251,7 +253,7 @@ async def _parsed(request: Request) -> FormData:
         return known
     kind = _kind(request.headers)
     if kind not in {_MULTIPART, _URLENCODED, ""}:
-        raise HTTPException(415, "The form cannot be read; send it as a browser does.")
+        raise Refused(415, noted("The form cannot be read; send it as a browser does."))
     try:
         if kind == _MULTIPART:
             parser = _InMemory(request.headers, request.stream(), max_files=4, max_fields=2000, max_part_size=2**20)
@@ -259,9 +261,9 @@ async def _parsed(request: Request) -> FormData:
         else:
             fields = await FormParser(request.headers, request.stream()).parse()
     except (MultiPartException, ValueError, LookupError):  # the last for a character set that there is not
-        raise HTTPException(400, "The form cannot be read.") from None
+        raise Refused(400, noted("The form cannot be read.")) from None
     if not all(is_storable(value) for _, value in fields.multi_items() if isinstance(value, str)):
-        raise HTTPException(400, "The form has something in it that is not text.")
+        raise Refused(400, noted("The form has something in it that is not text."))
     request.state.fields = fields
     return fields
 

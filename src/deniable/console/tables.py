@@ -101,7 +101,7 @@ activity = Table(
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("day", Text, nullable=False),
     Column("who", Text, nullable=False),
-    Column("action", Text, nullable=False),
+    Column("action", Text, nullable=False, comment="JSON: an English text and the values in it"),
     Column("about", Text, nullable=False, comment="programme, people or reports"),
     sqlite_strict=True,
 )

@@ -47,7 +47,9 @@ def workers_for(database: str, number: int | None) -> int:
     if number is None:
         return min(os.cpu_count() or 1, MOST_BY_DEFAULT) if is_server else 1
     if not 1 <= number <= MOST_WORKERS:
-        raise DeniableError(f"--processes must be from 1 to {MOST_WORKERS}, got {number}")
+        raise DeniableError(
+            "--processes must be from 1 to {most_workers}, got {number}", most_workers=MOST_WORKERS, number=number
+        )
     if number > 1 and not is_server:
         raise DeniableError(
             "--processes needs PostgreSQL: an SQLite database is one file, in which one process at a time may write, "

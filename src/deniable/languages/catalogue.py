@@ -1,7 +1,7 @@
 """A catalogue: the sentences of one language in a gettext file, and what must hold for each of them."""
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from gettext import c2py
@@ -27,7 +27,7 @@ def read_catalogue(file: Path) -> Catalogue:
             catalogue = read_po(opened, abort_invalid=True)
     except (OSError, PoFileError, UnicodeDecodeError) as error:
         reason = why(error) if isinstance(error, OSError) else str(error)
-        raise DeniableError(f"cannot read the sentences in {file}: {reason}") from None
+        raise DeniableError("cannot read the sentences in {file}: {reason}", file=file, reason=reason) from None
     sentences: dict[str, tuple[str, ...]] = {}
     for message in catalogue:
         key, said = message.id, message.string
@@ -57,16 +57,26 @@ def mistakes(
     for said in translations:
         named = placeholders(said)
         for lost in sorted(values - named):
-            # A plural form of one or two may say its number as a word.
-            if lost != "number" or len(translations) == 1:
+            # A plural form of one or two may say its number as a word. For an English word of the office's terms, a
+            # translation has a form of its own.
+            if (lost != "number" or len(translations) == 1) and not lost.endswith("_word"):
                 yield f"it has no {{{lost}}}"
         yield from (f"it has {{{extra}}}, which is no value" for extra in sorted(named - values - {*own, "number"}))
         if _tags(said) != _tags(english):
             yield "its tags are other ones"
+        if re.search(r"[<>]", re.sub(r"<[^>]*>", "", said)):
+            yield "it has a < or a > that is no part of a tag"
+        if any(name is not None and (spec or how or not name.isidentifier()) for _, name, spec, how in _parsed(said)):
+            yield "it has braces with more than a name in them"
 
 
 def placeholders(text: str) -> set[str]:
-    return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+    return {name for _, name, _, _ in _parsed(text) if name is not None}
+
+
+def _parsed(text: str) -> Iterable[tuple[str, str | None, str | None, str | None]]:
+    """Of each part: the text before, the name in braces, how it is written, and a conversion."""
+    return Formatter().parse(text)
 
 
 def _tags(text: str) -> list[str]:

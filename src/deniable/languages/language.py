@@ -12,11 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from deniable.errors import DeniableError
+from deniable.message import all_of
 from deniable.wording import listed
 
 FOLDER = Path(__file__).parent
 PUBLIC = ("en", "de", "fr", "es", "pt-BR", "it", "pl", "ar", "bn")
 """The languages of the public side."""
+CONSOLE = ("en", "de", "fr", "es")
+"""The languages of the console."""
 
 Sentences = Mapping[str, tuple[str, ...]]
 """By the English ones: a translation, or several for the plural forms of a language."""
@@ -81,7 +84,7 @@ def _read(folder: Path) -> Language:
 
 def check_known(code: str) -> None:
     if code not in PUBLIC:
-        raise DeniableError(f"a language must be one of {listed(PUBLIC)}, got {code!a}")
+        raise DeniableError("a language must be one of {public}, got {code}", public=all_of(PUBLIC), code=ascii(code))
 
 
 def check_languages(codes: object) -> tuple[str, ...]:
@@ -109,18 +112,40 @@ def _available(folder: Path) -> tuple[str, ...]:
     return tuple(code for code in PUBLIC if code == "en" or is_complete(folder / code))
 
 
+def console_languages() -> tuple[str, ...]:
+    """Those in which every sentence of the console can be said."""
+    return _of_console(FOLDER)
+
+
+@cache
+def _of_console(folder: Path) -> tuple[str, ...]:
+    from deniable.languages.catalogue import keys  # noqa: PLC0415, it needs Babel, and English does not
+
+    needed = keys(folder / "public.pot") | keys(folder / "console.pot")
+
+    def is_complete(own: Path) -> bool:
+        is_there = (own / "console.po").exists() and (own / "terms.toml").exists()
+        return is_there and needed <= _read(own).sentences.keys()
+
+    return tuple(code for code in CONSOLE if code == "en" or is_complete(folder / code))
+
+
 def usable_languages(codes: Sequence[str]) -> tuple[str, ...]:
     """These, for a new programme: each is available and named once, and there is one at least."""
     if list(codes) == ["en"]:
         return ("en",)
     there = listed(available())
     if not codes or len(set(codes)) < len(codes):
-        raise DeniableError(f"name each language once, and one at least; there are {there}")
+        raise DeniableError("name each language once, and one at least; there are {there}", there=there)
     for code in codes:
         if code not in PUBLIC:
-            raise DeniableError(f"there is no language {code!a}; there are {there}")
+            raise DeniableError("there is no language {code}; there are {there}", code=ascii(code), there=there)
         if code not in available():
-            raise DeniableError(f"the language {code} cannot be used yet: not all is translated; there are {there}")
+            raise DeniableError(
+                "the language {code} cannot be used yet: not all is translated; there are {there}",
+                code=code,
+                there=there,
+            )
     return tuple(codes)
 
 

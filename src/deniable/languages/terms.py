@@ -5,6 +5,7 @@ from typing import Any, Self
 
 from deniable.errors import DeniableError
 from deniable.languages.language import english
+from deniable.message import one_of
 
 AUDIT_TERMS = ("audit", "inspection", "visit")
 TARGET_TERMS = ("target", "employer", "workplace", "organisation", "company", "site")
@@ -61,7 +62,12 @@ class Terms:
 
 def _check(what: str, term: object, known: tuple[str, ...]) -> None:
     if not isinstance(term, str) or term not in known:
-        raise DeniableError(f"the word for {what} must be {', '.join(known[:-1])} or {known[-1]}, got {term!a}")
+        raise DeniableError(
+            "the word for {what} must be {known}, got {term}",
+            what=what,
+            known=one_of(known),
+            term=ascii(term),
+        )
 
 
 DEFAULT_TERMS = Terms()

@@ -9,25 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from deniable.errors import DeniableError
 from deniable.languages.language import Language, english
 from deniable.languages.terms import DEFAULT_TERMS, Terms
+from deniable.message import Listed, Message
 
 if TYPE_CHECKING:
     from markupsafe import Markup
-
-
-class Message(NamedTuple):
-    """A sentence that is said later, in a language that is not known yet."""
-
-    text: str
-    values: tuple[tuple[str, Any], ...] = ()
-
-
-def noted(text: str, /, **values: Any) -> Message:
-    """A sentence to be said later."""
-    return Message(text, tuple(values.items()))
 
 
 @dataclass(frozen=True)
@@ -46,18 +36,30 @@ class Voice:
 
     def __call__(self, text: str | Message, /, **values: Any) -> str:
         if isinstance(text, Message):
-            return self(text.text, **dict(text.values))
+            said, values = text.text, dict(text.values)
+            return self(said, **values) if text.many is None else self._counted(said, text.many, values)
         return self._translated(text).format_map(self._words(values))
 
     def counted(self, one: str, many: str, number: int, /, **values: Any) -> str:
         """The sentence that goes with this number, which it has as {number}."""
-        return self._plural(one, many, number).format_map(self._words({"number": number, **values}))
+        return self._counted(one, many, {"number": number, **values})
 
     def html(self, text: str, /, **values: Any) -> "Markup":
         """A sentence that has tags in it; the values are escaped."""
         from markupsafe import Markup  # noqa: PLC0415, only pages need it
 
         return Markup(self._translated(text)).format_map(self._words(values))
+
+    def counted_html(self, one: str, many: str, number: int, /, **values: Any) -> "Markup":
+        """The same of the sentence that goes with this number, which it has as {number}.
+
+        >>> one, many = "{number} report about <bdi>{name}</bdi>", "{number} reports about <bdi>{name}</bdi>"
+        >>> str(plain().counted_html(one, many, 1200, name="A & B"))
+        '1,200 reports about <bdi>A &amp; B</bdi>'
+        """
+        from markupsafe import Markup  # noqa: PLC0415, only pages need it
+
+        return Markup(self._plural(one, many, number)).format_map(self._words({"number": number, **values}))
 
     def number(self, number: int) -> str:
         """As the language writes it, its digits in groups."""
@@ -114,12 +116,17 @@ class Voice:
         forms = self.language.sentences.get(one, (one, many))
         return forms[self.language.plural(number)]
 
+    def _counted(self, one: str, many: str, values: Mapping[str, Any]) -> str:
+        return self._plural(one, many, values["number"]).format_map(self._words(values))
+
     def _words(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return self._forms | {name: self._written(value) for name, value in values.items()}
 
     def _written(self, value: Any) -> Any:
-        if isinstance(value, Message):
-            return self(value)
+        if isinstance(value, Message | DeniableError):
+            return self(value if isinstance(value, Message) else value.message)
+        if isinstance(value, Listed):
+            return self._list(value.word, value.things)
         return self.number(value) if isinstance(value, int) else value
 
     @cached_property

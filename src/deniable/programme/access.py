@@ -46,7 +46,7 @@ class Access:
         with store.reading() as connection:
             stored = connection.execute(sa.select(tables.programme.c.parameters)).scalar()
         if stored is None:
-            raise DeniableError(f"there is no programme in {store}; make one with: deniable programme init")
+            raise DeniableError("there is no programme in {store}; make one with: deniable programme init", store=store)
         self.parameters = Parameters.from_bytes(stored.encode("ascii"))
         self._mechanism = self.parameters.built()
         self._known_state: tuple[str, PublicState] | None = None

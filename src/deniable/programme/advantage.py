@@ -20,7 +20,7 @@ def delta_for(advantage: float, reports_per_person: int, mechanism: str, horizon
     (0.1, 0.0334)
     """
     if mechanism not in ("race", "tca"):
-        raise DeniableError(f"mechanism must be race or tca, got {mechanism}")
+        raise DeniableError("mechanism must be race or tca, got {mechanism}", mechanism=mechanism)
     of_person = race_delta_for_person if mechanism == "race" else gaussian_delta_for_person
     delta = nine_digits(of_person(advantage, reports_per_person), ROUND_FLOOR)
     if reports_per_person == 1:

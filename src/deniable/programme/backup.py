@@ -50,8 +50,9 @@ def restore(
         raise DeniableError("the public folder must have a path in UTF-8")
     if public is None and not never_published and rows[tables.standing.name][0]["folder"] is None:
         raise DeniableError(
-            f"{path} was made before the programme was published: give --public FOLDER, where it was published since, "
-            "or --never-published"
+            "{path} was made before the programme was published: give --public FOLDER, where it "
+            "was published since, or --never-published",
+            path=path,
         )
 
     def fill(connection: sa.Connection) -> None:

@@ -48,15 +48,22 @@ class Calendar:
 
     def __post_init__(self) -> None:
         if type(self.start) is not datetime.date or self.start.year >= _LAST_YEAR:
-            raise DeniableError(f"start must be a calendar day before the year {_LAST_YEAR}, got {self.start}")
+            raise DeniableError(
+                "start must be a calendar day before the year {last_year}, got {start}",
+                last_year=str(_LAST_YEAR),
+                start=self.start,
+            )
         if not isinstance(self.period, str) or not re.fullmatch("[1-9][0-9]{0,3}[DWM]", self.period):
             raise DeniableError(
-                f"period must be a number of days, weeks or months such as 1D, 2W or 1M, got {self.period}"
+                "period must be a number of days, weeks or months such as 1D, 2W or 1M, got {period}",
+                period=self.period,
             )
         if not isinstance(self.zone, str) or self.zone not in _zones():
-            raise DeniableError(f"zone must be the name of a time zone such as Europe/Berlin, got {self.zone}")
+            raise DeniableError(
+                "zone must be the name of a time zone such as Europe/Berlin, got {zone}", zone=self.zone
+            )
         if not isinstance(self.time, datetime.time) or self.time != _whole_minute(self.time) or self.time.fold:
-            raise DeniableError(f"time must be a plain time of day in hours and minutes, got {self.time}")
+            raise DeniableError("time must be a plain time of day in hours and minutes, got {time}", time=self.time)
 
     def day(self, round_: int) -> datetime.date:
         """The day on which the round is due, in the programme's zone. It needs no knowledge of the zone's clocks."""
@@ -107,7 +114,9 @@ class Calendar:
             wall = datetime.datetime.fromisoformat(shown).replace(tzinfo=ZoneInfo(self.zone))
             return min(wall.replace(fold=fold).astimezone(datetime.UTC) for fold in (0, 1))
         except (ValueError, OverflowError):
-            raise DeniableError(f"a day and a time must be written YYYY-MM-DDTHH:MM, got {shown[:20]!a}") from None
+            raise DeniableError(
+                "a day and a time must be written YYYY-MM-DDTHH:MM, got {shown}", shown=ascii(shown[:20])
+            ) from None
 
     def rounds_due(self, now: datetime.datetime) -> int:
         """How many rounds are due at this instant.
@@ -189,7 +198,11 @@ class Calendar:
         except (ValueError, OverflowError):
             day = datetime.date.max
         if day.year > _LAST_YEAR:
-            raise DeniableError(f"round must be due by the year {_LAST_YEAR}, but round {round_} is not")
+            raise DeniableError(
+                "round must be due by the year {last_year}, but round {round} is not",
+                last_year=str(_LAST_YEAR),
+                round=round_,
+            )
         return day
 
     def _instant(self, round_: int) -> datetime.datetime:
@@ -222,7 +235,7 @@ def _whole_minute(time: datetime.time) -> datetime.time:
 
 def _utc(now: datetime.datetime) -> datetime.datetime:
     if not isinstance(now, datetime.datetime) or now.utcoffset() is None:
-        raise DeniableError(f"now must be a date and time with a time zone, got {now}")
+        raise DeniableError("now must be a date and time with a time zone, got {now}", now=now)
     return now.astimezone(datetime.UTC)
 
 

@@ -190,8 +190,10 @@ def withdrawn(transaction: Transaction, names: Iterable[str], receipt: str) -> t
     if not taken_back:
         terms = transaction.state.parameters.terms
         raise DeniableError(
-            f"nothing was taken back: check the receipt and the {terms.target}; if both are right, {terms.an_audit} "
-            "was drawn or ordered since, or these reports were taken back before"
+            "nothing was taken back: check the receipt and the {target_word}; if both are right, "
+            "{an_audit_word} was drawn or ordered since, or these reports were taken back before",
+            target_word=terms.target,
+            an_audit_word=terms.an_audit,
         )
     left = tuple(name for name in wanted if transaction.state.numbers.get(name) not in taken_back)
     return np.concatenate(gone), left
@@ -357,8 +359,11 @@ def _by_number(state: PublicState, reports: Mapping[str, int]) -> dict[int, int]
     """
     counts = _taking_part(state, reports)
     if reports and not counts:
-        term, name = state.parameters.terms.target, next(iter(reports))
-        raise DeniableError(f"no {term} named {name} takes part; `deniable programme targets list` names them all")
+        raise DeniableError(
+            "no {target_word} named {name} takes part; `deniable programme targets list` names them all",
+            target_word=state.parameters.terms.target,
+            name=next(iter(reports)),
+        )
     return counts
 
 
@@ -373,4 +378,4 @@ def _whole(count: int) -> int:
             return count
     except DeniableError:  # which would quote it
         raise DeniableError("reports must be whole numbers of at least 1") from None
-    raise DeniableError(f"at most {MAX_REPORTS} reports about a target can be added at once")
+    raise DeniableError("at most {max_reports} reports about a target can be added at once", max_reports=MAX_REPORTS)

@@ -120,7 +120,7 @@ def hand_over(where: str, vault: Vault, brought: Slots) -> None:
             "and enter them again with the same receipt, or import the file again: nothing counts twice"
         ) from None
     if told:
-        raise DeniableError(told)
+        raise DeniableError("{told}", told=told)
 
 
 @contextlib.contextmanager

@@ -85,6 +85,7 @@ class Intake:
             if is_time_to_count:
                 counting.fold(transaction)
             _take_in(transaction, brought)
+            self._access.store.refresh(transaction.connection)
 
 
 def _take_in(transaction: Transaction, brought: Slots) -> None:

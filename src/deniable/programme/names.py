@@ -2,9 +2,11 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import TypeGuard
 
 from deniable.errors import DeniableError
+from deniable.message import Message, why_not
 
 LONGEST_NAME = 200
 LONGEST_REGISTERED = 40
@@ -16,7 +18,10 @@ _UNSEEN = re.compile(
 )
 
 
-def check_name(what: str, name: object, longest: int = LONGEST_NAME) -> str:
+TARGET_NAME = why_not("a target's name")
+
+
+def check_name(what: str | Message, name: object, longest: int = LONGEST_NAME) -> str:
     """A name as it is; `what` says whose it is.
 
     At most so many printable characters, no space at either end, in Unicode's composed form (NFC), and without
@@ -30,15 +35,23 @@ def check_name(what: str, name: object, longest: int = LONGEST_NAME) -> str:
     if _is_plain(name) and len(name) <= longest:
         return name  # soon found out, where there are a million
     if isinstance(name, str) and len(name) > longest:
-        raise DeniableError(f"{what} can have at most {longest} characters")
+        raise DeniableError("{what} can have at most {longest} characters", what=what, longest=longest)
     if not isinstance(name, str) or not name or not name.isprintable() or name != name.strip() or _UNSEEN.search(name):
         came = ascii(name) if isinstance(name, str) else type(name).__name__
         raise DeniableError(
-            f"{what} must have 1 to {longest} printable characters and no spaces at the ends, got {came}"
+            "{what} must have 1 to {longest} printable characters and no spaces at the ends, got {came}",
+            what=what,
+            longest=longest,
+            came=came,
         )
     composed = unicodedata.normalize("NFC", name)
     if name != composed:
-        raise DeniableError(f"{what} must be in Unicode NFC, with accents composed: {composed!a}, got {name!a}")
+        raise DeniableError(
+            "{what} must be in Unicode NFC, with accents composed: {composed}, got {name}",
+            what=what,
+            composed=ascii(composed),
+            name=ascii(name),
+        )
     return name
 
 
@@ -61,16 +74,34 @@ def check_targets(targets: object) -> tuple[str, ...]:
     """The names of the targets that a programme starts with, at least two, which differ in more than case."""
     if not isinstance(targets, list | tuple) or len(targets) < 2:
         raise DeniableError("targets must be a list of at least two names")
-    names = tuple(check_name("a target's name", name) for name in targets)
+    names = tuple(check_name(TARGET_NAME, name) for name in targets)
     if len({*map(caseless, names)}) == len(names):
         return names
     seen: dict[str, str] = {}
     for name in names:
         if (other := seen.get(caseless(name))) is not None:
-            why = f"{name} comes twice" if other == name else f"{other} and {name} differ only in upper and lower case"
-            raise DeniableError(f"each target must have its own name, but {why}")
+            if other == name:
+                raise DeniableError("each target must have its own name, but {name} comes twice", name=name)
+            raise DeniableError(
+                "each target must have its own name, but {other} and {name} differ only in upper and lower case",
+                other=other,
+                name=name,
+            )
         seen[caseless(name)] = name
     return names
+
+
+def check_unused(names: Iterable[str], used: Iterable[str]) -> None:
+    """Refuse a name that is among those used, or differs from one of them in case alone."""
+    known = {caseless(name): name for name in used}
+    taken = {*known.values()}
+    for name in names:
+        if (other := known.setdefault(caseless(name), name)) != name:
+            raise DeniableError(
+                "{other} and {name} differ only in upper and lower case; choose another name", other=other, name=name
+            )
+        if name in taken:
+            raise DeniableError("the name {name} was used before; choose another name", name=name)
 
 
 def check_registered(registered: object, n_targets: int) -> tuple[str, ...] | None:
@@ -79,7 +110,7 @@ def check_registered(registered: object, n_targets: int) -> tuple[str, ...] | No
         return None
     if not isinstance(registered, list | tuple) or len(registered) != n_targets:
         raise DeniableError("registered must have a number for each of the targets")
-    numbers = tuple(check_name("a register number", number, LONGEST_REGISTERED) for number in registered)
+    numbers = tuple(check_name(why_not("a register number"), number, LONGEST_REGISTERED) for number in registered)
     if len(set(numbers)) < len(numbers):
         raise DeniableError("each target must have its own register number, but one comes twice")
     return numbers

@@ -4,12 +4,14 @@ A backup that was restored, or a file that was put back, must not draw a round a
 """
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import sqlalchemy as sa
 
 from deniable.errors import DeniableError, PlaceError
-from deniable.programme.public.folder import TRANSCRIPT, folder_error, read_head
+from deniable.message import Message, Place, why_not
+from deniable.programme.public.folder import TRANSCRIPT, read_head
 from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.chain import Head, check_head
 from deniable.programme.transcript.merkle import Tree
@@ -23,12 +25,9 @@ def check_can_go_on(transaction: Transaction, copy: KeyCopy | None, *, folder_ma
     kept = Places.of(transaction, copy).copy
     check_not_behind(transaction.connection, transaction.state, kept, folder_may_be_away=folder_may_be_away)
     if not transaction.has_seed:
-        database = "this database"
         raise PlaceError(
-            f"{database} was restored from a backup, which has no random numbers to go on with; go on in public: "
-            "deniable programme recover",
-            database,
-            database,
+            "this database was restored from a backup, which has no random numbers to go on with; go on in public: "
+            "deniable programme recover"
         )
 
 
@@ -48,8 +47,8 @@ def check_not_behind(
     head = copy.head()
     if head is None:
         raise copy.error(
-            "is missing, so that nothing shows whether this database is an old one: if the key was moved, move this "
-            "file after it; otherwise go on in public with deniable programme recover"
+            "{copy} is missing, so that nothing shows whether this database is an old one: if the key was moved, move "
+            "this file after it; otherwise go on in public with deniable programme recover"
         )
     _check_head(connection, state, head, copy.error, altered=IN_PUBLIC)
 
@@ -65,26 +64,31 @@ def _check_published(connection: sa.Connection, state: PublicState, folder: str,
         connection,
         state,
         head,
-        lambda why: folder_error(f"the transcript in the folder {folder} {why}", folder),
-        altered="put back the newest copy of the folder that its readers have",
+        partial(
+            PlaceError,
+            copy=Place(f"the transcript in the folder {folder}", why_not("the transcript in the public folder")),
+        ),
+        altered=why_not("put back the newest copy of the folder that its readers have"),
     )
 
 
 def _check_head(
-    connection: sa.Connection, state: PublicState, there: Head, error: Callable[[str], DeniableError], *, altered: str
+    connection: sa.Connection, state: PublicState, there: Head, error: Callable[..., DeniableError], *, altered: Message
 ) -> None:
     parameters = state.parameters
     try:
         check_head(bytes.fromhex(parameters.public_key), parameters.digest, there)
     except DeniableError as found:
-        raise error(f"was altered: {found}; {altered}") from None
+        raise error("{copy} was altered: {found}; {remedy}", found=found, remedy=altered) from None
     if there.entries > state.entries:
         raise error(
-            f"has more entries ({there.entries}) than the database ({state.entries}): the database is an old one; "
-            "restore a newer backup, or see: deniable programme recover --help"
+            "{copy} has more entries ({there}) than the database ({here}): the database is an old one; restore a newer "
+            "backup, or see: deniable programme recover --help",
+            there=there.entries,
+            here=state.entries,
         )
     if there.root != _root_after(connection, state, there.entries):
-        raise error(f"and the database differ: {TWO_DATABASES}")
+        raise error("{copy} and the database differ: {remedy}", remedy=TWO_DATABASES)
 
 
 def _root_after(connection: sa.Connection, state: PublicState, entries: int) -> str | None:

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import ROUND_CEILING
 from fractions import Fraction
 from functools import cached_property
 from json.encoder import encode_basestring_ascii
@@ -22,57 +21,30 @@ from deniable.counters.toeplitz import ToeplitzCounter
 from deniable.curves import TotalVariation
 from deniable.errors import DeniableError, check_delta, check_whole
 from deniable.guarantee import Guarantee
-from deniable.languages.language import check_languages, language
+from deniable.languages.language import Language, Sentences, check_languages, language
+from deniable.languages.own_translation import check_translation
 from deniable.languages.terms import DEFAULT_TERMS, Terms
 from deniable.languages.voice import Voice
 from deniable.mechanisms.base import Mechanism
 from deniable.mechanisms.counter_auditing import CounterAuditing
 from deniable.mechanisms.forecasts import FORECASTS
 from deniable.mechanisms.race import Race
+from deniable.message import all_of, one_of, why_not
 from deniable.programme.calendar import Calendar
 from deniable.programme.names import check_name, check_registered, check_targets
+from deniable.programme.programme_file import FORMAT, portable, read_fields
 from deniable.programme.randomness.source import Source, source_from
 from deniable.report_classes import ONE_CLASS, VISIT, ReportClass, check_classes
-from deniable.rounding import float_above, nine_digits
+from deniable.rounding import float_above
 from deniable.rules import Rules
 from deniable.yearly_figures import YearlyFigures, check_figures_delta
 
-FORMAT = "deniable-programme/4"
 MOST_BY_ONE_PERSON = 10_000
 MOST_HIDDEN = 1000
 """Rounds whose names may be hidden at a time."""
 _TOLERANCE = 1e-9
 _HERE = "\0"
 """No name can be this."""
-
-_TYPES: dict[str, tuple[type, ...]] = {
-    "programme": (str,),
-    "name": (str,),
-    "targets": (list,),
-    "mechanism": (str,),
-    "delta": (float,),
-    "horizon": (int, type(None)),
-    "reports_per_person": (int,),
-    "audits": (int,),
-    "max_gap": (int, type(None)),
-    "cooldown": (int,),
-    "weights": (list, str, type(None)),
-    "classes": (list,),
-    "most_counted": (int, type(None)),
-    "yearly_figures_delta": (float, type(None)),
-    "calendar": (dict,),
-    "public_key": (str,),
-    "commitment": (str,),
-    "oversight": (str, type(None)),
-    "reveal_after": (int,),
-    "randomness": (dict, type(None)),
-    "registered": (list, type(None)),
-    "terms": (dict,),
-    "languages": (list,),
-    "calibrated": (float, int),
-    "format": (str,),
-    "guarantee": (dict,),
-}
 
 
 @dataclass(frozen=True)
@@ -122,6 +94,8 @@ class Parameters:
     """What the office calls its audits and its targets."""
     languages: tuple[str, ...] = ("en",)
     """Of the public page, the one of index.html first."""
+    translations: Mapping[str, Sentences] = dataclasses.field(default_factory=dict, hash=False)
+    """The office's own, by language, in the place of ours."""
     calibrated: float | int | None = None
     """What `delta` comes to: rho for `race`, the variance of the noise for `tca`. It is worked out once, since another
     computer may differ in the last bits, and all who replay a draw must use the same number.
@@ -129,10 +103,10 @@ class Parameters:
 
     def __post_init__(self) -> None:
         _check_hex("programme", self.programme, 32)
-        check_name("the programme's name", self.name)
+        check_name(why_not("the programme's name"), self.name)
         object.__setattr__(self, "targets", check_targets(self.targets))
         if self.mechanism not in ("race", "tca"):
-            raise DeniableError(f"mechanism must be race or tca, got {self.mechanism}")
+            raise DeniableError("mechanism must be race or tca, got {mechanism}", mechanism=self.mechanism)
         object.__setattr__(self, "delta", check_delta(self.delta))
         # Plain numbers: those of NumPy have no place in JSON.
         for field, least in (("reports_per_person", 1), ("audits", 1), ("cooldown", 0)):
@@ -144,15 +118,20 @@ class Parameters:
         self._check_reveal_after()
         if self.reports_per_person > MOST_BY_ONE_PERSON:
             most, got = MOST_BY_ONE_PERSON, self.reports_per_person
-            raise DeniableError(f"reports_per_person must be at most {most}, got {got}")
+            raise DeniableError("reports_per_person must be at most {most}, got {got}", most=most, got=got)
         if self.audits > len(self.targets):
-            raise DeniableError(f"audits must be at most the number of targets, {len(self.targets)}, got {self.audits}")
+            raise DeniableError(
+                "audits must be at most the number of targets, {name}, got {audits_number}",
+                name=len(self.targets),
+                audits_number=self.audits,
+            )
         self.rules.check_reach(len(self.targets), self.audits)
         object.__setattr__(self, "weights", self._checked_weights())
         object.__setattr__(self, "classes", check_classes(self.classes))
         _check_type("calendar", self.calendar, Calendar)
         _check_type("terms", self.terms, Terms)
         object.__setattr__(self, "languages", check_languages(self.languages))
+        object.__setattr__(self, "translations", self._checked_translations())
         _check_hex("public_key", self.public_key, 64)
         _check_hex("commitment", self.commitment, 64)
         if self.oversight is not None and not _matches("age1[02-9ac-hj-np-z]{58}", self.oversight):
@@ -162,7 +141,9 @@ class Parameters:
         if self.calibrated is None:
             object.__setattr__(self, "calibrated", own)
         elif type(self.calibrated) is not type(own) or not abs(self.calibrated - own) <= _TOLERANCE * own:
-            raise DeniableError(f"calibrated must be what delta comes to, {own}, got {self.calibrated}")
+            raise DeniableError(
+                "calibrated must be what delta comes to, {own}, got {calibrated}", own=own, calibrated=self.calibrated
+            )
         if self.yearly_figures_delta is not None:
             object.__setattr__(self, "yearly_figures_delta", check_figures_delta(self.yearly_figures_delta))
             if self.guarantee().delta == 1:
@@ -181,16 +162,40 @@ class Parameters:
     def _check_reveal_after(self) -> None:
         object.__setattr__(self, "reveal_after", check_whole("reveal_after", self.reveal_after, least=0))
         if self.reveal_after > MOST_HIDDEN:
-            raise DeniableError(f"reveal_after must be at most {MOST_HIDDEN} rounds, got {self.reveal_after}")
+            raise DeniableError(
+                "reveal_after must be at most {most_hidden} rounds, got {reveal_after}",
+                most_hidden=MOST_HIDDEN,
+                reveal_after=self.reveal_after,
+            )
         if self.horizon is not None and self.reveal_after >= self.horizon:
             raise DeniableError(
-                f"reveal_after must be less than the horizon, {self.horizon}, or no names would be revealed before the "
-                f"last draw; got {self.reveal_after}"
+                "reveal_after must be less than the horizon, {horizon}, or no names would be "
+                "revealed before the last draw; got {reveal_after}",
+                horizon=self.horizon,
+                reveal_after=self.reveal_after,
             )
 
     def voice(self, code: str = "en") -> Voice:
         """How the programme speaks in this language."""
-        return Voice(language(code), self.terms)
+        return Voice(self._own_languages.get(code) or language(code), self.terms)
+
+    @cached_property
+    def _own_languages(self) -> Mapping[str, Language]:
+        return {
+            code: dataclasses.replace(ours, sentences={**ours.sentences, **own}, is_reviewed=True)
+            for code, own in self.translations.items()
+            for ours in (language(code),)
+        }
+
+    def _checked_translations(self) -> dict[str, Sentences]:
+        for code in self.translations:
+            if code not in self.languages:
+                raise DeniableError(
+                    "a translation must be of one of the languages of the public page, {languages}, got {code}",
+                    languages=all_of(self.languages),
+                    code=ascii(code),
+                )
+        return {code: check_translation(code, own) for code, own in self.translations.items()}
 
     @property
     def rules(self) -> Rules:
@@ -247,7 +252,7 @@ class Parameters:
             delta = float_above(self.figures.delta(self.reports_per_person))
             stated["yearly_figures"] = {"delta": delta, "variance": self.figures.variance}
             stated["audits"] = self.guarantee_of_audits().to_dict()
-        return dict(_portable(stated))
+        return dict(portable(stated))
 
     def to_bytes(self) -> bytes:
         """programme.json, byte for byte."""
@@ -277,7 +282,7 @@ class Parameters:
     @classmethod
     def from_bytes(cls, raw: bytes) -> Self:
         """The parameters that `to_bytes` wrote; anything that it would not write is refused."""
-        stored = _loaded(raw)
+        stored = read_fields(raw)
         try:
             parameters = cls(
                 **{field.name: stored[field.name] for field in dataclasses.fields(cls)}
@@ -289,7 +294,7 @@ class Parameters:
                 }
             )
         except DeniableError as error:
-            raise DeniableError(f"programme.json cannot be used: {error}") from None
+            raise DeniableError("programme.json cannot be used: {error}", error=error) from None
         if stored["guarantee"] != parameters._statement():
             raise DeniableError("programme.json states another guarantee than its parameters give")
         if parameters.to_bytes() != raw:
@@ -336,10 +341,16 @@ class Parameters:
             raise DeniableError("weights are for race; tca has none")
         if isinstance(self.weights, str):
             if self.weights not in FORECASTS:
-                raise DeniableError(f"weights must be numbers, {' or '.join(FORECASTS)}, got {self.weights}")
+                raise DeniableError(
+                    "weights must be numbers, {forecasts}, got {weights}",
+                    forecasts=one_of(FORECASTS),
+                    weights=self.weights,
+                )
             return self.weights
         if not all(isinstance(weight, Real) and not isinstance(weight, bool) for weight in self.weights):
-            raise DeniableError(f"weights must be numbers, one for each target, or {' or '.join(FORECASTS)}")
+            raise DeniableError(
+                "weights must be numbers, one for each target, or {forecasts}", forecasts=one_of(FORECASTS)
+            )
         try:
             return tuple(float(weight) for weight in self.weights)
         except OverflowError:
@@ -354,43 +365,15 @@ def _classes(stored: list[Any]) -> tuple[ReportClass, ...]:
 
 def _check_type(what: str, value: object, kind: type) -> None:
     if not isinstance(value, kind):
-        raise DeniableError(f"{what} must be {kind.__name__}, got {type(value).__name__}")
+        raise DeniableError(
+            "{what} must be {name}, got {name_2}", what=what, name=kind.__name__, name_2=type(value).__name__
+        )
 
 
 def _check_hex(what: str, value: object, length: int) -> None:
     if not _matches(f"[0-9a-f]{{{length}}}", value):
-        raise DeniableError(f"{what} must be {length} lower-case hex characters")
+        raise DeniableError("{what} must be {length} lower-case hex characters", what=what, length=length)
 
 
 def _matches(pattern: str, value: object) -> bool:
     return isinstance(value, str) and re.fullmatch(pattern, value) is not None
-
-
-def _loaded(raw: bytes) -> dict[str, Any]:
-    """The fields of programme.json, with the types they must have."""
-    try:
-        stored = json.loads(raw.decode("ascii"))
-    except (ValueError, RecursionError):
-        raise DeniableError("programme.json is not JSON as deniable writes it") from None
-    if not isinstance(stored, dict) or stored.get("format") != FORMAT:
-        raise DeniableError(f"programme.json must have format {FORMAT}; it was written by another version")
-    if stored.keys() != _TYPES.keys():
-        missing, unknown = sorted(_TYPES.keys() - stored.keys()), sorted(stored.keys() - _TYPES.keys())
-        wrong = [f"lacks {name}" for name in missing] + [f"has an unknown field {name!a}" for name in unknown]
-        raise DeniableError(f"programme.json {wrong[0]}")
-    for name, types in _TYPES.items():
-        if type(stored[name]) not in types:
-            raise DeniableError(f"programme.json has a value of the wrong type for {name}")
-    return stored
-
-
-def _portable(figures: Any) -> Any:
-    """The figures with every number rounded up to nine digits.
-
-    Two computers may differ in the last bits of a logarithm; programme.json must come out the same on both.
-    """
-    if isinstance(figures, dict):
-        return {name: _portable(value) for name, value in figures.items()}
-    if isinstance(figures, float):
-        return nine_digits(figures, ROUND_CEILING)
-    return figures

@@ -96,7 +96,7 @@ class Programme:
         with store.writing() as connection:
             programme = connection.execute(sa.select(tables.lock.c.programme)).scalar_one()
             if connection.execute(sa.select(tables.programme.c.id)).scalar() is not None:
-                raise PlaceError(f"there is a programme in {store} already", store, "the database")
+                raise PlaceError("there is a programme in {database} already", database=store.place)
             check_key(connection, vault)
             Beginning(programme, settings, copy, secrets.token_bytes).write(connection, vault)
         return cls(store, vault, copy, clock=clock)

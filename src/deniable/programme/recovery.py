@@ -6,6 +6,8 @@ from datetime import datetime
 from pathlib import Path
 
 from deniable.errors import DeniableError
+from deniable.message import why_not
+from deniable.programme.public.folder import public_folder
 from deniable.programme.secrets.adoption import Adoption
 from deniable.programme.status import Status
 from deniable.programme.transaction import NewSeed, Transaction
@@ -33,9 +35,16 @@ class Found:
         newest = longest_copy(folder or recorded, copy, status.parameters)
         if folder is not None and recorded is not None:
             others = longest_copy(recorded, None, status.parameters) or ()
-            check_agree(newest or (), others, f"in {folder} or beside the key differs from that in {recorded}")
+            where = why_not(
+                "in {folder} or beside the key differs from that in {recorded}",
+                folder=public_folder(folder),
+                recorded=public_folder(recorded),
+            )
+            check_agree(newest or (), others, where)
         if len(newest or ()) < status.published:  # a new entry would have the number of one that is published
-            raise DeniableError(f"{status.folder}, where the programme was last published, has more entries; name it")
+            raise DeniableError(
+                "{folder}, where the programme was last published, has more entries; name it", folder=status.folder
+            )
         head = None if copy is None else copy.head()
         return cls(newest, copy, None if head is None else head.entries)
 
@@ -60,7 +69,7 @@ def recover(transaction: Transaction, found: Found, now: datetime, new_seed: New
     known, lost = transaction.state.entries, transaction.state.open_round
     newest, kept = found.newest or (), found.entries_kept(transaction)
     transcript = StoredTranscript.of(transaction)
-    check_agree(newest, transcript.lines, "of a copy of the transcript differs from the database's")
+    check_agree(newest, transcript.lines, why_not("of a copy of the transcript differs from the database's"))
     if transaction.has_seed and kept >= 0 and len(newest) <= known:
         raise DeniableError(
             "the database has every entry that its copies have, so nothing is lost; go on without a recovery"

@@ -53,7 +53,9 @@ class KeyChange:
         try:
             check_not_behind(connection, state, other, folder_may_be_away=other is not None)
         except DeniableError as error:
-            raise self._old.error(f"says that this key was replaced by another: use that one ({error})") from None
+            raise self._old.error(
+                "{copy} says that this key was replaced by another: use that one ({error})", error=error
+            ) from None
         self._old.put_back(note.was)
         if other is not None and (self.new is None or other.path != self.new.path):
             other.retire(None if self.new is None else self.new.path)

@@ -10,6 +10,7 @@ import numpy as np
 
 from deniable.arrays import IntArray
 from deniable.errors import DeniableError
+from deniable.message import why_not
 from deniable.programme.counting import waiting_visits
 from deniable.programme.randomness.source import WITHOUT
 from deniable.programme.secrets.capsules import Selected
@@ -76,7 +77,7 @@ def freeze(transaction: Transaction, new_seed: NewSeed, late: int, reason: str |
     public value is out (`draw_frozen`).
     """
     state = transaction.state
-    state.check_nothing_waits("another round is frozen")
+    state.check_nothing_waits(why_not("another round is frozen"))
     visits = record_waiting_visits(transaction)
     (frozen, run, tally), source = _fixed(transaction), state.parameters.randomness
     assert source is not None
@@ -231,7 +232,9 @@ def visit(transaction: Transaction, target: str, report_class: str) -> Entry:
     entry.after(transaction.state)
     if (target, report_class) not in waiting_visits(transaction):
         raise DeniableError(
-            f"no report of class {report_class} about {target} waits for a visit; enter the report first"
+            "no report of class {report_class} about {name} waits for a visit; enter the report first",
+            report_class=report_class,
+            name=target,
         )
     return apply(transaction, entry)
 
@@ -258,7 +261,12 @@ def carried_out(transaction: Transaction, round_: int, target: str, day: date, n
     state = transaction.state
     if day > (today := state.parameters.calendar.today(now)):
         an_audit = state.parameters.terms.an_audit
-        raise DeniableError(f"the day of {an_audit} that took place cannot be after today, {today}, got {day}")
+        raise DeniableError(
+            "the day of {an_audit_word} that took place cannot be after today, {today}, got {day}",
+            an_audit_word=an_audit,
+            today=today,
+            day=day,
+        )
     said = {"of": round_, "target": target, "day": day.isoformat(), "reason": None}
     return apply(transaction, CarriedOut.following(state, **said, during=state.calendar_round(now)))
 
@@ -288,10 +296,16 @@ def end(transaction: Transaction, reason: str) -> Entry:
 def days_late(transaction: Transaction, round_: int, now: datetime) -> int:
     """Refuses a round that may not be closed now; public facts alone decide."""
     if round_ > transaction.state.open_round:
-        raise DeniableError(f"round {transaction.state.open_round} must be closed before round {round_}")
+        raise DeniableError(
+            "round {open_round} must be closed before round {round}",
+            open_round=transaction.state.open_round,
+            round=round_,
+        )
     calendar = transaction.state.parameters.calendar
     if now < (due := calendar.due(round_)):
-        raise DeniableError(f"round {round_} is due at {due:%Y-%m-%d %H:%M} UTC and must not be closed before")
+        raise DeniableError(
+            "round {round} is due at {due} UTC and must not be closed before", round=round_, due=f"{due:%Y-%m-%d %H:%M}"
+        )
     return calendar.days_late(round_, now)
 
 

@@ -144,8 +144,10 @@ class Scheduler:
     def _close_round(self, programme: Programme, status: Status) -> None:
         if status.overdue > MOST_OVERDUE and not self.catch_up:
             raise DeniableError(
-                f"{status.overdue} rounds are overdue, and run closes no more than {MOST_OVERDUE} unasked: check this "
-                "computer's clock, then use run --catch-up, or close-round for each"
+                "{overdue} rounds are overdue, and run closes no more than {most_overdue} unasked: "
+                "check this computer's clock, then use run --catch-up, or close-round for each",
+                overdue=status.overdue,
+                most_overdue=MOST_OVERDUE,
             )
         self.tell(programme.close_round(status.open_round, LATE))
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Self
 
+from deniable.message import why_not
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.folder import TRANSCRIPT, entries_in
 from deniable.programme.transcript.coverage import Coverage
@@ -13,7 +14,7 @@ from deniable.programme.transcript.office_details import OfficeDetails
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript.waiting import Waiting
 
-PAUSED = (
+PAUSED = why_not(
     "Imports are paused: the office went on from a backup, and no longer knows which reports it had counted. A report "
     "that is imported meanwhile does not count, now or later."
 )

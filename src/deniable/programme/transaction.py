@@ -41,8 +41,7 @@ from deniable.storage import tables
 NewSeed = Callable[[int], tuple[bytes, str]]
 """A round's seed, drawn afresh, and the commitment to it."""
 
-SIGNING_KEY, HASHING_KEY, MANIFEST, SEED = "signing key", "hashing key", "manifest", "seed"
-REVEAL_KEY = "reveal key"
+SIGNING_KEY, HASHING_KEY, REVEAL_KEY, MANIFEST, SEED = "signing key", "hashing key", "reveal key", "manifest", "seed"
 _NONCES = "nonces"
 _FROZEN = "frozen round"
 _RECEIVED = "received"
@@ -51,7 +50,6 @@ _SOURCES = "sources"
 _PUBLIC = "public"
 _BUFFER = "buffer"
 _BESIDE_KEY = "copy beside the key"
-_MISFIT = "the stored {} and the transcript do not fit together; restore the last backup"
 _ROOM = 1024
 """The manifest is filled up to a multiple of this, so that its length tells nothing of how many pages there are."""
 
@@ -123,7 +121,7 @@ class Transaction:
         """
         counts = np.frombuffer(self._read("tally"), ">u4").astype(np.int64)
         if len(counts) != self.state.n_targets * len(self._parameters.classes):
-            raise DeniableError(_MISFIT.format("tally"))
+            raise _misfit("tally")
         return counts.reshape(len(self._parameters.classes), -1)
 
     def write_tally(self, counts: IntArray) -> None:
@@ -143,7 +141,7 @@ class Transaction:
         if self._nonces is None:
             self._nonces = nonces.cut(self._read(_NONCES))
         if len(self._nonces) != self.state.n_targets:
-            raise DeniableError(_MISFIT.format(_NONCES))
+            raise _misfit(_NONCES)
         return self._nonces
 
     def write_nonces(self, values: Nonces) -> None:
@@ -219,7 +217,7 @@ class Transaction:
         """What the round that waits is drawn from, if the transcript has its hash."""
         frozen, waiting = Frozen.from_bytes(self._read(_FROZEN)), self.state.waiting
         if waiting is None or frozen.hash(self._parameters.programme) != waiting.inputs:
-            raise DeniableError(_MISFIT.format("frozen round"))
+            raise _misfit("frozen round")
         return frozen
 
     def write_frozen(self, frozen: Frozen) -> None:
@@ -351,13 +349,13 @@ class Transaction:
     def _check_fits(self, run: AuditRun) -> None:
         """Both follow the transcript, each in its own way."""
         if not run.history.equals(self._history()):
-            raise DeniableError(_MISFIT.format("run"))
+            raise _misfit("run")
 
     def _read(self, name: str) -> bytes:
         blob = self._blob(name)
         secret = self._vault.open(self._bound(name), blob)
         if name in self._manifest and self._manifest[name] != hashlib.sha256(blob).hexdigest():
-            raise DeniableError(f"the stored {name} is an older one that was put back; restore the last backup")
+            raise DeniableError("the stored {name} is an old one that was put back; restore the backup", name=name)
         return secret
 
     def _write(self, name: str, secret: bytes) -> None:
@@ -371,9 +369,7 @@ class Transaction:
         self._buffer = Buffer(self.connection, self._parameters.programme, **manifest.pop(_BUFFER))
         signed = self.state.entries, self.state.tree.root.hex()
         if manifest[_PUBLIC] != self._public() or (head.entries, head.root) != signed:
-            raise DeniableError(
-                "the stored parameters, public state or place of publication were changed; restore the last backup"
-            )
+            raise DeniableError("the stored parameters, state or public folder were changed; restore the last backup")
         self._manifest = manifest
 
     def _public(self) -> str:
@@ -383,7 +379,7 @@ class Transaction:
     def _blob(self, name: str) -> bytes:
         blob = self.connection.execute(tables.SECRET, {"name": name}).scalar()
         if blob is None:
-            raise DeniableError(f"the stored {name} is missing; restore the last backup")
+            raise DeniableError("the stored {name} is missing; restore the last backup", name=name)
         return bytes(blob)
 
     def _store(self, name: str, blob: bytes) -> None:
@@ -398,3 +394,7 @@ def stored_state(connection: sa.Connection, parameters: Parameters) -> PublicSta
     """The public state as the database has it; the manifest tells whether it is the programme's."""
     blob = connection.execute(sa.select(tables.public_state.c.blob)).scalar_one()
     return PublicState.from_bytes(parameters, bytes(blob))
+
+
+def _misfit(name: str) -> DeniableError:
+    return DeniableError("the stored {name} and the transcript do not fit together; restore the last backup", name=name)

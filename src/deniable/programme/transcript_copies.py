@@ -12,12 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 
 from deniable.errors import DISK_FULL, DeniableError, PlaceError
+from deniable.message import Message, Place, why_not
 from deniable.programme.parameters import Parameters
-from deniable.programme.public.folder import TRANSCRIPT, check_apart, read_head, read_public
+from deniable.programme.public.folder import TRANSCRIPT, check_apart, public_folder, read_head, read_public
 from deniable.programme.public.publish import publish
 from deniable.programme.public.verify import verify
 from deniable.programme.secrets.keys import Key, KeyFile
@@ -27,22 +29,22 @@ from deniable.programme.transcript.entries import End
 from deniable.programme.transcript.replay import parse, replay
 from deniable.programme.transcript.state import PublicState
 from deniable.storage import files, tables
+from deniable.storage.driver_errors import PATIENCE
 from deniable.storage.files import replace_file
-from deniable.storage.store import PATIENCE
 
-TWO_DATABASES = "two databases of this programme were used; go on with the one that was published, and no other"
+TWO_DATABASES = why_not("two databases of this programme were used; go on with the published one, and no other")
 
-IN_PUBLIC = "move it away, and go on in public with deniable programme recover"
+IN_PUBLIC = why_not("move it away, and go on in public with deniable programme recover")
 
 _REPLACED = b"This key was replaced by another one.\n"
 
-_NOWHERE = (
+_NOWHERE = why_not(
     "what is drawn must be kept outside the database, too, before it is shown: publish the programme (at the terminal: "
     "deniable programme publish --public FOLDER), or put the key file into a folder that can be written to"
 )
 
 
-NOT_FOUND = (
+NOT_FOUND = why_not(
     "no copy of the transcript found here has every entry of the database, and a draw is shown only once a copy has "
     "it: run deniable programme publish first, or name the key file with DENIABLE_KEY"
 )
@@ -53,13 +55,6 @@ class NotKeptError(DeniableError):
 
     It stands: to do it once more would record it a second time.
     """
-
-
-_NOT_KEPT = (
-    "this is done and recorded in the database, but could not be written outside it, so it is not shown yet: {}, then "
-    "publish; do not do it again"
-)
-_WRITABLE = "make the folder of the key file or the public folder writable"
 
 
 @dataclass(frozen=True)
@@ -80,7 +75,8 @@ class StoredTranscript:
             check_lines(bytes.fromhex(self.parameters.public_key), self.parameters.digest, self.lines, self.head_line)
         except DeniableError as error:
             raise DeniableError(
-                f"the stored transcript was changed: {error}; it is neither shown nor copied; restore the last backup"
+                "the stored transcript was changed: {error}; it is neither shown nor copied; restore the last backup",
+                error=error,
             ) from None
 
     @classmethod
@@ -146,15 +142,21 @@ def _ends_with(head: Head, file: Path) -> bool:
 def _nowhere(places: "Places") -> DeniableError:
     if places.copy is not None and files.is_full(places.copy.path.parent):
         return places.copy.error(
-            f"cannot be written, and what is drawn must be kept there before it is shown: {DISK_FULL}"
+            "{copy} cannot be written, and what is drawn must be kept there before it is shown: {why}", why=DISK_FULL
         )
     return DeniableError(_NOWHERE)
 
 
 def not_kept(error: DeniableError) -> NotKeptError:
     """What is said where an entry is recorded and this error kept it from being copied."""
+    if str(DISK_FULL) in str(error):
+        return NotKeptError(
+            "this is done and recorded in the database, but could not be written outside it, so it is not shown yet: "
+            "make room on the disk, which is full, then publish; do not do it again"
+        )
     return NotKeptError(
-        _NOT_KEPT.format("make room on the disk, which is full" if DISK_FULL in str(error) else _WRITABLE)
+        "this is done and recorded in the database, but could not be written outside it, so it is not shown yet: make "
+        "the folder of the key file or the public folder writable, then publish; do not do it again"
     )
 
 
@@ -216,7 +218,7 @@ class KeyCopy:
         try:
             check_lines(bytes.fromhex(parameters.public_key), parameters.digest, lines, head_line)
         except DeniableError as found:
-            raise self.error(f"was altered: {found}; {IN_PUBLIC}") from None
+            raise self.error("{copy} was altered: {found}; {remedy}", found=found, remedy=IN_PUBLIC) from None
         return lines
 
     def write(self, transcript: StoredTranscript) -> bool:
@@ -226,7 +228,7 @@ class KeyCopy:
         """
         there = self._signed_lines(transcript.parameters)
         if [*there] != [*transcript.lines[: len(there)]]:
-            raise self.error(f"and the database differ: {TWO_DATABASES}")
+            raise self.error("{copy} and the database differ: {remedy}", remedy=TWO_DATABASES)
         return self._put(to_file(transcript.lines, transcript.head_line))
 
     def _put(self, content: bytes) -> bool:
@@ -241,7 +243,7 @@ class KeyCopy:
     def begin(self, transcript: StoredTranscript) -> bool:
         """Write the copy of a new programme; returns whether that could be done."""
         if self.exists():
-            raise self.error("belongs to another programme: move it away, or use another key file")
+            raise self.error("{copy} belongs to another programme: move it away, or use another key file")
         return self.write(transcript)
 
     def retire(self, by: Path | None) -> None:
@@ -251,8 +253,10 @@ class KeyCopy:
         was = base64.b64encode(self.content()).decode("ascii")
         note = {"was": was, "replaced_by": None if by is None else str(by)}
         if not self._put(_REPLACED + json.dumps(note).encode() + b"\n"):
-            remedy = DISK_FULL if files.is_full(self.path.parent) else "make its folder writable"
-            raise self.error(f"cannot be replaced, and an old database would go on with it: {remedy}")
+            remedy = DISK_FULL if files.is_full(self.path.parent) else why_not("make its folder writable")
+            raise self.error(
+                "{copy} cannot be replaced, and an old database would go on with it: {remedy}", remedy=remedy
+            )
 
     def content(self) -> bytes:
         with self._sentences():
@@ -261,7 +265,7 @@ class KeyCopy:
     def put_back(self, was: bytes) -> None:
         """Undo `retire`, if it was done."""
         if self.note() is not None and not self._put(was):
-            raise self.error("cannot be put back: make its folder writable")
+            raise self.error("{copy} cannot be put back: make its folder writable")
 
     def note(self) -> "Note | None":
         """What `retire` left in its place; None where the copy is there, or nothing."""
@@ -280,24 +284,26 @@ class KeyCopy:
         try:
             yield
         except (OSError, DeniableError):
-            raise self.error(self._why_unreadable()) from None
+            raise self._unreadable() from None
 
-    def _why_unreadable(self) -> str:
+    def _unreadable(self) -> PlaceError:
         try:
             is_replaced = read_public(self.path).startswith(_REPLACED)
         except (OSError, DeniableError):
             is_replaced = False
         if is_replaced:
-            return (
-                "says that this key was replaced by another: use that one, with the newest database; if the database "
-                "does not open with it, because the change was interrupted, run deniable programme rekey again, or "
-                f"{IN_PUBLIC}"
+            return self.error(
+                "{copy} says that this key was replaced by another: use that one, with the newest database; if the "
+                "database does not open with it, because the change was interrupted, run deniable programme rekey "
+                "again, or {remedy}",
+                remedy=IN_PUBLIC,
             )
-        return f"cannot be read: {IN_PUBLIC}"
+        return self.error("{copy} cannot be read: {remedy}", remedy=IN_PUBLIC)
 
-    def error(self, why: str) -> PlaceError:
-        place = f", {self.path},"
-        return PlaceError(f"the copy of the transcript beside the key{place} {why}", place, "")
+    def error(self, text: str, /, **values: Any) -> PlaceError:
+        """A refusal that has {copy} in its text."""
+        path = f"the copy of the transcript beside the key, {self.path},"
+        return PlaceError(text, copy=Place(path, why_not("the copy of the transcript beside the key")), **values)
 
 
 @dataclass(frozen=True)
@@ -345,16 +351,23 @@ def locked(copy: KeyCopy | None) -> Iterator[None]:
             try:
                 held.enter_context(files.locked(copy.key, PATIENCE))
             except TimeoutError:
-                raise _unlockable(copy, f"another process has locked it for {PATIENCE} seconds; try again") from None
+                raise PlaceError(
+                    "cannot lock {key}, so nothing was done: another process has locked it for {seconds} seconds; try "
+                    "again",
+                    key=_key(copy),
+                    seconds=PATIENCE,
+                ) from None
             except OSError as error:
-                why = f"{error.strerror}; it must be on a file system that has locks"
-                raise _unlockable(copy, why) from None
+                raise PlaceError(
+                    "cannot lock {key}, so nothing was done: {why}; it must be on a file system that has locks",
+                    key=_key(copy),
+                    why=error.strerror,
+                ) from None
         yield
 
 
-def _unlockable(copy: KeyCopy, why: str) -> PlaceError:
-    place = f" {copy.key}"
-    return PlaceError(f"cannot lock the key file{place}, so nothing was done: {why}", place, "")
+def _key(copy: KeyCopy) -> Place:
+    return Place(f"the key file {copy.key}", why_not("the key file"))
 
 
 def longest_copy(folder: Path | None, copy: KeyCopy | None, parameters: Parameters) -> Sequence[str] | None:
@@ -365,19 +378,23 @@ def longest_copy(folder: Path | None, copy: KeyCopy | None, parameters: Paramete
         return None
     public = () if folder is None else _public_lines(folder, parameters)
     beside = () if copy is None else copy.checked_lines(parameters)
-    check_agree(public, beside, f"in {folder} differs from the copy beside the key")
+    where = public_folder(str(folder))
+    check_agree(public, beside, why_not("in {folder} differs from the copy beside the key", folder=where))
     return max(public, beside, key=len)
 
 
-def check_agree(some: Sequence[str], others: Sequence[str], differs: str) -> None:
+def check_agree(some: Sequence[str], others: Sequence[str], differs: Message) -> None:
     """Refuse where two transcripts have different entries of the same number."""
     for number, (one, other) in enumerate(zip(some, others, strict=False), start=1):
         if one != other:
-            raise DeniableError(f"entry {number} {differs}: {TWO_DATABASES}")
+            remedy = TWO_DATABASES
+            raise DeniableError("entry {number} {differs}: {remedy}", number=number, differs=differs, remedy=remedy)
 
 
 def _public_lines(folder: Path, parameters: Parameters) -> Sequence[str]:
     checked = verify(folder)
     if checked.programme != parameters.digest:
-        raise DeniableError(f"what was published in {folder} is another programme; name the folder of this one")
+        raise DeniableError(
+            "what was published in {folder} is another programme; name the folder of this one", folder=folder
+        )
     return checked.lines

@@ -17,13 +17,13 @@ from typing import Any, Literal
 import numpy as np
 
 from deniable.errors import DeniableError, check_whole
+from deniable.languages.voice import Voice
 from deniable.mechanisms import CounterAuditing, Mechanism
 from deniable.promptness.gap import chain_size, is_out_of_reach, law_of_claims, still_waiting
 from deniable.promptness.lead import eligible_others, keeps_rest, missed_with_claims, odds, weight
 from deniable.promptness.waits import LARGEST_CHAIN
 from deniable.rounding import DOWN, UP, decimal, float_above, float_below, power, rounded_up, written_above
 from deniable.rules import Rules
-from deniable.wording import count
 
 _CHAIN_ERROR = 1e-9
 """More than the rounding of the floating-point chain comes to."""
@@ -171,51 +171,152 @@ def audits_for_certainty(n_targets: int, deadline: Deadline) -> int:
     return -(-n_targets // deadline.rounds)
 
 
-def in_words(mechanism: Mechanism[Any], name: str, deadline: Deadline, audits: int, days: str = "") -> tuple[str, ...]:
+def in_words(
+    mechanism: Mechanism[Any], name: str, deadline: Deadline, audits: int, say: Voice, *, days: str = ""
+) -> tuple[str, ...]:
     """The answer in plain sentences, for a programme with so many audits a round; `days` is how long the deadline is by
-    a calendar.
+    a calendar, or empty, and `name` is how the mechanism is called.
     """
-    C, rules, delta = mechanism.n_targets, mechanism.rules, mechanism.guarantee().delta
-    within = f"within {count(deadline.rounds, 'round')}{f' ({days})' if days else ''}"
-    if rules.max_gap is not None and rules.max_gap <= deadline.rounds:
-        gap = count(rules.max_gap, "round")
-        return (f"The longest gap of {gap} makes a visit {within} certain, with a report and without one.",)
-    share = least_visited_anyway(deadline, delta)
-    limits = [
-        f"Whatever the mechanism, at delta = {rounded_up(delta, digits=4)} at least {of_100(share)} targets of 100 "
-        f"have to be visited {within} without any report, which takes at least "
-        f"{count(least_audits(C, deadline, delta), 'audit')} a round.",
-        f"A longest gap of {count(deadline.rounds, 'round')} makes the visit certain at no cost to the promise, "
-        "because it comes with or without a report: that takes at least "
-        f"{count(audits_for_certainty(C, deadline), 'audit')} a round.",
-    ]
-    now, needed = cost(mechanism, deadline, audits), audits_needed(mechanism, deadline)
-    if now is None:
-        return (f"How probable a visit {within} is cannot be calculated for {name}; it can be simulated.", *limits)
-    about = "" if now.visited.kind == "exact" else f"{now.visited.kind} "
-    enough = (
-        f"no number of audits a round that its promise covers leads from one report to a visit {within} with a "
-        f"probability of {deadline.probability:g}."
+    rules, number = mechanism.rules, deadline.rounds
+    within = (
+        say.counted("{number} round ({length})", "{number} rounds ({length})", number, length=days)
+        if days
+        else say.counted("{number} round", "{number} rounds", number)
     )
-    if needed is not None:
-        then = cost(mechanism, deadline, needed)
-        assert then is not None
-        enough = (
-            f"it takes {count(needed, 'audit')} a round for one report to lead to a visit {within} with a probability "
-            f"of at least {deadline.probability:g}: in {of_100(then.visited.low)} cases of 100, against "
-            f"{_up_of_100(then.anyway.high)} without any report."
+    if rules.max_gap is not None and rules.max_gap <= number:
+        return (
+            say.counted(
+                "The longest gap of {number} round makes a visit within {within} certain, with a report and without "
+                "one.",
+                "The longest gap of {number} rounds makes a visit within {within} certain, with a report and without "
+                "one.",
+                rules.max_gap,
+                within=within,
+            ),
         )
+    limits, now = _limits(mechanism, deadline, within, say), cost(mechanism, deadline, audits)
+    if now is None:
+        told = say(
+            "How probable a visit within {within} is cannot be calculated for {mechanism}; it can be simulated.",
+            within=within,
+            mechanism=name,
+        )
+        return (told, *limits)
     return (
-        f"With {name}, {enough}",
-        f"With {count(audits, 'audit')} a round it is {about}{of_100(now.visited.low)} cases of 100, against "
-        f"{about}{_up_of_100(now.anyway.high)} without any report. A report that made the visit certain would then "
-        f"force delta up to at least {of_100(Fraction(now.forced_delta) / 100, 3)}.",
+        _enough(mechanism, name, deadline, within, say),
+        f"{_today(now, audits, say)} {_forced(now, say)}",
         *limits,
-        "These figures count from the round in which the report comes in. They are for a target that was audited just "
-        "before, and about which there is no other report, while no other target has any"
-        + (", in the long run" if rules.max_gap is not None else "")
-        + ". Reports about others make a visit less probable.",
+        _scope(is_in_the_long_run=rules.max_gap is not None, say=say),
     )
+
+
+def _enough(mechanism: Mechanism[Any], name: str, deadline: Deadline, within: str, say: Voice) -> str:
+    needed, probability = audits_needed(mechanism, deadline), say.figure(f"{deadline.probability:.8f}".rstrip("0"))
+    if needed is None:
+        return say(
+            "With {mechanism}, no number of {audits} a round that its promise covers leads from one report to a visit "
+            "within {within} with a probability of {probability}.",
+            mechanism=name,
+            within=within,
+            probability=probability,
+        )
+    then = cost(mechanism, deadline, needed)
+    assert then is not None
+    return say.counted(
+        "With {mechanism}, it takes {number} {audit} a round for one report to lead to a visit within {within} with a "
+        "probability of at least {probability}: in {visited} cases of 100, against {anyway} without any report.",
+        "With {mechanism}, it takes {number} {audits} a round for one report to lead to a visit within {within} with a "
+        "probability of at least {probability}: in {visited} cases of 100, against {anyway} without any report.",
+        needed,
+        mechanism=name,
+        within=within,
+        probability=probability,
+        visited=say.figure(of_100(then.visited.low)),
+        anyway=say.figure(_up_of_100(then.anyway.high)),
+    )
+
+
+def _today(now: Cost, audits: int, say: Voice) -> str:
+    """With as many audits a round as there are."""
+    visited, anyway = say.figure(of_100(now.visited.low)), say.figure(_up_of_100(now.anyway.high))
+    if now.visited.kind == "at least":
+        return say.counted(
+            "With {number} {audit} a round it is at least {visited} cases of 100, against at least {anyway} without "
+            "any report.",
+            "With {number} {audits} a round it is at least {visited} cases of 100, against at least {anyway} without "
+            "any report.",
+            audits,
+            visited=visited,
+            anyway=anyway,
+        )
+    if now.visited.kind == "about":
+        return say.counted(
+            "With {number} {audit} a round it is about {visited} cases of 100, against about {anyway} without any "
+            "report.",
+            "With {number} {audits} a round it is about {visited} cases of 100, against about {anyway} without any "
+            "report.",
+            audits,
+            visited=visited,
+            anyway=anyway,
+        )
+    return say.counted(
+        "With {number} {audit} a round it is {visited} cases of 100, against {anyway} without any report.",
+        "With {number} {audits} a round it is {visited} cases of 100, against {anyway} without any report.",
+        audits,
+        visited=visited,
+        anyway=anyway,
+    )
+
+
+def _forced(now: Cost, say: Voice) -> str:
+    return say(
+        "A report that made the visit certain would then force delta up to at least {delta}.",
+        delta=say.figure(of_100(Fraction(now.forced_delta) / 100, 3)),
+    )
+
+
+def _limits(mechanism: Mechanism[Any], deadline: Deadline, within: str, say: Voice) -> tuple[str, str]:
+    """What holds whatever the mechanism."""
+    C, delta = mechanism.n_targets, mechanism.guarantee().delta
+    gap = say.counted("{number} round", "{number} rounds", deadline.rounds)
+    return (
+        say.counted(
+            "Whatever the mechanism, at delta = {delta} at least {share} {targets} of 100 have to be visited within "
+            "{within} without any report, which takes at least {number} {audit} a round.",
+            "Whatever the mechanism, at delta = {delta} at least {share} {targets} of 100 have to be visited within "
+            "{within} without any report, which takes at least {number} {audits} a round.",
+            least_audits(C, deadline, delta),
+            delta=say.figure(rounded_up(delta, digits=4)),
+            share=say.figure(of_100(least_visited_anyway(deadline, delta))),
+            within=within,
+        ),
+        say.counted(
+            "A longest gap of {gap} makes the visit certain at no cost to the promise, because it comes with or "
+            "without a report: that takes at least {number} {audit} a round.",
+            "A longest gap of {gap} makes the visit certain at no cost to the promise, because it comes with or "
+            "without a report: that takes at least {number} {audits} a round.",
+            audits_for_certainty(C, deadline),
+            gap=gap,
+        ),
+    )
+
+
+def _scope(is_in_the_long_run: bool, say: Voice) -> str:
+    """What the figures are about."""
+    others = say("Reports about others make a visit less probable.")
+    figures = (
+        say(
+            "These figures count from the round in which the report comes in. They are for {a_target} that was "
+            "{audited} just before, and about which there is no other report, while no other {target} has any, in the "
+            "long run."
+        )
+        if is_in_the_long_run
+        else say(
+            "These figures count from the round in which the report comes in. They are for {a_target} that was "
+            "{audited} just before, and about which there is no other report, while no other {target} has any."
+        )
+    )
+    return f"{figures} {others}"
 
 
 def of_100(share: float | Fraction, places: int = 1) -> str:

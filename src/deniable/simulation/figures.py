@@ -1,6 +1,6 @@
 """What our figures share: one colour a mechanism, and labels beside the lines instead of a legend.
 
-Matplotlib comes with the extra `charts` and is imported only where a figure is drawn.
+Matplotlib comes with the extra `research` and is imported only where a figure is drawn.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ def new_figure(width: float, height: float) -> "Figure":
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415  (optional)
     except ImportError:
-        raise DeniableError("charts need matplotlib: install it with pip install 'deniable[charts]'") from None
+        raise DeniableError("charts need matplotlib: install it with pip install 'deniable[research]'") from None
     return Figure(figsize=(width, height), layout="constrained")
 
 

@@ -62,7 +62,7 @@ def run_all(
     here, and ends the sweep.
 
     function: defined at the top level of a module, so that another process can find it.
-    cluster: the address of a Dask scheduler, such as tcp://10.0.0.1:8786; needs the extra `cluster`.
+    cluster: the address of a Dask scheduler, such as tcp://10.0.0.1:8786; needs the extra `research`.
     workers: by default as many as the machine has cores; 1 computes in this process.
     done: called with the number of tasks finished so far, whenever one is.
 
@@ -139,7 +139,7 @@ def check_dask() -> None:
     try:
         import distributed  # noqa: F401, PLC0415  (optional; it sets the levels of its loggers when it is imported)
     except ImportError:
-        raise DeniableError("a cluster needs Dask: install it with pip install 'deniable[cluster]'") from None
+        raise DeniableError("a cluster needs Dask: install it with pip install 'deniable[research]'") from None
 
 
 @contextmanager

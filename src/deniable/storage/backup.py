@@ -13,6 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from deniable.errors import DeniableError, PlaceError, why
+from deniable.message import Place, why_not
 from deniable.storage import layout
 from deniable.storage.files import write_new
 from deniable.storage.layout import LAYOUT
@@ -36,11 +37,14 @@ def write(
         write_new(path, _with_checksum(_lines(store, keeps), check))
     except FileExistsError:
         raise PlaceError(
-            f"{path} exists already; a backup is never overwritten, so name another", path, "the file"
+            "{path} exists already; a backup is never overwritten, so name another",
+            path=_place(path),
         ) from None
     except OSError as error:
         raise PlaceError(
-            f"cannot write the backup {path}: {why(error)}; nothing was kept of it", path, "file"
+            "cannot write the backup {path}: {why}; nothing was kept of it",
+            path=_place(path),
+            why=why(error),
         ) from None
 
 
@@ -49,13 +53,13 @@ def read(path: Path) -> Rows:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise DeniableError(f"cannot read the backup {path}: {error.strerror}") from None
+        raise DeniableError("cannot read the backup {path}: {strerror}", path=path, strerror=error.strerror) from None
     body, _, last = content.removesuffix(b"\n").rpartition(b"\n")
     if last + b"\n" != _line({"sha256": hashlib.sha256(body + b"\n").hexdigest()}):
         raise damaged(path, "its checksum is missing or wrong")
     first, *lines = body.split(b"\n")
     if first + b"\n" != _line({"format": FORMAT, "layout": LAYOUT}):
-        raise DeniableError(f"{path} was written by another version of deniable; restore it with that one")
+        raise DeniableError("{path} was written by another version of deniable; restore it with that one", path=path)
     rows: dict[str, list[Row]] = {table.name: [] for table in _tables()}
     try:
         for line in lines:
@@ -78,7 +82,7 @@ def insert(connection: sa.Connection, rows: Rows) -> None:
 
 def damaged(path: Path, why: object) -> DeniableError:
     """The error that says of a backup that it cannot be used."""
-    return DeniableError(f"{path} is not a whole backup of deniable: {why}; use another one")
+    return DeniableError("{path} is not a whole backup of deniable: {why}; use another one", path=path, why=why)
 
 
 def _tables() -> list[sa.Table]:
@@ -129,3 +133,7 @@ def _is_value_of(column: sa.Column[Any], value: Any) -> bool:
     if isinstance(column.type, sa.LargeBinary):
         return isinstance(value, bytes)
     return isinstance(value, str) and is_storable(value)
+
+
+def _place(path: Path) -> Place:
+    return Place(str(path), why_not("the file"))

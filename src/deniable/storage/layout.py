@@ -37,8 +37,9 @@ def migrate(connection: sa.Connection) -> None:
             command.upgrade(config, "head")
     except CommandError:
         raise DeniableError(
-            f"the database has a layout that this version of deniable does not know: newer than {LAYOUT}, or too old; "
-            "use the version that made it"
+            "the database has a layout that this version of deniable does not know: newer than "
+            "{layout}, or too old; use the version that made it",
+            layout=LAYOUT,
         ) from None
 
 

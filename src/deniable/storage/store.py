@@ -2,22 +2,24 @@
 
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import local
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from deniable.errors import DeniableError, PlaceError, why
+from deniable.message import Place, why_not
 from deniable.storage import files, tables
+from deniable.storage.driver_errors import FULL, OR_FULL, PATIENCE, SENTENCES, sentence_of
 from deniable.storage.layout import LAYOUT, LAYOUTS, migrate
+from deniable.storage.replica import Copy, NotInMemoryError, Replica
 
-# Seconds to wait for another process that writes; every transaction takes milliseconds.
-PATIENCE = 60
+T = TypeVar("T")
 
 _SQLITE_SETTINGS = (
     f"busy_timeout = {PATIENCE * 1000}",  # first: the others may have to wait too
@@ -46,6 +48,8 @@ class _Moment:
     """A transaction that begins when something is read."""
 
     held: ExitStack
+    copy: Copy | None = None
+    """In memory, of what is looked at; None where that is the database itself."""
     connection: sa.Connection | None = None
     rows: dict[sa.Executable, tuple[Any, ...]] = field(default_factory=dict)
     """What was found, by what was asked: it is the same however often it is asked."""
@@ -59,6 +63,7 @@ class Store:
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self._opened_file: tuple[int, int] | None = None
         self._here = local()
+        self._replica: Replica | None = None
         self._shown = str(self.url.database) if self.is_sqlite else self.url.render_as_string(hide_password=True)
         self._engine = sa.create_engine(self.url, hide_parameters=True, **self._options())
         if self.is_sqlite:
@@ -69,6 +74,11 @@ class Store:
     def file(self) -> Path | None:
         """Where an SQLite database is; None on a server."""
         return Path(str(self.url.database)) if self.is_sqlite else None
+
+    @property
+    def place(self) -> Place:
+        """As sentences name it."""
+        return Place(str(self), why_not("the database"))
 
     def _options(self) -> dict[str, Any]:
         # A snapshot for every reader: a backup must not see half of a round.
@@ -87,9 +97,9 @@ class Store:
                 filled._shown = str(store.file)
                 filled._fill(fill)
         except FileExistsError:
-            raise ExistsError(f"{store.file} exists already; choose another database") from None
+            raise ExistsError("{file} exists already; choose another database", file=store.file) from None
         except OSError as error:
-            raise DeniableError(f"cannot create {store.file}: {why(error)}") from None
+            raise DeniableError("cannot create {file}: {why}", file=store.file, why=why(error)) from None
         return store
 
     def _fill(self, fill: Callable[[sa.Connection], None]) -> None:
@@ -105,7 +115,9 @@ class Store:
     def found(cls, database: str) -> Self:
         """A database with a programme in it, of whatever layout."""
         store = cls(database)
-        missing = DeniableError(f"there is no programme in {store}; make one with: deniable programme init")
+        missing = DeniableError(
+            "there is no programme in {store}; make one with: deniable programme init", store=str(store)
+        )
         if store.file is not None and not store.file.is_file():
             raise missing
         with store.reading() as connection:
@@ -120,10 +132,13 @@ class Store:
         with store.reading() as connection:
             layout = connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
         if layout != LAYOUT:
-            remedy = "back it up, then run: deniable programme upgrade"
             raise DeniableError(
-                f"the database has layout {layout}, this version of deniable knows {LAYOUT}; "
-                + (remedy if layout in LAYOUTS else "use the version that made it")
+                "the database has layout {layout}, this version of deniable knows {known}; {remedy}",
+                layout=layout,
+                known=LAYOUT,
+                remedy=why_not("back it up, then run: deniable programme upgrade")
+                if layout in LAYOUTS
+                else why_not("use the version that made it"),
             )
         with store.reading() as connection:
             has_remains = _mark(connection) is not None
@@ -145,7 +160,7 @@ class Store:
 
     def _check_empty(self, connection: sa.Connection) -> None:
         if sa.inspect(connection).has_table("programme"):
-            raise ExistsError(f"there is a programme in {self} already; choose another database")
+            raise ExistsError("there is a programme in {database} already; choose another database", database=str(self))
 
     def __repr__(self) -> str:
         return f"database {self._shown}"
@@ -160,7 +175,8 @@ class Store:
                     yield connection
             else:
                 if moment.connection is None:
-                    moment.connection = moment.held.enter_context(self._begun())
+                    begun = self._begun if moment.copy is None else moment.copy.engine.connect
+                    moment.connection = moment.held.enter_context(begun())
                 yield moment.connection
 
     def row(self, connection: sa.Connection, statement: sa.Executable) -> tuple[Any, ...]:
@@ -180,14 +196,35 @@ class Store:
         return self._engine.begin()
 
     @contextmanager
-    def one_moment(self) -> Iterator[None]:
+    def one_moment(self, copy: Copy | None = None) -> Iterator[None]:
         """All that this thread reads within it, it reads in one transaction. Nothing can be written within it."""
         with self._sentences(), ExitStack() as held:
-            self._here.moment = _Moment(held)
+            self._here.moment = _Moment(held, copy)
             try:
                 yield
             finally:
                 self._here.moment = None
+
+    def at_one_moment(self, work: Callable[[], T]) -> T:
+        """What this work comes to at one moment. If it reads nothing but what is kept in memory, the database is asked
+        nothing; else the work is begun anew.
+        """
+        copy = None if self._replica is None else self._replica.current()
+        if copy is not None:
+            with suppress(NotInMemoryError), self.one_moment(copy):
+                return work()
+        with self.one_moment():
+            return work()
+
+    def keep_in_memory(self, kept: Sequence[sa.Table]) -> None:
+        """From now on let `at_one_moment` read these tables as the last `refresh` found them."""
+        self._replica = Replica(kept)
+        sa.event.listen(self._engine, "before_execute", self._replica.note)
+
+    def refresh(self, connection: sa.Connection) -> None:
+        """Read again what is kept in memory, in a transaction that writes."""
+        if self._replica is not None:
+            self._replica.refresh(connection)
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
@@ -195,12 +232,16 @@ class Store:
         if self._moment is not None:
             raise OneMomentError
         self._follow_file()
-        with self._sentences(), self._connected_to_write() as connection, connection.begin():
-            if not self.is_sqlite:
-                connection.execute(sa.text(f"SET LOCAL lock_timeout = '{PATIENCE}s'"))
-                connection.execute(sa.select(tables.lock.c.id).with_for_update())
-            has_remains = _mark(connection) is not None
-            yield connection
+        try:
+            with self._sentences(), self._connected_to_write() as connection, connection.begin():
+                if not self.is_sqlite:
+                    connection.execute(sa.text(f"SET LOCAL lock_timeout = '{PATIENCE}s'"))
+                    connection.execute(sa.select(tables.lock.c.id).with_for_update())
+                has_remains = _mark(connection) is not None
+                yield connection
+        finally:
+            if self._replica is not None:
+                self._replica.outdate()
         if has_remains:
             self.scrub()
 
@@ -270,7 +311,9 @@ class Store:
             if self._opened_file is None:
                 return
             self._engine.dispose()
-            raise StoreError(f"{self}: {_SENTENCES['unable to open']}") from None
+            raise StoreError(
+                "{database}: {sentence}", database=str(self), sentence=SENTENCES["unable to open"]
+            ) from None
         if self._opened_file not in (None, (status.st_dev, status.st_ino)):
             self._engine.dispose()
         self._opened_file = status.st_dev, status.st_ino
@@ -280,12 +323,16 @@ class Store:
         try:
             yield
         except DBAPIError as error:
-            sentence = _sentence(error)
-            if sentence in _OR_FULL and self.file is not None and files.is_full(self.file.parent):
-                sentence = _FULL
-            raise StoreError(f"{self}: {sentence}") from None  # the cause may quote a row
+            sentence = sentence_of(error)
+            if sentence in OR_FULL and self.file is not None and files.is_full(self.file.parent):
+                sentence = FULL
+            raise StoreError(
+                "{database}: {sentence}", database=str(self), sentence=sentence
+            ) from None  # the cause may quote a row
         except SQLAlchemyError as error:
-            raise PlaceError(f"{self}: {type(error).__name__} in the database layer", self, "the database") from None
+            raise PlaceError(
+                "{database}: {name} in the database layer", database=self.place, name=type(error).__name__
+            ) from None
 
 
 def _url(database: str) -> sa.URL:
@@ -297,7 +344,9 @@ def _url(database: str) -> sa.URL:
         raise DeniableError("the database must be a file or a URL such as postgresql://user@host/name") from None
     backend = url.get_backend_name()
     if backend not in {"sqlite", "postgresql"}:
-        raise DeniableError(f"the database must be a SQLite file or a postgresql:// URL, got {backend}://")
+        raise DeniableError(
+            "the database must be a SQLite file or a postgresql:// URL, got {backend}://", backend=backend
+        )
     if backend == "sqlite" and not url.database:
         raise DeniableError("the database must be a file, so that it outlives this process; got one in memory")
     if backend == "postgresql":
@@ -330,34 +379,3 @@ def _set_up_sqlite(connection: Any, _: object) -> None:
 def _begin_sqlite(connection: sa.Connection) -> None:
     # A transaction that began as a reader could not become a writer once another has written.
     connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writes") else "BEGIN")
-
-
-_FULL = "the disk is full; nothing was written, make room and try again"
-_SENTENCES = {
-    "is full": _FULL,
-    "no space left": _FULL,
-    "readonly": "it cannot be written to; nothing was changed, check the permissions of the file and its folder",
-    "read-only": "it cannot be written to; nothing was changed, check whether the server is a standby",
-    "locked": f"another process has held it for {PATIENCE} seconds; nothing was written, try again",
-    "lock timeout": f"another process has held it for {PATIENCE} seconds; nothing was written, try again",
-    "unable to open": "it cannot be opened; check the path and its permissions",
-    "not a database": "it is not a SQLite database, or it is damaged; restore the last backup",
-    "malformed": "it is damaged; restore the last backup",
-    "disk i/o error": "the disk does not answer as it should; nothing was acknowledged, check the disk",
-    "permission denied": "its server denies this user a permission it needs",
-    "password": "its server refused the user or the password",
-    "connection": "its server cannot be reached, or the connection was lost; look at `status` before trying again",
-}
-
-
-_OR_FULL = (_SENTENCES["disk i/o error"], _SENTENCES["unable to open"], _SENTENCES["readonly"])
-"""What SQLite says of a full disk, too, where it cannot make the files beside the database."""
-
-
-def _sentence(error: DBAPIError) -> str:
-    """One of our own sentences: the driver's text may quote a row."""
-    text = str(error.orig).lower()
-    for sign, sentence in _SENTENCES.items():
-        if sign in text:
-            return sentence
-    return f"it refused ({type(error.orig).__name__}); nothing was written"

@@ -35,7 +35,7 @@ def test_changing_the_password(office: Office) -> None:
     assert office.browser().sign_in("Anna").status_code == 303
     with office.console.store.reading() as connection:
         (deed,) = activity.read(connection, 5, about="people").entries
-    assert (deed.who, deed.action) == ("Otto", "changed their password")
+    assert (deed.who, str(deed.action)) == ("Otto", "changed their password")
 
 
 @pytest.mark.parametrize("ended", [True, False])

@@ -8,13 +8,14 @@ from tests.console.offices import Browser, Office
 
 from deniable.console.accounts import activity, people
 from deniable.console.pages.activity import MOST
+from deniable.message import noted
 
 
 def fill(office: Office, number: int) -> None:
     with office.console.store.writing() as connection:
         for one in range(1, number + 1):
             about: activity.About = "people" if one % 2 else "programme"
-            activity.record(connection, office.clock.now, "Otto", f"did thing {one}.", about)
+            activity.record(connection, office.clock.now, "Otto", noted("did thing {number}.", number=one), about)
 
 
 def things(page: str) -> list[int]:

@@ -3,10 +3,11 @@
 import csv
 import io
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.console.offices import Browser, Office, preview
+from tests.console.offices import CLASSES, Browser, Office, preview
 
 from deniable.console.pages import channels
 from deniable.programme.programme import Programme
@@ -114,6 +115,72 @@ def test_many_channels_are_on_several_pages(office: Office, monkeypatch: pytest.
     assert "start=0" in second
 
 
+def with_entries(office: Office, number: int) -> tuple[Programme, dict[str, str | None]]:
+    """A hotline whose class column has so many entries."""
+    programme = office.begin(classes=CLASSES)
+    values: dict[str, str | None] = {f"entry {place:03}": "minor" for place in range(number)}
+    programme.hotlines.keep("hotline", lambda kept: replace(kept, class_column="severity", values=values))
+    return programme, values
+
+
+def form_of(page: str) -> list[tuple[str, str]]:
+    """What a browser sends of the page's form if nothing is changed."""
+    form = page[page.index('action="/import/channels"') : page.index("Save the channels")]
+    sent = []
+    for field in re.finditer(r'<input[^>]*name="([^"]+)"[^>]*>|<select name="([^"]+)".*?</select>', form, re.DOTALL):
+        pattern = r' value="([^"]*)"' if field[1] else r'<option value="([^"]*)" selected'
+        chosen = re.search(pattern, field[0])
+        if 'type="radio"' not in field[0] or "checked" in field[0]:
+            sent.append((field[1] or field[2], chosen[1] if chosen else ""))
+    return sent
+
+
+@pytest.mark.parametrize("number", [49, 50, 55, 56, 61, 120])
+def test_no_entry_is_lost_or_shown_twice_however_many_there_are(office: Office, number: int) -> None:
+    programme, values = with_entries(office, number)
+    ida, start, seen = office.browser("Ida"), 0, []
+    while True:
+        page = ida.get(f"{ADDRESS}&start={start}").text
+        sent = form_of(page)
+        assert len(sent) == len(dict(sent))
+        seen += [value for name, value in sent if re.fullmatch(r"value-\d+", name) and value]
+        empty = [name for name, value in sent if re.fullmatch(r"value-\d+", name) and not value]
+        assert len(empty) == 5
+        place = empty[-1].removeprefix("value-")
+        new = {f"value-{place}": f"new {start}", f"value-choice-{place}": "is:serious"}
+        assert ida.post("/import/channels", dict(sent) | new).status_code == 303
+        values[f"new {start}"] = "serious"
+        assert programme.hotlines.kept("hotline").values == values
+        later = re.search(r"start=(\d+)[^>]*>Next page", page)
+        if later is None:
+            break
+        start = int(later[1])
+    assert [name for name in seen if name.startswith("entry")] == [name for name in values if name.startswith("entry")]
+
+
+def test_what_is_refused_again_and_again_stays_in_the_form(office: Office) -> None:
+    """On the page of the list where it was typed."""
+    programme, _ = with_entries(office, 60)
+    ida = office.browser("Ida")
+    page = ida.get(f"{ADDRESS}&start=50").text
+    for turn in range(4):
+        sent = form_of(page)
+        assert len(sent) == len(dict(sent))
+        assert dict(sent)["start"] == "50"
+        typed = dict(sent) | {"class_column": ""}
+        for what in ("channel", "value"):
+            free = [name for name, value in sent if re.fullmatch(rf"{what}-\d+", name) and not value]
+            typed |= {name: f"{turn} {name}" for name in free}
+        answer = ida.post("/import/channels", typed | {"class_from": "column"})
+        assert answer.status_code == 422
+        page = answer.text
+        named = {name: value for name, value in form_of(page) if value}
+        for what in ("channel", "value"):
+            new = [name for name in named.values() if re.fullmatch(rf"\d {what}-\d+", name)]
+            assert len(new) == len({*new}) == 5 * (turn + 1)
+    assert len(programme.hotlines.kept("hotline").values) == 60
+
+
 def test_as_a_file_and_back(office: Office) -> None:
     programme = office.begin()
     ida = office.browser("Ida")
@@ -160,7 +227,7 @@ def test_a_channel_whose_target_left_waits_and_says_so(office: Office) -> None:
     ida = office.browser("Ida")
     save(ida, ("north", "is:Ash Mill"))
     programme.change_targets("closed down", independent=True, remove=["Ash Mill"])
-    assert "Ash Mill left the programme." in ida.get(ADDRESS).text
+    assert "<bdi>Ash Mill</bdi> left the programme." in ida.get(ADDRESS).text
     assert 'name="channel-0" value="north"' in preview(ida, b"id,channel\n1,north\n").text
 
 

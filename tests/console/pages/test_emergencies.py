@@ -148,7 +148,7 @@ def test_a_report_that_is_taken_back_leads_to_no_visit(office: Office) -> None:
     programme, anna = office.begin(classes=CLASSES), office.browser("Anna")
     receipt = receipt_on(anna.enter("Ash Mill", 1, report_class="danger").text)
     ask(anna)
-    assert anna.post("/report/withdraw", {"target": "Ash Mill", "receipt": receipt}).status_code == 303
+    assert anna.post("/report/withdraw", {"target": "Ash Mill", "receipt": receipt}).status_code == 200
     answer = confirm(office.browser("Otto"))
     assert answer.status_code == 422
     assert "waits for a visit" in answer.text
@@ -208,3 +208,25 @@ def test_a_double_click_records_one_visit(
     answers.append(confirm(otto))
     assert sorted(answer.status_code for answer in answers[1:]) == [303, 422]
     assert programme.status().entries == 1
+
+
+@pytest.mark.parametrize("is_asked", [False, True])
+def test_what_every_such_visit_means_is_said_once(office: Office, programme: Programme, is_asked: bool) -> None:
+    programme.report({"Birch Works": 1}, report_class="danger")
+    anna = office.browser("Anna")
+    if is_asked:
+        ask(anna)
+    page = text_of(anna.get("/emergencies"))
+    assert page.count("leads to a visit at once") == 1
+    assert page.count("visit to Ash Mill because of a report of class danger") == 1
+
+
+def test_who_else_can_confirm_is_named(office: Office, programme: Programme) -> None:
+    anna = office.browser("Anna")
+    assert "one of these people confirms it: Otto" in text_of(anna.get("/emergencies"))
+    ask(anna)
+    assert "and so can" not in text_of(office.browser("Otto").get("/emergencies"))
+    office.add("Eve", "auditor")
+    assert "and so can Eve." in text_of(office.browser("Otto").get("/emergencies"))
+    assert "and so can Otto." in text_of(office.browser("Eve").get("/emergencies"))
+    assert programme.status().entries == 0

@@ -9,6 +9,7 @@ import pytest
 from tests.console.offices import CLASSES, Browser, Office
 
 from deniable.console.accounts import activity
+from deniable.message import noted
 
 
 def rows(browser: Browser, path: str) -> list[dict[str, str]]:
@@ -72,7 +73,7 @@ def test_activity_and_people(office: Office) -> None:
     log = rows(ada, "/activity/activity.csv")
     assert log[0]["what"] == "disabled Otto"
     with office.console.store.writing() as connection:
-        activity.record(connection, office.console.clock(), "Anna", "asked for something", "reports")
+        activity.record(connection, office.console.clock(), "Anna", noted("asked for something"), "reports")
     assert rows(ada, "/activity/activity.csv") == log
     assert rows(office.browser("Anna"), "/activity/activity.csv")[0]["what"] == "asked for something"
 

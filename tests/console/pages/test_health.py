@@ -16,6 +16,8 @@ from tests.console.offices import Office, recovered
 from deniable.console.help_pages import help_texts
 from deniable.console.pages import health_checks
 from deniable.console.pages.health_checks import checks_of
+from deniable.languages.voice import plain
+from deniable.message import noted
 from deniable.programme import backup
 from deniable.programme.randomness.source import Dice, Drand
 from deniable.programme.secrets.keys import KeyFile
@@ -94,7 +96,7 @@ def test_the_headline_and_what_each_thing_has(office: Office) -> None:
     ada.post("/health/backup")
     assert headline(ada.get("/health").text) == "All is in order"
     office.clock.now += timedelta(days=5)
-    for check in checks_of(office.console, programme):
+    for check in checks_of(office.console, programme, plain()):
         name, _, heading = check.help.removeprefix("/help/").partition("#")
         assert heading in help_texts()[name].anchors
         assert bool(check.to_do or check.mend) == (check.state != "good")
@@ -104,9 +106,8 @@ def test_the_headline_and_what_each_thing_has(office: Office) -> None:
 
 def test_every_check_has_its_help() -> None:
     """Also those that the tests above do not come to."""
-    named = set(
-        re.findall(r'(?:Check\(|what(?:, \w+)* = )\s*"([A-Z][\w ]+)"', Path(health_checks.__file__).read_text())
-    )
+    source = Path(health_checks.__file__).read_text()
+    named = set(re.findall(r'(?:Check\(|what(?:, \w+)* = )\s*noted\("([A-Z][\w ]+)"\)', source))
     assert {"Clock", "Database", "Imports", "Frozen round", "Backup"} <= named
     assert {name.lower().replace(" ", "-") for name in named} <= help_texts()["health"].anchors
 
@@ -125,7 +126,7 @@ def test_health_of_the_clock(office: Office, told_by: str | None) -> None:
     before = office.clock.now
     office.clock.tomorrow()
     if told_by == "the log":
-        office.console.record(office.people["Otto"], "looked")
+        office.console.record(office.people["Otto"], noted("looked"))
     if told_by == "the record":
         programme.close_round()
     office.clock.now = before
@@ -279,8 +280,8 @@ def test_a_missing_page_is_put_back_by_publishing_and_told_once(office: Office) 
     (office.public / "index.html").unlink()
     card = checks(office)["Public folder"]
     assert "index.html" in card.result
-    assert card.to_do.count("publish again, under Public record") == 1
-    assert "press Publish" in told_on_transcript(office)
+    assert card.to_do.count("Publish again, under Public record") == 1
+    assert "Press Publish" in told_on_transcript(office)
     office.browser("Otto").post("/transcript/publish")
     assert checks(office)["Public folder"].state == "good"
 

@@ -22,10 +22,15 @@ def test_an_administrator_says_who_brings_a_hotline(office: Office) -> None:
     office.add("Ivo", "importer")
     ada, ivo = office.browser("Ada"), office.browser("Ivo")
     assert "No hotline is assigned to you yet" in ivo.get("/import").text
-    answer = ada.post("/hotlines", {"name": "north", "person": "id-Ivo"})
+    new = {"name": "north", "person": "id-Ivo"}
+    asked = ada.post("/hotlines/new", new)
+    assert asked.status_code == 200
+    assert "for good" in asked.text
+    assert "north" not in ada.get("/hotlines").text
+    answer = ada.post("/hotlines/new", {**new, "confirmed": "yes"})
     assert answer.headers["location"] == "/hotlines?done=assigned"
     page = ada.get("/hotlines?done=assigned").text
-    assert "Only this person, and auditors" in page
+    assert "The hotline <bdi>north</bdi> is assigned to <bdi>Ivo</bdi>" in page
     assert re.search("north.*Ivo", page)
     assert "let Ivo bring the hotline north" in ada.get("/activity").text
     assert bring(ivo, "1,Ash Mill\n", "north").status_code == 303
@@ -35,13 +40,52 @@ def test_an_administrator_says_who_brings_a_hotline(office: Office) -> None:
 @pytest.mark.parametrize(
     ("data", "told"),
     [({"name": "", "person": "id-Ida"}, "printable"), ({"name": "n", "person": "id-Otto"}, "Otto must be an importer"),
-     ({"name": "n", "person": "x"}, "There is no such person")],
+     ({"name": "n", "person": "x"}, "There is no such person"),
+     ({"name": " HOTLINE", "person": "id-Ida"}, "There is a hotline called hotline already")],
 )  # fmt: skip
 def test_what_is_refused(office: Office, data: dict[str, str], told: str) -> None:
+    programme, ada = office.begin(), office.browser("Ada")
+    known = programme.hotlines.names()
+    for confirmed in ({}, {"confirmed": "yes"}):
+        answer = ada.post("/hotlines/new", {**data, **confirmed})
+        assert answer.status_code == 422
+        assert told in answer.text
+    assert programme.hotlines.names() == known
+
+
+def test_a_hotline_is_handed_over(office: Office) -> None:
     office.begin()
-    answer = office.browser("Ada").post("/hotlines", data)
-    assert answer.status_code == 422
-    assert told in answer.text
+    office.add("Ivo", "importer")
+    ada = office.browser("Ada")
+    answer = ada.post("/hotlines/hand-over", {"hotline": "hotline", "person": "id-Ivo"})
+    assert answer.status_code == 303
+    assert "The hotline <bdi>hotline</bdi> is assigned to <bdi>Ivo</bdi>" in ada.get(answer.headers["location"]).text
+    assert bring(office.browser("Ida"), "1,Ash Mill\n").status_code == 422
+
+
+def test_a_name_with_a_slip_makes_no_hotline(office: Office) -> None:
+    programme = office.begin()
+    refused = office.browser("Ada").post("/hotlines/hand-over", {"hotline": "hotlnie", "person": "id-Ida"})
+    assert refused.status_code == 422
+    assert "There is no such hotline" in refused.text
+    assert "hotlnie" not in programme.hotlines.names()
+
+
+def test_the_only_importer_is_chosen_already(office: Office) -> None:
+    office.begin()
+    ada = office.browser("Ada")
+    assert '<option value="id-Ida" selected>' in ada.get("/hotlines").text
+    office.add("Ivo", "importer")
+    page = ada.get("/hotlines").text
+    assert '<option value="id-Ida">' in page
+    assert '<option value="" selected>' in page
+
+
+def test_a_name_can_be_changed_before_it_is_kept(office: Office) -> None:
+    office.begin()
+    page = office.browser("Ada").post("/hotlines/new", {"name": "nroth", "person": "id-Ida", "change": "yes"}).text
+    assert 'value="nroth"' in page
+    assert '<option value="id-Ida" selected>' in page
 
 
 def test_whose_bringer_is_gone_is_brought_by_nobody(office: Office) -> None:
@@ -55,7 +99,7 @@ def test_whose_bringer_is_gone_is_brought_by_nobody(office: Office) -> None:
 
 def test_the_stored_length_does_not_tell_the_first_import(office: Office) -> None:
     programme = office.begin()
-    office.browser("Ada").post("/hotlines", {"name": "hotline", "person": "id-Ida"})
+    office.browser("Ada").post("/hotlines/hand-over", {"hotline": "hotline", "person": "id-Ida"})
 
     def length() -> int:
         with office.console.store.reading() as connection:

@@ -190,7 +190,8 @@ def test_where_each_role_begins(office: Office, name: str, begun: bool, first: s
 def went_on(office: Office, browser: Browser, name: str, page: str, **changed: str) -> str:
     """Where signing in on this page leads."""
     data = {"csrf": form_token(page), "name": name, "password": PASSWORD, "code": office.code(name)}
-    hidden = dict(re.findall(r'name="(to)" value="([^"]+)"', page))
+    form = page.partition('action="/login"')[2].partition("</form>")[0]
+    hidden = dict(re.findall(r'name="(to)" value="([^"]+)"', form))
     return str(browser.client.post("/login", data={**data, **hidden, **changed}).headers["location"])
 
 

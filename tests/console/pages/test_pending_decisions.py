@@ -260,3 +260,16 @@ def test_the_second_person_declares_what_the_first_declared_and_is_reminded_of_c
     anna.counts()
     assert "You looked at counts on" in anna.get("/round/pending").text
     assert "You looked at counts on" not in otto.get("/round/pending").text
+
+
+def test_a_second_person_who_looked_at_counts_reads_who_can_confirm_instead(office: Office) -> None:
+    office.begin()
+    ask(office.browser("Otto"))
+    anna = office.browser("Anna")
+    anna.counts()
+    assert "No other person who has not looked" in anna.get("/round/pending").text
+    office.add("Eve", "auditor")
+    office.add("Axel", "auditor")
+    office.browser("Axel").counts()
+    assert "Let one of these people confirm this: <bdi>Eve</bdi>. Or refuse" in anna.get("/round/pending").text
+    assert "Let one of these" not in office.browser("Eve").get("/round/pending").text

@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 from tests.console.offices import Browser, Office
+from tests.languages.pseudo import pseudo
 
 from deniable.cli.main import main
+from deniable.console.pages import plan
 from deniable.console.pages.plan_form import MORE, PlanForm
 from deniable.console.pages.plan_reading import settings_of
+from deniable.languages.voice import Voice, plain
 from deniable.programme.randomness.dice import Throws
 from deniable.programme.randomness.source import Dice, Drand
 
@@ -416,3 +419,26 @@ def test_nothing_that_can_be_folded_away_must_be_filled_in(office: Office) -> No
     fields = re.findall(r"<(?:input|textarea)[^>]*>", folded)
     assert len(fields) > 15
     assert [field for field in fields if "required" in field and 'type="radio"' not in field] == []
+
+
+@pytest.mark.parametrize("max_gap", ["", "9"])
+def test_a_running_plan_speaks_of_a_gap_where_there_is_one_and_keeps_charts_for_experts(
+    office: Office, max_gap: str
+) -> None:
+    browser = office.browser("Anna")
+    begin(browser, check(browser, max_gap=max_gap))
+    told, experts = browser.get("/plan").text.split('<main id="content"')[1].split("<summary>For experts</summary>")
+    assert ("gap" in told) == bool(max_gap)
+    assert '<svg class="chart"' not in told
+    assert '<svg class="chart"' in experts
+    assert re.findall(r"\brace\b.", told) == ["race)"]  # after what it means
+
+
+def test_what_is_remembered_of_a_plan_is_in_each_readers_language(office: Office) -> None:
+    parameters = office.begin().parameters
+    others = Voice(pseudo(), parameters.terms)
+    for say in (plain(), others, plain(), others):
+        found = plan.explained(parameters, say)
+        assert found.charts[0].title == say("How often the leader is passed over")
+        assert found.comparison.mine.title == say("This programme")
+    assert plan.explained(parameters, others) is found

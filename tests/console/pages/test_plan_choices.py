@@ -36,12 +36,12 @@ def parameters_of(form: PlanForm = FIFTY, /, **changes: str) -> tuple[PlanForm, 
 
 
 def columns(**changes: str) -> dict[str, Any]:
-    found = compared(*parameters_of(**changes))
+    found = compared(*parameters_of(**changes), plain())
     return {choice.key: choice for choice in (found.mine, *found.others)}
 
 
 def warnings(parameters: Parameters) -> tuple[str, ...]:
-    return tuple(one.warning for one in doubts(parameters))
+    return tuple(one.warning for one in doubts(parameters, plain()))
 
 
 @pytest.mark.parametrize("people", ["1", "3"])
@@ -51,8 +51,8 @@ def test_no_one_can_become_more_sure_than_the_table_says(points: str, people: st
     _, parameters = parameters_of(points=points, reports_per_person=people)
     guarantee = parameters.guarantee()
     one = parameters.built().guarantee()
-    mine = measures_of(parameters)
-    assert (mine.sure, mine.right) == (alone(parameters).mine.sure, alone(parameters).mine.right)
+    mine = measures_of(parameters, plain())
+    assert (mine.sure, mine.right) == (alone(parameters, plain()).mine.sure, alone(parameters, plain()).mine.right)
     for shown, promised in ((mine.sure, guarantee), (mine.sure_of_one, one)):
         cap = Fraction(promised.likelihood_cap)
         assert Fraction(shown.removesuffix(" %")) - 1 < 100 * cap / (1 + cap) <= Fraction(shown.removesuffix(" %"))
@@ -67,7 +67,7 @@ def test_a_figure_that_is_rounded_to_the_nearest_is_caught() -> None:
     for points in range(1, 14):
         _, parameters = parameters_of(points=str(points), reports_per_person="1")
         cap = Fraction(parameters.guarantee().likelihood_cap)
-        wrong += round(100 * cap / (1 + cap)) < int(alone(parameters).mine.sure.removesuffix(" %"))
+        wrong += round(100 * cap / (1 + cap)) < int(alone(parameters, plain()).mine.sure.removesuffix(" %"))
     assert wrong
 
 
@@ -77,14 +77,14 @@ def test_the_form_says_what_points_mean(office: Office, people: str) -> None:
     page = office.browser("Anna").get("/plan").text
     hint = page.split('id="points-hint">')[1].split("</span>")[0]
     for points, sure in (("5", "57 %"), ("1", "52 %"), ("15", "70 %")):
-        assert measures_of(parameters_of(points=points, reports_per_person=people)[1]).sure == sure
+        assert measures_of(parameters_of(points=points, reports_per_person=people)[1], plain()).sure == sure
         assert re.search(rf"\b{points}\b.*\b{sure} sure", hint)
 
 
 @pytest.mark.parametrize("changes", [{}, {"points": "2.5", "reports_per_person": "1"}, {"classes": "a=1\nb=3"}])
 def test_one_figure_is_told_and_the_others_are_for_experts(office: Office, changes: dict[str, str]) -> None:
     browser, (_, parameters) = office.browser("Anna"), parameters_of(FORM, **changes)
-    measured = measures_of(parameters)
+    measured = measures_of(parameters, plain())
     page = html.unescape(show(browser, **changes).text)
     told, experts = page.split('id="meaning"')[1].split("<summary>For experts</summary>")
     assert f"{measured.sure} sure" in told
@@ -101,7 +101,7 @@ def test_one_figure_is_told_and_the_others_are_for_experts(office: Office, chang
 
 def test_without_a_cap_no_figure_is_made_up(office: Office) -> None:
     _, parameters = parameters_of(mechanism="tca", horizon="100")
-    assert compared(FIFTY, parameters).mine.sure == ""
+    assert compared(FIFTY, parameters, plain()).mine.sure == ""
     page = html.unescape(show(office.browser("Anna"), mechanism="tca", horizon="100").text)
     assert "no limit for a single case" in page
     assert "% sure" not in page.split('id="meaning"')[1]
@@ -113,7 +113,7 @@ def test_chances_and_waits_are_those_that_are_calculated(changes: dict[str, str]
     built, audits = parameters.built(), parameters.audits
     waits = quiet_waits(built, audits, FEW_REPORTS)
     assert waits is not None
-    for reports, visit, wait in zip(FEW_REPORTS, compared(form, parameters).mine.visits, waits, strict=True):
+    for reports, visit, wait in zip(FEW_REPORTS, compared(form, parameters, plain()).mine.visits, waits, strict=True):
         chance = 100 * (1 - passed_over(built, reports, audits))
         shown = float(visit.chance.removesuffix(" %"))
         assert shown <= chance + 1e-6 < shown + 0.1 + 2e-6
@@ -138,7 +138,7 @@ def test_a_wait_has_the_same_words_on_plan_and_on_promise(office: Office, change
     """For every number of reports that both pages tell."""
     form, parameters = parameters_of(**changes)
     told = effects(parameters, len(parameters.targets), plain())
-    waits = dict(zip(FEW_REPORTS, (visit.wait for visit in alone(parameters).mine.visits), strict=True))
+    waits = dict(zip(FEW_REPORTS, (visit.wait for visit in alone(parameters, plain()).mine.visits), strict=True))
     numbers = {"No report": 0, "One report": 1, "Three reports": 3, "Ten reports": 10}
     assert [one.wait for one in told] == [waits[numbers[one.reports]] for one in told]
     assert len(told) > 2
@@ -156,13 +156,13 @@ def test_waits_that_are_rounded_in_another_way_are_told_apart() -> None:
 
 def test_reports_count_as_the_rules_say() -> None:
     """At most so many in a round, and each as often as its weight says."""
-    chances = [visit.chance for visit in alone(parameters_of(most_counted="3")[1]).mine.visits]
+    chances = [visit.chance for visit in alone(parameters_of(most_counted="3")[1], plain()).mine.visits]
     assert len({*chances[FEW_REPORTS.index(3) :]}) == 1
     assert len({*chances}) == 4
     heavy, light = (parameters_of(classes=one, reports_per_person="1")[1] for one in ("serious=3", "serious=1"))
     built = heavy.built()
-    assert alone(heavy).mine.visits[1].chance == in_per_cent(1 - passed_over(built, 3))
-    assert alone(light).mine.visits[1].chance != in_per_cent(1 - passed_over(light.built(), 3))
+    assert alone(heavy, plain()).mine.visits[1].chance == in_per_cent(1 - passed_over(built, 3))
+    assert alone(light, plain()).mine.visits[1].chance != in_per_cent(1 - passed_over(light.built(), 3))
     assert any("close to drawing lots" in one for one in warnings(parameters_of(most_counted="2")[1]))
 
 
@@ -211,8 +211,8 @@ def test_a_neighbour_is_taken_with_its_button(office: Office) -> None:
 
 def test_a_programme_that_has_begun_stands_alone() -> None:
     _, parameters = parameters_of()
-    assert alone(parameters).others == ()
-    assert alone(parameters).mine.visits == compared(FIFTY, parameters).mine.visits
+    assert alone(parameters, plain()).others == ()
+    assert alone(parameters, plain()).mine.visits == compared(FIFTY, parameters, plain()).mine.visits
 
 
 WARNED: list[tuple[str, dict[str, str], dict[str, str]]] = [
@@ -236,20 +236,20 @@ def test_a_warning_appears_where_it_is_due_and_only_there(
         assert words in ask(browser, targets=FIFTY.targets, **doubtful).text
         assert words not in ask(browser, targets=FIFTY.targets, **fine).text
     page = show(browser, targets=FIFTY.targets, **doubtful).text
-    for doubt in doubts(parameters_of(**doubtful)[1]):
+    for doubt in doubts(parameters_of(**doubtful)[1], plain()):
         assert doubt.fields
         assert all(f'<a href="#{field}">Change' in page and f'id="{field}"' in page for field in doubt.fields)
 
 
 def test_the_usual_plan_warns_of_nothing() -> None:
     assert warnings(parameters_of()[1]) == ()
-    assert compared(*parameters_of()).mine.notes == ()
+    assert compared(*parameters_of(), plain()).mine.notes == ()
 
 
 def test_the_warning_of_lots_has_the_figures_of_the_table() -> None:
     form, parameters = parameters_of(points="2")
     (warning,) = warnings(parameters)
-    visits = compared(form, parameters).mine.visits
+    visits = compared(form, parameters, plain()).mine.visits
     assert f"from {visits[0].chance} only to {visits[-1].chance}" in warning
 
 
@@ -258,14 +258,14 @@ def test_very_many_targets_take_seconds(changes: dict[str, str]) -> None:
     """Of the processor; an exact figure, or an estimate, would take minutes, and memory that there is not."""
     many = dataclasses.replace(FORM, targets="\n".join(map(str, range(60_000))))
     began = time.process_time()
-    found = compared(*parameters_of(many, **changes)).mine
+    found = compared(*parameters_of(many, **changes), plain()).mine
     assert time.process_time() - began < 30
     assert all(visit.wait for visit in found.visits)
 
 
 def test_what_is_too_long_to_calculate_is_a_limit() -> None:
     many = dataclasses.replace(FORM, targets="\n".join(map(str, range(20_000))))
-    visits = compared(*parameters_of(many, max_gap="40000")).mine.visits
+    visits = compared(*parameters_of(many, max_gap="40000"), plain()).mine.visits
     assert all(visit.wait.startswith("at most ") and "(30,001 rounds)" in visit.wait for visit in visits)
 
 

@@ -56,7 +56,7 @@ def faults(browser: Browser, first: str = "/") -> Iterator[str]:
             yield f"{address} answers {answer.status_code}"
         elif answer.url.path == "/login":
             yield f"{address} leads to the sign-in page"
-        elif page is not None and set(re.findall("<h1>(.*?)</h1>", answer.text)) & {*HEADINGS.values()}:
+        elif page is not None and set(re.findall("<h1>(.*?)</h1>", answer.text)) & {*map(str, HEADINGS.values())}:
             yield f"{address} is an error"
         links = [] if page is None else [link for link in page.links if not link.startswith(OTHERS)]
         waiting += [urljoin(str(answer.url), link).partition("#")[0] for link in links]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, FilePayload, Page
+from playwright.sync_api import Browser, FilePayload, Page, expect
 from tests.console.offices import Office, new_office
 from tests.console.pages.test_frozen_round import OWN, awaited, thrown
 from tests.console.whole.browsers import PICTURES, Walk, chromium, served, violations
@@ -105,7 +105,7 @@ def with_dice(walk: Walk, office: Office, otto: Page, anna: Page) -> None:
     anna.get_by_role("radio", name="Dice").check()
     anna.get_by_label("Dice and lottery: place").fill("Town hall, main entrance")
     anna.get_by_role("button", name="Show what this means").click()
-    assert anna.get_by_role("radio", name="Dice").is_visible()
+    expect(anna.get_by_role("radio", name="Dice")).to_be_visible()
     walk.look(anna, "plan-shown")
     anna.get_by_role("button", name="Check before you start").click()
     assert "a die with 6 sides, thrown 39 times" in walk.look(anna, "plan-check")

@@ -97,6 +97,11 @@ def look(office: Office) -> None:
     administrator.post("/people/id-Ida/disable", {})
     assert administrator.get("/people/id-Ida/remove").status_code == 200
     administrator.post("/people/id-Ida/enable", {})
+    assert administrator.get("/people/id-Otto/reset").status_code == 200
+    administrator.post("/tokens/new", {"name": "machine", "scope": "status"})
+    (token,) = re.findall(r"/tokens/\w+/revoke", administrator.get("/tokens").text)
+    assert administrator.get(token).status_code == 200
+    assert administrator.post("/hotlines/new", {"name": "north", "person": "id-Ida"}).status_code == 200
 
 
 def decide(office: Office) -> None:

@@ -37,6 +37,8 @@ from deniable.console.pending_visits import PendingVisits
 from deniable.console.public_record import PublicRecords
 from deniable.console.target_search import TargetSearch
 from deniable.errors import DeniableError
+from deniable.languages.voice import Voice
+from deniable.message import noted
 from deniable.programme import counting, rounds
 from deniable.programme.buffer import NOTHING, Slots
 from deniable.programme.counting import _by_number, settle
@@ -258,9 +260,9 @@ def test_the_check_sees_a_page_that_tells(office: Office, monkeypatch: pytest.Mo
     """Planted: Health says how many reports there are."""
     original = health_checks._programme
 
-    def telling(console: Console, programme: Programme) -> Iterator[Check]:
-        yield from original(console, programme)
-        yield Check("Reports", "good", str(sum(programme.active_counts().values())))
+    def telling(console: Console, programme: Programme, say: Voice) -> Iterator[Check]:
+        yield from original(console, programme, say)
+        yield Check(noted("Reports"), "good", str(sum(programme.active_counts().values())))
 
     monkeypatch.setattr(health_checks, "_programme", telling)
     twins = Twins.of(office)
@@ -295,9 +297,9 @@ def test_the_check_sees_counts_on_the_page_that_an_auditor_sees_first(
 def test_the_check_sees_an_emergency_that_tells(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: the page warns where ordinary reports would be deleted with the visit."""
 
-    def telling(programme: Programme, target: str, report_class: str) -> Any:
-        shown, counts = common.foreseen(programme, target, report_class), programme.active_counts()
-        return replace(shown, effect=f"{shown.effect} {'Reports are deleted.' if counts.get(target, 0) > 7 else ''}")
+    def telling(programme: Programme, target: str, report_class: str, say: Voice) -> Any:
+        shown, counts = common.foreseen(programme, target, report_class, say), programme.active_counts()
+        return replace(shown, deed=f"{shown.deed} {'Reports are deleted.' if counts.get(target, 0) > 7 else ''}")
 
     monkeypatch.setattr(emergencies, "foreseen", telling)
     twins = Twins.of(office, classes=CLASSES)

@@ -27,6 +27,7 @@ from deniable.console.accounts.passwords import Passwords
 from deniable.console.console import Console
 from deniable.console.pages.activity import MOST
 from deniable.console.sessions import IDLE
+from deniable.message import noted
 from deniable.programme.public.verify import verify
 from deniable.programme.secrets.keys import KeyFile
 
@@ -227,7 +228,7 @@ def enter(walk: Walk, page: Page) -> str:
     walk.visit(page, "/", "reports")
     page.locator("#report-target").select_option("Cedar Bank")
     page.locator("#report-number").fill("3")
-    page.get_by_role("button", name="Count").click()
+    page.get_by_role("button", name="Enter these reports").click()
     assert "3 reports about Cedar Bank" in walk.look(page, "reports-counted")
     assert "Take back" not in page.inner_text("main")
     receipt = page.locator("pre.secret").inner_text()
@@ -239,10 +240,16 @@ def enter(walk: Walk, page: Page) -> str:
 def name_hotline(walk: Walk, ada: Page, ida: Page) -> None:
     assert "No hotline is assigned to you yet" in walk.visit(ida, "/import", "import-without-hotline")
     assert "There are none yet" in walk.visit(ada, "/hotlines", "hotlines-none")
-    ada.get_by_label("Hotline", exact=True).fill("hotline")
+    ada.get_by_label("Name of the hotline").fill("hotline")
     ada.get_by_label("Imported by").select_option("Ida, importer")
-    ada.get_by_role("button", name="Assign the hotline").click()
-    assert "Only this person, and auditors" in walk.look(ada, "hotlines")
+    ada.get_by_role("button", name="Add the hotline").click()
+    assert "keeps this name for good" in walk.look(ada, "hotline-confirm")
+    ada.get_by_role("button", name="Add this hotline").click()
+    assert "The hotline hotline is assigned to Ida" in walk.look(ada, "hotlines")
+    for name in ("Anna, auditor", "Ida, importer"):
+        ada.get_by_label("New importer").select_option(name)
+        ada.get_by_role("button", name="Hand over the hotline").click()
+        assert f"is assigned to {name.partition(',')[0]}" in walk.look(ada, "hotlines-handed-over")
 
 
 def choose_file(page: Page, folder: Path) -> None:
@@ -289,7 +296,7 @@ def import_globaleaks(walk: Walk, page: Page, folder: Path) -> None:
     choose_file(page, folder)
     page.get_by_role("button", name="Import these reports").click()
     assert "imported" in walk.look(page, "import-done")
-    page.get_by_role("button", name=re.compile("^Take back the .* import$")).click()
+    page.get_by_role("button", name=re.compile("^Take back import")).click()
     assert "taken back" in walk.look(page, "import-taken-back")
     choose_file(page, folder)
     page.get_by_role("button", name="Import these reports").click()
@@ -349,7 +356,7 @@ def order(walk: Walk, otto: Page, anna: Page) -> None:
     assert "Choose at least one target" in declare(walk, otto, "override-refused")
     otto.get_by_label("Ash Mill").check()
     assert "Order an audit of Ash Mill outside the draw?" in declare(walk, otto, "override-preview", independent=False)
-    otto.get_by_role("button", name="Change something").click()
+    otto.get_by_role("button", name="Go back and change the form").click()
     assert otto.get_by_label("Ash Mill").is_checked()
     for picture in ("order-asked", "order-asked-again"):
         assert "holds as before" in declare(walk, otto, "override-preview-independent")
@@ -456,7 +463,7 @@ def many_targets(walk: Walk, anna: Page) -> None:
     search(anna, "Target", "depot 7")
     walk.look(anna, "reports-found")
     anna.get_by_role("radio", name="Depot 71").check()
-    anna.get_by_role("button", name="Count").click()
+    anna.get_by_role("button", name="Enter these reports").click()
     assert "1 report about Depot 71" in walk.look(anna, "reports-of-many-counted")
     walk.visit(anna, "/round", "round-of-many")
     anna.get_by_role("button", name="Show counts").click()
@@ -533,15 +540,21 @@ def print_guarantee(walk: Walk, page: Page) -> None:
     assert "closed round 3" not in walk.look(page, "activity-of-one")
 
 
-def administrate(walk: Walk, page: Page, folder: Path) -> None:
-    walk.sign_in(page, "Ada")
+def make_and_revoke_a_token(walk: Walk, page: Page) -> None:
     walk.visit(page, "/tokens", "tokens")
     page.get_by_label("Name", exact=True).fill("hotline")
     page.get_by_label("Send numbers of reports").check()
     page.get_by_role("button", name="Make the token").click()
     assert "deniable-" in walk.look(page, "token-made")
-    page.get_by_role("button", name="Revoke").click()
+    page.get_by_role("link", name="Revoke").click()
+    assert "You cannot undo this" in walk.look(page, "token-revoke")
+    page.get_by_role("button", name="Revoke this token").click()
     assert "No program has a token" in page.inner_text("main")
+
+
+def administrate(walk: Walk, page: Page, folder: Path) -> None:
+    walk.sign_in(page, "Ada")
+    make_and_revoke_a_token(walk, page)
     walk.visit(page, "/api", "api")
     walk.visit(page, "/people", "people")
     row = page.get_by_role("row").filter(has_text="Otto")
@@ -550,7 +563,9 @@ def administrate(walk: Walk, page: Page, folder: Path) -> None:
     page.get_by_role("button", name="Disable this account").click()
     assert "disabled" in walk.look(page, "person-disabled")
     row.get_by_role("button", name="Enable").click()
-    row.get_by_role("button", name="New codes").click()
+    row.get_by_role("link", name="New codes").click()
+    assert "stop working at once" in walk.look(page, "codes-ask")
+    page.get_by_role("button", name="Make new codes").click()
     assert "Otto needs new one-time codes" in walk.look(page, "codes-reset")
     otto = walk.window()
     otto.goto(link_on(page))
@@ -561,7 +576,7 @@ def administrate(walk: Walk, page: Page, folder: Path) -> None:
     with walk.console.store.writing() as connection:
         connection.execute(sa.update(tables.people).where(tables.people.c.name == "Otto"), {"role": "auditor"})
         for number in range(MOST):
-            activity.record(connection, walk.clock.now, "Anna", f"did thing {number}")
+            activity.record(connection, walk.clock.now, "Anna", noted("did thing {number}", number=number))
     assert "altered outside the console" in walk.visit(page, "/people", "person-altered")
     row.get_by_role("link", name="Remove").click()
     assert "for good" in walk.look(page, "remove")
@@ -597,15 +612,15 @@ def form_again(walk: Walk, ida: Page) -> None:
     ida.get_by_label("Number of reports").fill("7")
     ida.get_by_label("Target").first.fill("Depot 7")
     walk.clock.now += IDLE
-    ida.get_by_role("button", name="Count these reports").click()
+    ida.get_by_role("button", name="Enter these reports").click()
     assert "nothing was sent" in walk.look(ida, "sign-in-again")
     for label, typed in (("Name", "Ida"), ("Password", PASSWORD), ("One-time code", walk.code("Ida"))):
         ida.get_by_label(label, exact=True).fill(typed)
     ida.get_by_role("button", name="Sign in").click()
     assert "Nothing was sent" in walk.look(ida, "form-again")
     assert ida.get_by_label("Number of reports").input_value() == "7"
-    ida.get_by_role("button", name="Count these reports").click()
-    assert "Counted" in ida.inner_text("main")
+    ida.get_by_role("button", name="Enter these reports").click()
+    assert "Entered" in ida.inner_text("main")
 
 
 CSV = {"/transcript": ("record.csv", "targets.csv"), "/work-list": ("work-list.csv",), "/activity": ("activity.csv",),
@@ -639,6 +654,10 @@ def account(walk: Walk, page: Page) -> None:
     page.goto(walk.address)
     page.get_by_role("link", name="Your account").click()
     walk.look(page, "account")
+    for chosen, button in (("de", "Change language"), ("en", "Sprache ändern")):
+        page.locator("#language").select_option(chosen)
+        page.get_by_role("button", name=button).click()
+        walk.look(page, f"account-{chosen}")
     code = walk.code("Anna")
     for again, says in (("something else", "must be the same"), ("a new horse battery", "Your password is changed")):
         page.get_by_label("Old password").fill(PASSWORD)

@@ -56,8 +56,8 @@ def test_a_year_with_all_that_an_office_must_do(office: Office) -> None:
 def file_reports(office: Office, month: int) -> None:
     """By the person who brings the hotline."""
     ida = office.browser("Ida")
-    assert "Counted: " in ida.enter(TARGETS[month % 4], 1, report_class="minor").text
-    assert "Counted: " in ida.enter(TARGETS[-1], 1, report_class="serious").text
+    assert "Entered: " in ida.enter(TARGETS[month % 4], 1, report_class="minor").text
+    assert "Entered: " in ida.enter(TARGETS[-1], 1, report_class="serious").text
     if month == FLOOD:
         assert "700 reports about" in ida.enter(TARGETS[1], 700, report_class="minor").text
         assert "at most 5 reports of each class" in office.browser("Anna").counts()

@@ -232,7 +232,7 @@ def set_aside(kind: str, content: bytes) -> list[tuple[str, str]]:
     rest = with_target(batch)
     assert rest == [row for row in COUNTED if row in rest]
     assert len(rest) >= len(COUNTED) - batch.set_aside.reports
-    return [(row.place, row.why) for row in batch.set_aside.malformed]
+    return [(str(row.place), str(row.why)) for row in batch.set_aside.malformed]
 
 
 COUNTED = [(3, "Bravo plc"), (2, "Acme Ltd"), (1, "Acme Ltd")]

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import pytest
 from tests.programme.imports.exports import MESSAGES, NORTH, mapping, members, packed, plain_csv, refusal, table
 
+from deniable.message import Message
 from deniable.programme.imports import hushline, read, reading
 
 HEADER = table(MESSAGES, [])
@@ -48,7 +49,7 @@ def bomb(row: bytes, rows: int, chunk: int) -> bytes:
 def rows_looked_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     really, looked_at = reading._cells, [0]
 
-    def counted(line: bytes, separator: str) -> list[str] | str:
+    def counted(line: bytes, separator: str) -> list[str] | Message:
         looked_at[0] += 1
         return really(line, separator)
 

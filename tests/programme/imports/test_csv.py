@@ -38,7 +38,7 @@ def test_tolerated_spellings(content: bytes) -> None:
 def test_the_header_alone_says_what_separates_cells() -> None:
     """Otherwise one row could decide how all others are read."""
     content = b"id;channel\n1;a,b,c\n2,a\n3;a\tb\n"
-    assert [row.channel if isinstance(row, Record) else row.place for row in csv.records(io.BytesIO(content))] == [
+    assert [row.channel if isinstance(row, Record) else str(row.place) for row in csv.records(io.BytesIO(content))] == [
         "a,b,c",
         "line 3",
         "line 4",
@@ -50,7 +50,7 @@ def test_utf_16_that_is_cut_off_spoils_the_last_row_alone(end: bytes) -> None:
     content = b"\xff\xfe" + "id,channel\n1,a\n2,b".encode("utf-16-le") + end
     first, last = csv.records(io.BytesIO(content))
     assert first == ("1", "a", "")
-    assert last[0] == "line 3"
+    assert str(last[0]) == "line 3"
 
 
 def test_a_number_with_zeros_in_front_is_the_same_report() -> None:

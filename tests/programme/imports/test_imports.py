@@ -139,7 +139,7 @@ def test_channels_that_do_not_look_like_names_are_not_shown() -> None:
 
 def test_at_most_20_rows_are_listed() -> None:
     aside = read("csv", io.BytesIO(plain_csv() + b"\nx" * 33), mapping()).set_aside
-    assert [row.place for row in aside.malformed] == [f"line {number}" for number in range(6, 26)]
+    assert [str(row.place) for row in aside.malformed] == [f"line {number}" for number in range(6, 26)]
     assert (aside.more_malformed, aside.reports) == (13, 33)
     (words,) = aside.in_words()
     assert "cannot be read: line 6 (expected 2 cells as in the first line, got 1), line 7 (" in words

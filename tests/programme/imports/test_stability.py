@@ -257,7 +257,7 @@ def test_the_check_catches_an_id_that_counts_only_below_a_later_one(name: str, m
         for row in rows:
             if isinstance(row, reading.Malformed) or row.outside_id >= highest:
                 kept.append(row)
-                highest = max(highest, row[0])
+                highest = max(highest, str(row[0]))
         return honest(kept, *args)
 
     monkeypatch.setattr(imports, "_collected", marked)

@@ -18,7 +18,7 @@ from deniable.curves import TotalVariation
 from deniable.errors import DeniableError
 from deniable.guarantee import Guarantee
 from deniable.languages.terms import AUDIT_TERMS, TARGET_TERMS, Terms
-from deniable.languages.voice import noted
+from deniable.message import noted
 from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters
 from deniable.programme.public import suspicion

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.programme import frozen_offices
 from tests.programme.public.published import KEY, NAMES, OTHER_KEY, Said, chained, drawn, fresh, made, programmes, write
 
-from deniable.errors import DeniableError, elsewhere
+from deniable.errors import DeniableError
 from deniable.languages.voice import plain
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.calendar_file import calendar_file
@@ -182,6 +183,41 @@ def test_neither_a_database_nor_jinja2_is_needed(folder: Path) -> None:
     assert done.stdout == "unchecked\n"
 
 
+OFFLINE = """if True:
+    import socket
+    import sys
+
+    def alarm(event, _):
+        if event.startswith("socket."):
+            print("the network was asked", file=sys.stderr)
+            sys.stderr.flush()
+            raise SystemExit(99)
+
+    from deniable.cli.main import main
+    sys.addaudithook(alarm)
+    {planted}
+    sys.exit(main(["programme", "verify", sys.argv[1]]))
+"""
+
+
+def checked_offline(folder: Path, planted: str = "") -> int:
+    """The exit code of the command, in a process that ends as soon as it asks the network for anything."""
+    code = OFFLINE.format(planted=planted)
+    return subprocess.run([sys.executable, "-c", code, str(folder)], check=False, capture_output=True).returncode
+
+
+def test_no_network_is_asked(tmp_path: Path) -> None:
+    """So a check tells no one that it is made; also where beacons of drand are checked."""
+    office = frozen_offices.made(tmp_path, randomness=frozen_offices.DRAND)
+    frozen_offices.draw(office)
+    assert checked_offline(office.programme.publish(tmp_path / "public")) == 0
+
+
+def test_a_question_to_the_network_is_noticed(folder: Path) -> None:
+    """Negative control."""
+    assert checked_offline(folder, "socket.getaddrinfo('localhost', 80)") == 99
+
+
 # What is refused, by somebody without the key
 
 
@@ -303,7 +339,7 @@ def test_a_missing_file_is_refused(folder: Path, name: str) -> None:
 def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
     with pytest.raises(DeniableError, match=r"the folder .*/pubic does not exist: give the one that holds") as refused:
         verify(tmp_path / "pubic", now=NOW)
-    assert elsewhere(refused.value).startswith("the public folder does not exist")
+    assert str(refused.value.elsewhere).startswith("the public folder does not exist")
 
 
 @pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.long)])

@@ -88,7 +88,7 @@ except DeniableError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.count("pip install 'deniable[drand]'") == 2
+    assert done.stdout.count("pip install 'deniable[programme]'") == 2
 
 
 @pytest.mark.parametrize(

@@ -274,5 +274,16 @@ def test_a_recipient_is_checked() -> None:
         check_recipient(RECIPIENT[:-1] + ("q" if RECIPIENT[-1] != "q" else "p"))
 
 
+def test_no_other_key_opens_a_seal() -> None:
+    inputs = Inputs(1, np.full((1, 4), 0x01020304), bytes(range(32)))
+    seal = inputs.sealed(RECIPIENT)
+    assert Inputs.unsealed(seal, IDENTITY).seed == inputs.seed
+    with pytest.raises(DeniableError, match="cannot be opened with this key"):
+        Inputs.unsealed(seal, pyrage.x25519.Identity.generate())
+    for secret in (inputs.seed, inputs.reports.astype(">u4").tobytes()):
+        assert secret in inputs.packed()  # the check would see it
+        assert secret not in seal
+
+
 def test_inputs_show_nothing() -> None:
     assert repr(Inputs(1, np.full((1, 2), 7), bytes(32))) == "Inputs(secret)"

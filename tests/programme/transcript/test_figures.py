@@ -103,7 +103,7 @@ def test_a_programme_without_figures_has_none() -> None:
 
 def test_an_oversight_body_needs_its_seal() -> None:
     rounds = [("round", number, {**said, "sealed": fresh(-number)}) for _, number, said in YEAR]
-    with pytest.raises(DeniableError, match="needs a sealed record"):
+    with pytest.raises(DeniableError, match="a sealed record of the figures"):
         state_of(programme(oversight=RECIPIENT), *rounds, figures())
     state_of(programme(oversight=RECIPIENT), *rounds, figures(sealed=fresh(-4)))
 

@@ -69,14 +69,14 @@ def test_names_are_not_in_the_public_state_before_they_are_revealed() -> None:
 
 
 def test_names_come_when_a_round_is_skipped_too() -> None:
-    refused("names of round 1 are due since round 3 was closed", drawn(1, A), drawn(2, B), skip(3), drawn(4, C))
+    refused("names of round 1 are due, and must be revealed", drawn(1, A), drawn(2, B), skip(3), drawn(4, C))
     state = folded(drawn(1, A), drawn(2, B), skip(3), revealed(4, 1, A), drawn(4, C), revealed(5, 2, B))
     assert state.history.audits[0].tolist() == [1, 1, 0, 0]
 
 
 @pytest.mark.parametrize("other", [override(4, B), targets(4, ["Emden"]), undone(4, 1, A), skip(4), ("end", 4, END[2])])
 def test_nothing_comes_before_names_that_are_due(other: Said) -> None:
-    refused("names of round 1 are due since round 3", drawn(1, A), drawn(2, B), drawn(3, C), other)
+    refused("names of round 1 are due, and must be revealed", drawn(1, A), drawn(2, B), drawn(3, C), other)
 
 
 def test_nothing_but_the_end_comes_after_names_that_came_early() -> None:
@@ -92,7 +92,7 @@ def test_nothing_but_the_end_comes_after_names_that_came_early() -> None:
 def test_other_names_than_those_committed_to_are_refused() -> None:
     before = drawn(1, A), drawn(2, B), drawn(3, C)
     for wrong in (revealed(4, 1, B), revealed(4, 1, A, salted=bytes(32)), revealed(4, 1, A, B)):
-        refused("not the names, or not the salt", *before, wrong)
+        refused("the names or the salt are not those", *before, wrong)
     refused("names of round 2 are not the next", *before, revealed(4, 2, B))
     refused("names of round 7 are not the next", *before, revealed(4, 7, B))
     refused("names of round 1 are not the next", *before, revealed(4, 1, A), revealed(4, 1, A))
@@ -102,7 +102,7 @@ def test_other_names_than_those_committed_to_are_refused() -> None:
 def test_the_order_in_which_names_were_drawn_is_committed_to() -> None:
     two = made(reveal_after=1, audits=2)
     before = drawn(1, A, B, parameters=two), drawn(2, C, D, parameters=two)
-    refused("not the names", *before, revealed(3, 1, B, A), parameters=two)
+    refused("the names or the salt are not those", *before, revealed(3, 1, B, A), parameters=two)
     assert folded(*before, revealed(3, 1, A, B), parameters=two).history.audits.sum() == 2
 
 

@@ -141,7 +141,7 @@ def import_(
         if keep and not dry_run:
             _keep(programme, source, channels, field)
         if status.is_paused and not as_json:
-            answer(False, {}, PAUSED)
+            answer(False, {}, str(PAUSED))
         new = programme.import_reports(source, batch, dry_run=dry_run, count=not do_not_count)
     counted = not do_not_count and not status.is_paused
     counts = _counts(batch, new) if show_counts else {}
@@ -189,7 +189,7 @@ def _set_aside(aside: SetAside) -> dict[str, Any]:
         "more_channels": aside.more_channels,
         "values": aside.values,
         "more_values": aside.more_values,
-        "malformed": [row._asdict() for row in aside.malformed],
+        "malformed": [{"place": str(place), "why": str(why)} for place, why in aside.malformed],
         "more_malformed": aside.more_malformed,
     }
 

@@ -33,7 +33,8 @@ from deniable.cli.options import (
 from deniable.cli.programme import options, sources
 from deniable.cli.programme.output import answer, due, local
 from deniable.errors import DeniableError
-from deniable.languages.language import PUBLIC, language, usable_languages
+from deniable.languages.language import PUBLIC, Sentences, check_known, language, usable_languages
+from deniable.languages.own_translation import read_translation
 from deniable.languages.terms import AUDIT_TERMS, DEFAULT_TERMS, TARGET_TERMS, Terms
 from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import Calendar
@@ -128,6 +129,15 @@ def init(
             f"There are {listed(PUBLIC)}; one whose translation is not complete is refused.",
         ),
     ] = "en",
+    translation: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CODE=FILE",
+            help="Your own translation of the public page in the place of ours, complete and checked by a native "
+            "speaker, such as de=german.po. May be given for several languages. "
+            "See docs/howto/languages.md for how to make one.",
+        ),
+    ] = None,
     contact: Annotated[str, shared("--contact", show_default=False)] = "",
     hotline: Annotated[str, shared("--hotline", show_default=False)] = "",
     database: Database = DEFAULT_DATABASE,
@@ -143,8 +153,8 @@ def init(
     are due on the calendar whatever reports come in, so that nothing can be read from when an audit takes place.
 
     With --randomness, a round is drawn in two steps. At its due time it is frozen: what it is drawn from is fixed, and
-    the hash of it is published. When the public value is out, it is drawn. drand needs the extra drand (pip install
-    'deniable[drand]') and, on the machine that draws, a connection to the internet.
+    the hash of it is published. When the public value is out, it is drawn. drand needs a connection to
+    the internet, on the machine that draws.
 
     The key locks the counts and signs the transcript. It is never in the database nor in a backup, and without it the
     programme cannot go on.
@@ -234,6 +244,7 @@ def init(
             randomness=source,
             terms=terms,
             languages=chosen_languages,
+            translations=_translations(translation or []),
         )
     except ExistsError as error:
         raise DeniableError(
@@ -301,6 +312,20 @@ def _words(terms: Terms) -> list[str]:
     if terms == DEFAULT_TERMS:
         return []
     return [f"You call an audit {terms.an_audit} and a target {terms.a_target}. The pages use these words."]
+
+
+def _translations(given: Sequence[str]) -> dict[str, Sentences]:
+    """The office's own, by language."""
+    found = {}
+    for one in given:
+        code, _, file = one.partition("=")
+        if not file or code in found:
+            raise DeniableError(
+                "--translation must be CODE=FILE, such as de=german.po, each language once, got {given}", given=one
+            )
+        check_known(code)
+        found[code] = read_translation(code, Path(file))
+    return found
 
 
 def _pages(languages: Sequence[str]) -> list[str]:

@@ -110,7 +110,7 @@ def _lines(status: Status) -> list[str]:
         f"The transcript has {count(status.entries, 'entry', 'entries')}; {_published(status)}.",
         status.coverage.in_words(parameters.voice()),
         *_figures(status),
-        *([PAUSED] if status.is_paused and not status.ended else []),
+        *([str(PAUSED)] if status.is_paused and not status.ended else []),
     ]
 
 

@@ -14,8 +14,9 @@ from deniable.cli.options import DEFAULT_DATABASE, AsJson, AskPassphrase, Databa
 from deniable.cli.programme import options
 from deniable.cli.programme.output import answer
 from deniable.errors import MAX_REPORTS, DeniableError
+from deniable.message import Message, noted
 from deniable.programme.imports import Malformed
-from deniable.programme.imports.reading import Table, opened, pieces
+from deniable.programme.imports.reading import Table, line_of, opened, pieces
 from deniable.report_classes import ReportClass, named
 
 commands = typer.Typer(rich_markup_mode=None)
@@ -67,7 +68,7 @@ def report(
     lines = None if file is None else _lines(file)
     typed = 1 if number is None else _whole(number)
     if typed is None:
-        raise DeniableError(f"the number of reports must be {_WHOLE}")
+        raise DeniableError("the number of reports must be {whole}", whole=_WHOLE)
     with options.opened(database, options.key_of(database, key, passphrase)) as programme:
         classes = programme.parameters.classes
         if lines is None:
@@ -85,7 +86,7 @@ def report(
         {
             "counted": receipt is not None,
             "receipt": receipt,
-            "set_aside": [row._asdict() for row in aside],
+            "set_aside": [{"place": str(place), "why": str(why)} for place, why in aside],
             "leads_to_visit": visits,
         },
         *_aside_in_words(aside),
@@ -132,7 +133,7 @@ def withdraw(
       deniable programme withdraw "Ash Mill" --receipt ABCD-EFGH-2345-WXYZ
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
     _check_one(targets or [], file)
-    names = targets if file is None else [cells[0] for _, cells in _lines(file) if not isinstance(cells, str)]
+    names = targets if file is None else [cells[0] for _, cells in _lines(file) if not isinstance(cells, Message)]
     with options.opened(database, options.key_of(database, key, passphrase)) as programme:
         named = programme.naming()
         left = programme.withdraw([named(name) for name in names or () if name.isprintable()], receipt)
@@ -157,24 +158,27 @@ def _aside_in_words(aside: Sequence[Malformed]) -> list[str]:
 
 def _check_one(targets: Sequence[str], file: Path | None) -> None:
     if bool(targets) == (file is not None):
-        raise DeniableError(f"give either a TARGET or --file FILE, got {'neither' if file is None else 'both'}")
+        raise DeniableError(
+            "give either a TARGET or --file FILE, got {value}", value="neither" if file is None else "both"
+        )
 
 
-def _lines(file: Path) -> list[tuple[int, list[str] | str]]:
+def _lines(file: Path) -> list[tuple[int, list[str] | Message]]:
     """The number and the cells of every line below the header, or why it cannot be read; each line by itself."""
-    what = "standard input" if str(file) == "-" else str(file)
+    what = noted("standard input") if str(file) == "-" else noted("{file}", file=file)
     with opened(sys.stdin.buffer if str(file) == "-" else file, what) as binary:
         table = Table(pieces(binary.read, what), what)
         if {*table.names} - {"class"} != {"reports", "target"}:
             raise DeniableError(
-                f"{what} must have the columns target,reports, and class where reports have several, named in the "
-                "first line"
+                "{what} must have the columns target,reports, and class where reports have "
+                "several, named in the first line",
+                what=what,
             )
         return [*table.columns("target", "reports", *(["class"] if "class" in table.names else []))]
 
 
 def _sorted_out(
-    lines: Iterable[tuple[int, list[str] | str]],
+    lines: Iterable[tuple[int, list[str] | Message]],
     targets: Sequence[str],
     classes: Sequence[ReportClass],
     report_class: str | None,
@@ -188,18 +192,19 @@ def _sorted_out(
     by_class, aside = defaultdict[str, Counter[str]](Counter), list[Malformed]()
     taking_part, names = set(targets), {one.name for one in classes}
     for line, cells in lines:
-        if isinstance(cells, str):
-            aside.append(Malformed(f"line {line}", cells))
+        if isinstance(cells, Message):
+            aside.append(Malformed(line_of(line), cells))
             continue
         digits, given = cells[1], cells[2:]
         name = given[0] if given else named(classes, report_class).name
         number = _whole(digits)
         if number is None:
-            aside.append(Malformed(f"line {line}", f"the number of reports must be {_WHOLE}"))
+            aside.append(Malformed(line_of(line), noted("the number of reports must be {whole}", whole=_WHOLE)))
         elif (target := name_of(cells[0])) not in taking_part:
-            aside.append(Malformed(f"line {line}", "no target of this name takes part"))
+            aside.append(Malformed(line_of(line), noted("no target of this name takes part")))
         elif name not in names:
-            aside.append(Malformed(f"line {line}", f"the class must be one of {', '.join(sorted(names))}"))
+            why = noted("the class must be one of {classes}", classes=", ".join(sorted(names)))
+            aside.append(Malformed(line_of(line), why))
         else:
             reports = by_class[name]
             reports[target] = min(reports[target] + number, MAX_REPORTS)

@@ -51,8 +51,7 @@ def verify(
     One copy alone cannot tell whether the office shows different people different transcripts, or whether rounds were
     closed, or frozen, when it says so: name witnesses whom you trust with --witness, or keep a copy soon after each due
     date, before the public value is out, and use --against. Nor can it tell whether the office counted the reports it
-    received or, where the programme draws without public values, how it chose its random numbers. drand's beacons are
-    checked with py_ecc, which comes with the extra drand.
+    received or, where the programme draws without public values, how it chose its random numbers.
 
     \b
     Examples

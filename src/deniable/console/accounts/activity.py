@@ -1,12 +1,17 @@
-"""The activity log: who did what on which day."""
+"""The activity log: who did what on which day.
 
+An action is stored as its English text and the values in it, so that each reader is told in their own language.
+"""
+
+import json
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Literal
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
 from deniable.console import tables
+from deniable.message import Listed, Message
 
 About = Literal["programme", "people", "reports"]
 """What is about reports tells that there were some: only those read it who may see counts."""
@@ -19,7 +24,8 @@ TERMINAL = "the terminal"
 class LogEntry:
     day: str
     who: str
-    action: str
+    action: Message
+    """Follows the name: "closed round 3"."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,7 @@ def record(
     connection: sa.Connection,
     now: datetime,
     who: str,
-    action: str,
+    action: Message,
     about: About = "programme",
     *,
     once_a_day: bool = False,
@@ -46,7 +52,7 @@ def record(
     """The day is enough. What is about people and tokens can be read by itself."""
     log = tables.activity
     day = f"{now.astimezone(UTC):%Y-%m-%d}"
-    row = {"day": day, "who": who, "action": action, "about": about}
+    row = {"day": day, "who": who, "action": _stored(action), "about": about}
     if once_a_day:
         same = sa.select(log.c.number).where(*(log.c[name] == value for name, value in row.items()))
         if connection.execute(same).first() is not None:
@@ -75,17 +81,17 @@ def read(
         wanted = wanted.where(log.c.who == who)
     newest_first = wanted.order_by(log.c.number.desc()).offset(start)
     rows = connection.execute(newest_first if most is None else newest_first.limit(most + 1)).all()
-    shown = tuple(LogEntry(row.day, row.who, row.action) for row in rows[:most])
+    shown = tuple(LogEntry(row.day, row.who, _read(row.action)) for row in rows[:most])
     if most is None:
         return LogPage(shown, None, None)
     return LogPage(shown, start + most if len(rows) > most else None, max(0, start - most) if start else None)
 
 
-def last_day(connection: sa.Connection, who: str, action: str) -> date | None:
-    """On which this person did it last; None where they never did."""
+def last_day(connection: sa.Connection, action: Message, who: str | None = None) -> date | None:
+    """On which this person, or anyone, did it last; None where they never did."""
     log = tables.activity
-    last = sa.select(sa.func.max(log.c.day)).where(log.c.who == who, log.c.action == action)
-    day = connection.execute(last).scalar()
+    last = sa.select(sa.func.max(log.c.day)).where(log.c.action == _stored(action))
+    day = connection.execute(last if who is None else last.where(log.c.who == who)).scalar()
     return None if day is None else date.fromisoformat(day)
 
 
@@ -94,3 +100,39 @@ def names(connection: sa.Connection) -> list[str]:
     log = tables.activity
     found = connection.execute(sa.select(log.c.who).where(log.c.about != "reports").distinct()).scalars()
     return sorted(found, key=str.casefold)
+
+
+def newest(connection: sa.Connection, who: str) -> Message | None:
+    """What this person did last about people, tokens or hotlines; None where they never did anything of the kind."""
+    entries = read(connection, 1, about="people", who=who).entries
+    return entries[0].action if entries else None
+
+
+def _stored(action: Message) -> str:
+    return json.dumps(_plain(action), ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case Message(text, values, many):
+            kept = {"text": text, "values": {name: _plain(one) for name, one in values}}
+            return kept if many is None else {**kept, "many": many}
+        case Listed(things, word):
+            return {word: list(things)}
+    return value
+
+
+def _read(stored: str) -> Message:
+    message: Message = _value(json.loads(stored))
+    return message
+
+
+def _value(kept: Any) -> Any:
+    match kept:
+        case {"text": text, "values": values}:
+            return Message(text, tuple((name, _value(one)) for name, one in values.items()), kept.get("many"))
+        case {"and": things}:
+            return Listed(tuple(things), "and")
+        case {"or": things}:
+            return Listed(tuple(things), "or")
+    return kept

@@ -34,18 +34,42 @@ def assignable_people(connection: sa.Connection, key: bytes) -> list[Person]:
     return [one.person for one in joined if not one.disabled and one.person.role in ASSIGNABLE_ROLES]
 
 
+def new_name(connection: sa.Connection, key: bytes, typed: str) -> str:
+    """The name of a new hotline, as it is kept for good."""
+    called = check_source(tidy_name(typed))
+    if (known := _known(connection, key, called)) is not None:
+        raise DeniableError(
+            "there is a hotline called {name} already; hand it over, or choose another name", name=known
+        )
+    return called
+
+
+def check_known(connection: sa.Connection, key: bytes, name: str) -> None:
+    if _known(connection, key, name) is None:
+        raise DeniableError("there is no such hotline; choose one from the list")
+
+
+def bringer(connection: sa.Connection, key: bytes, person: str) -> Person:
+    """Who may be named to bring a hotline; refused where this person may not."""
+    found = people.known(connection, key, person).person
+    if found not in assignable_people(connection, key):
+        raise DeniableError("{name} must be an importer or an auditor who may sign in", name=found.name)
+    return found
+
+
 def assign(connection: sa.Connection, key: bytes, name: str, person: str) -> tuple[str, str]:
     """Let this person, and no other, bring a hotline, which may be a new one; returns both names."""
-    called = check_source(tidy_name(name))
-    bringer = people.known(connection, key, person).person
-    if bringer not in assignable_people(connection, key):
-        raise DeniableError(f"{bringer.name} must be an importer or an auditor who may sign in")
-    known = [one.name for one in listed(connection, key)]
-    called = next((one for one in known if same_name(one) == same_name(called)), called)
+    called, by = check_source(tidy_name(name)), bringer(connection, key, person)
+    called = _known(connection, key, called) or called
     connection.execute(sa.delete(tables.hotlines).where(tables.hotlines.c.name == called))
     row = row_authentication.authenticated(key, tables.hotlines, {"name": called, "person": person})
     connection.execute(sa.insert(tables.hotlines), row)
-    return called, bringer.name
+    return called, by.name
+
+
+def _known(connection: sa.Connection, key: bytes, name: str) -> str | None:
+    """The hotline of this name as it is spelled; None where there is none."""
+    return next((one.name for one in listed(connection, key) if same_name(one.name) == same_name(name)), None)
 
 
 def listed(connection: sa.Connection, key: bytes) -> list[Hotline]:

@@ -63,7 +63,7 @@ def reset_codes(connection: sa.Connection, key: bytes, person: str, now: datetim
     """
     known = people.known(connection, key, person)
     if known.disabled:
-        raise DeniableError(f"{known.person.name} is disabled and does not need new codes")
+        raise DeniableError("{name} is disabled and does not need new codes", name=known.person.name)
     people.set_codes(connection, key, person, totp.new_salt())
     return _new(connection, key, Invitation(known.person, joins=False, until=last_day(now)))
 

@@ -22,7 +22,7 @@ class Passwords:
         """What is stored of a new password."""
         typed = _typed(password)
         if not LEAST <= len(typed) <= LONGEST:
-            raise DeniableError(f"the password must have {LEAST} to {LONGEST} characters")
+            raise DeniableError("the password must have {least} to {longest} characters", least=LEAST, longest=LONGEST)
         return self._hasher.hash(typed)
 
     def new(self, password: str, again: str) -> str:

@@ -13,10 +13,18 @@ from deniable.console.accounts import row_authentication, totp
 from deniable.console.accounts.activity import TERMINAL
 from deniable.console.accounts.row_authentication import Row
 from deniable.errors import DeniableError
+from deniable.message import Message, noted, why_not
 from deniable.programme.names import check_name
 
 Role = Literal["administrator", "operator", "importer", "auditor"]
 ROLES: tuple[Role, ...] = get_args(Role)
+
+ROLE_NAMES: Mapping[Role, Message] = {
+    "importer": noted("importer"),
+    "operator": noted("operator"),
+    "auditor": noted("auditor"),
+    "administrator": noted("administrator"),
+}
 
 LONGEST_NAME = 60
 
@@ -211,23 +219,25 @@ def tidy_name(typed: str) -> str:
 
 def checked_name(typed: str) -> str:
     """A person's or a token's name, as it is kept and shown."""
-    return check_name("the name", tidy_name(typed), LONGEST_NAME)
+    return check_name(why_not("the name"), tidy_name(typed), LONGEST_NAME)
 
 
 def checked_role(role: str) -> Role:
     for one in ROLES:
         if role == one:
             return one
-    raise DeniableError(f"the role must be one of: {', '.join(ROLES)}")
+    raise DeniableError("the role must be one of: {roles}", roles=", ".join(ROLES))
 
 
 def free_name(connection: sa.Connection, key: bytes, name: str, but: str | None = None) -> str:
     """No other person has it, not even one who is only invited."""
     called = checked_name(name)
     if same_name(called) == TERMINAL:
-        raise DeniableError(f"the name {called} is kept for what is done at the terminal; choose another name")
+        raise DeniableError(
+            "the name {called} is kept for what is done at the terminal; choose another name", called=called
+        )
     if any(same_name(one.person.name) == same_name(called) for one in listed(connection, key) if one.person.id != but):
-        raise DeniableError(f"there is a person called {called} already; choose another name")
+        raise DeniableError("there is a person called {called} already; choose another name", called=called)
     return called
 
 

@@ -5,7 +5,6 @@ from functools import partial
 from typing import Annotated
 
 from starlette.datastructures import FormData
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -16,25 +15,26 @@ from deniable.console.console import Console
 from deniable.console.pages.common import done_message, redirect, refusal, signed_out
 from deniable.console.rendering import render
 from deniable.console.routing import Router
-from deniable.console.security import Fields, SignInFirst, console_of, quickly, require, text
+from deniable.console.security import Fields, Refused, SignInFirst, console_of, quickly, require, text
 from deniable.errors import DeniableError
+from deniable.message import Message, noted
 
 router = Router(prefix="/account")
 Anybody = Annotated[Person, require("account")]
 
-WRONG = (
+WRONG = noted(
     "The old password or the code is wrong, or the code was used before. Fill in all four fields again, with a new "
     "code."
 )
-DONE = {"password": "Your password is changed. You are signed out everywhere else."}
+DONE = {"password": noted("Your password is changed. You are signed out everywhere else.")}
 
 
 @dataclass(frozen=True)
 class AccountPage:
     name: str
     role: str
-    done: str | None
-    error: str | None
+    done: Message | None
+    error: Message | None
     is_code_left: bool
     """Whether the code was not looked at, because something else was wrong."""
 
@@ -50,7 +50,7 @@ async def change_password(request: Request, person: Anybody, fields: Fields) -> 
     console = console_of(request)
     console.password_queues.check(stranger=False)
     if not console.throttle.take(f"account {person.id}", None):
-        raise HTTPException(429, "There were too many tries. Wait a quarter of an hour.")
+        raise Refused(429, noted("There were too many tries. Wait a quarter of an hour."))
     cookie = request.cookies.get(console.cookie_name("session"), "")
     try:
         session = await console.password_queues.run(partial(_changed, console, person, cookie, fields), stranger=False)
@@ -87,10 +87,10 @@ def _changed(console: Console, person: Person, cookie: str, fields: FormData) ->
         if not (fits and is_same and totp.use(connection, key, person.id, step)):
             raise DeniableError(WRONG)
         people.set_password(connection, key, person.id, stored)
-        activity.record(connection, now, person.name, "changed their password", "people")
+        activity.record(connection, now, person.name, noted("changed their password"), "people")
         return sessions.begin(connection, key, person.id, now)
 
 
-def _page(request: Request, person: Person, error: str | None = None) -> Response:
+def _page(request: Request, person: Person, error: Message | None = None) -> Response:
     page = AccountPage(person.name, person.role, None if error else done_message(request, DONE), error, error != WRONG)
     return render(request, "account.html", page, 422 if error else 200)

@@ -15,7 +15,10 @@ from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, may, require, text
 from deniable.console.target_search import Found
-from deniable.programme.public.page import Day, day_in_words
+from deniable.console.voices import voice_of
+from deniable.languages.voice import Voice
+from deniable.message import Message
+from deniable.programme.calendar import Day, day_in_words
 
 router = Router()
 
@@ -26,7 +29,7 @@ MOST = 100
 @dataclass(frozen=True)
 class Action:
     who: str
-    what: str
+    what: Message
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,12 @@ class ActivityPage:
     """The newest first."""
     only_people: bool
     """Or else everything."""
-    names: tuple[str, ...]
-    """Of those who are in the log."""
+    names: tuple[tuple[str, str], ...]
+    """Of those who are in the log: as forms name them, and as people read them."""
+    who: str
+    """Whose actions these are, as people read it; empty where they are those of all."""
     found: Found
-    """Whose actions these are, and the pages beside this one."""
+    """The same as forms name it, and the pages beside this one."""
 
 
 @router.get("/activity")
@@ -65,15 +70,24 @@ def find(request: Request, person: Annotated[Person, require("activity")], field
 
 
 def _page(request: Request, person: Person, start: int, *, only_people: bool = False, who: str = "") -> Response:
-    console, may_count = console_of(request), may(person, "counts")
+    console, may_count, say = console_of(request), may(person, "counts"), voice_of(request)
     about: activity.About | None = "people" if only_people else None
     with console.store.reading() as connection:
         log = activity.read(connection, MOST, start, about=about, who=who or None, with_reports=may_count)
         auditors = tuple(people.auditors(connection, console.key))
-        names = tuple(activity.names(connection))
+        names = tuple((name, called(name, say)) for name in activity.names(connection))
     days = tuple(
-        ActiveDay(day_in_words(date.fromisoformat(day)), tuple(Action(one.who, one.action) for one in entries))
+        ActiveDay(
+            day_in_words(date.fromisoformat(day), say),
+            tuple(Action(called(one.who, say), one.action) for one in entries),
+        )
         for day, entries in groupby(log.entries, key=lambda one: one.day)
     )
     found = Found(who, (), log.newer, log.older)
-    return render(request, "activity.html", ActivityPage(auditors, may_count, days, only_people, names, found))
+    page = ActivityPage(auditors, may_count, days, only_people, names, called(who, say), found)
+    return render(request, "activity.html", page)
+
+
+def called(who: str, say: Voice) -> str:
+    """A name of the log, for people to read."""
+    return say("The terminal") if who == activity.TERMINAL else who

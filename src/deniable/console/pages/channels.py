@@ -4,12 +4,12 @@ What is kept is written when a person saves it, and not when a file with a new c
 """
 
 import io
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from starlette.datastructures import URL, FormData
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -20,9 +20,10 @@ from deniable.console.pages.common import CurrentProgramme, done_message, number
 from deniable.console.remembered import takes_long
 from deniable.console.rendering import render
 from deniable.console.routing import Router
-from deniable.console.security import Fields, console_of, require, text, uploaded
+from deniable.console.security import Fields, Refused, console_of, require, text, uploaded
 from deniable.console.target_search import FEW
 from deniable.errors import DeniableError
+from deniable.message import Message, noted
 from deniable.programme.imports import read_mapping
 from deniable.programme.imports.kept import Assigned, Kept, from_mapping
 from deniable.programme.imports.reading import is_name
@@ -40,10 +41,10 @@ EMPTY_LINES = 5
 MOST_LISTED = 2000
 """Names of targets that a browser proposes."""
 DONE = {
-    "saved": "The channels are saved. They hold from the next preview on.",
-    "filled": "The channels of the file are saved, in place of those before.",
+    "saved": noted("The channels are saved. They hold from the next preview on."),
+    "filled": noted("The channels of the file are saved, in place of those before."),
 }
-NOT_YOURS = "Choose a hotline that is assigned to you; an administrator assigns them under Hotlines."
+NOT_YOURS = noted("Choose a hotline that is assigned to you; an administrator assigns them under Hotlines.")
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ class ChannelRow:
     choice: str = ""
     """The target's name or the class after `is:`, `out` where it is left out, and nothing before it is decided."""
     report_class: str = ""
-    note: str = ""
+    left: str = ""
+    """The name of its target, where that left the programme."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +88,12 @@ class ChannelsPage:
     values: tuple[ChannelRow, ...]
     empty_lines: range
     """The places of the lines for what is new, after all others."""
+    start: int
+    """How many channels, and how many entries of the class column, are on the pages before."""
     earlier: int | None
     later: int | None
-    done: str | None
-    error: str | None
+    done: Message | None
+    error: Message | None
 
 
 @router.get("")
@@ -107,13 +111,12 @@ def download(request: Request, person: Importer, programme: CurrentProgramme) ->
 
 @router.post("")
 def save(request: Request, person: Importer, programme: CurrentProgramme, fields: Fields) -> Response:
-    source = _source(request, person, text(fields, "hotline"))
+    source, start = _source(request, person, text(fields, "hotline")), number_in(text(fields, "start")) or 0
     try:
         keep(request, programme, source, fields)
     except DeniableError as error:
-        start = number_in(text(fields, "start")) or 0
         return _page(request, programme, source, start, typed=fields, error=refusal(error))
-    return _saved(source, "saved")
+    return _saved(source, "saved", start)
 
 
 @router.post("/file")
@@ -121,7 +124,7 @@ def fill(request: Request, person: Importer, programme: CurrentProgramme, fields
     source = _source(request, person, text(fields, "hotline"))
     file, status = uploaded(fields, "file"), programme.status()
     if not file:
-        return _page(request, programme, source, error="Choose a file that is not empty.")
+        return _page(request, programme, source, error=noted("Choose a file that is not empty."))
     try:
         mapping = read_mapping(io.BytesIO(file), status.targets, programme.parameters.classes, programme.naming())
         numbers = {name: number for number, name in enumerate(programme.all_targets())}
@@ -181,7 +184,7 @@ def _chosen_channels(
             chosen[row.name] = None
         elif target is not None and (row.report_class or not asks_class or target != row.name):
             if asks_class and row.report_class not in {one.name for one in programme.parameters.classes}:
-                raise DeniableError(f"Choose a class for the channel {row.name}.")
+                raise DeniableError("Choose a class for the channel {name}.", name=row.name)
             chosen[row.name] = Assigned(numbers[target], row.report_class if asks_class else None)
     return chosen
 
@@ -194,7 +197,11 @@ def _target(request: Request, programme: Programme, row: ChannelRow) -> str | No
     found = console_of(request).target_search.of(programme.targets()).exact(programme.naming()(typed))
     if found is None:
         a_target = programme.parameters.terms.a_target
-        raise DeniableError(f"For the channel {row.name}, choose {a_target} that takes part in the programme.")
+        raise DeniableError(
+            "For the channel {name}, choose {a_target_word} that takes part in the programme.",
+            name=row.name,
+            a_target_word=a_target,
+        )
     return found
 
 
@@ -208,17 +215,16 @@ def _chosen_values(programme: Programme, fields: FormData) -> dict[str, str | No
 
 def typed_rows(fields: FormData, what: str, *, may_be_empty: bool = False) -> Iterable[ChannelRow]:
     """The rows of a form, as they were filled in; those without a name are left out."""
-    for place in range(AT_ONCE + 2 * EMPTY_LINES):  # a refused page has new ones twice
-        if f"{what}-{place}" not in fields:
-            continue
+    for place in [found[1] for found in (re.fullmatch(rf"{what}-(\d+)", name) for name in fields) if found]:
         name, typed = text(fields, f"{what}-{place}"), text(fields, f"{what}-target-{place}")
         choice = text(fields, f"{what}-choice-{place}") or (f"is:{typed}" if typed else "")
         if name or (may_be_empty and choice):
             yield ChannelRow(name, choice, text(fields, f"{what}-class-{place}"))
 
 
-def _saved(source: str, done: str) -> Response:
-    return redirect(str(URL("/import/channels").include_query_params(hotline=source, done=done)))
+def _saved(source: str, done: str, start: int = 0) -> Response:
+    place = {"start": start} if start else {}
+    return redirect(str(URL("/import/channels").include_query_params(hotline=source, done=done, **place)))
 
 
 def _asked(request: Request, person: Person) -> str:
@@ -229,7 +235,7 @@ def _asked(request: Request, person: Person) -> str:
 
 def _source(request: Request, person: Person, given: str) -> str:
     if given not in assigned(request, person):
-        raise HTTPException(404, NOT_YOURS)
+        raise Refused(404, NOT_YOURS)
     return given
 
 
@@ -240,29 +246,37 @@ def _page(
     start: int = 0,
     *,
     typed: FormData | None = None,
-    error: str | None = None,
+    error: Message | None = None,
 ) -> Response:
     names = programme.all_targets()
     if len(names) > MANY:
         takes_long()
     kept, present = programme.hotlines.kept(source), {*programme.targets()}
     rows = [row_of(channel, one, names, present) for channel, one in kept.channels.items()]
-    filled: dict[str, Any] = {}
-    if typed is not None:
-        filled = {row.name: row for row in typed_rows(typed, "channel")}
-    shown = rows[start : start + AT_ONCE]
+    values = [ChannelRow(value, "out" if name is None else f"is:{name}") for value, name in kept.values.items()]
+    filled, shown = typed or FormData(), slice(start, start + AT_ONCE)
+    shown_rows = _with_typed(rows[shown], typed_rows(filled, "channel"))
+    shown_values = _with_typed(values[shown], typed_rows(filled, "value", may_be_empty=True))
+    last = max(len(shown_rows), len(shown_values))
     page = ChannelsPage(
         source=source,
         choices=choices_of(programme, kept),
-        rows=tuple(filled.pop(row.name, row) for row in shown) + tuple(filled.values()),
-        values=tuple(ChannelRow(value, "out" if name is None else f"is:{name}") for value, name in kept.values.items()),
-        empty_lines=range(AT_ONCE + EMPTY_LINES, AT_ONCE + 2 * EMPTY_LINES),
+        rows=shown_rows,
+        values=shown_values,
+        empty_lines=range(last, last + EMPTY_LINES),
+        start=start,
         earlier=max(0, start - AT_ONCE) if start else None,
-        later=start + AT_ONCE if start + AT_ONCE < len(rows) else None,
+        later=start + AT_ONCE if start + AT_ONCE < max(len(rows), len(values)) else None,
         done=None if error else done_message(request, DONE),
         error=error,
     )
     return render(request, "channels.html", page, 422 if error else 200)
+
+
+def _with_typed(rows: list[ChannelRow], typed: Iterable[ChannelRow]) -> tuple[ChannelRow, ...]:
+    """As they were filled in, and those that are new after them."""
+    filled = {row.name: row for row in typed}
+    return tuple([filled.pop(row.name, row) for row in rows] + [*filled.values()])
 
 
 def row_of(channel: str, one: Assigned, names: tuple[str, ...], present: set[str]) -> ChannelRow:
@@ -270,5 +284,5 @@ def row_of(channel: str, one: Assigned, names: tuple[str, ...], present: set[str
     if one.target is None:
         return ChannelRow(channel, "out")
     if names[one.target] not in present:
-        return ChannelRow(channel, "", one.report_class or "", f"{names[one.target]} left the programme.")
+        return ChannelRow(channel, "", one.report_class or "", left=names[one.target])
     return ChannelRow(channel, f"is:{names[one.target]}", one.report_class or "")

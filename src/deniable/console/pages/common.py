@@ -1,17 +1,14 @@
-"""What several pages share: the programme, its public record, bars, and where to go next.
+"""What several pages share: the programme, its public record, and where to go next.
 
 How a page is declared, and what it is given, stands in `console/routing.py`.
 """
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
 from starlette.datastructures import FormData
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -20,10 +17,12 @@ from deniable.console.accounts.people import Person
 from deniable.console.console import Console
 from deniable.console.public_record import Record
 from deniable.console.remembered import Paced, takes_long
-from deniable.console.security import Given, NotSetUp, console_of, text
+from deniable.console.security import Given, NotSetUp, Refused, console_of, text
 from deniable.console.target_search import Found
-from deniable.errors import DeniableError, elsewhere
+from deniable.console.voices import voice_of
+from deniable.errors import DeniableError
 from deniable.languages.voice import Voice
+from deniable.message import Message, noted
 from deniable.programme.calendar import Day, day_in_words, due_in_words
 from deniable.programme.names import LONGEST_NAME
 from deniable.programme.programme import Programme
@@ -33,20 +32,17 @@ from deniable.programme.transcript.decision import Decision
 from deniable.programme.transcript_copies import is_kept
 from deniable.storage.store import StoreError
 
-MOST_BARS = 50
-"""Targets on a page of counts."""
-
 counting = Paced()
 """What reads the counts of all targets."""
 
-LOOKED = "looked at the counts"
+LOOKED = noted("looked at the counts")
 """In the activity log."""
 
 
 def _current_programme(request: Request) -> Programme:
     programme = console_of(request).programme()
     if programme is None:
-        raise NotSetUp(404, "There is no programme yet. An auditor plans and begins it, under Plan.")
+        raise NotSetUp(404, noted("There is no programme yet. An auditor plans and begins it, under Plan."))
     return programme
 
 
@@ -68,7 +64,7 @@ def shown_record(request: Request, programme: Programme, folder: Path | None) ->
     outside the database has all of it and none can be made. `folder` is where it is published.
     """
     console = console_of(request)
-    record = console.public_records.current(programme.parameters)
+    record = console.public_records.current(programme.parameters, voice_of(request))
     if not has_copy(console, record, folder):
         takes_long()
         programme.keep_copy()
@@ -85,7 +81,7 @@ def copied_record(request: Request, programme: Programme, folder: Path | None) -
     try:
         return shown_record(request, programme, folder)
     except DeniableError as error:
-        raise HTTPException(503, refusal(error)) from None
+        raise Refused(503, refusal(error)) from None
 
 
 @dataclass(frozen=True)
@@ -99,9 +95,8 @@ class Foreseen:
     effect: str
 
 
-def foreseen(programme: Programme, target: str | None, report_class: str) -> Foreseen:
+def foreseen(programme: Programme, target: str | None, report_class: str, say: Voice) -> Foreseen:
     """Without a name, where none is chosen yet."""
-    say = programme.parameters.voice()
     entry = programme.foreseen_visit(target or programme.parameters.terms.target, report_class)
     deed = (
         entry.deed(say)
@@ -145,16 +140,15 @@ class Consequences:
     n_targets: int
 
 
-def consequences_of(programme: Programme, entry: Decision) -> Consequences:
+def consequences_of(programme: Programme, entry: Decision, say: Voice) -> Consequences:
     """Of this decision, made now."""
     status = programme.status()
     calendar, first = status.parameters.calendar, status.coverage.holds_from
-    say, outcome = status.parameters.voice(), entry.outcome
-    heading, deed = _words(entry, say)
+    outcome, (heading, deed) = entry.outcome, _words(entry, say)
     return Consequences(
         kind=entry.kind,
         round=entry.round,
-        next_due=due_in_words(calendar, entry.round + 1),
+        next_due=due_in_words(calendar, entry.round + 1, say),
         heading=heading,
         deed=deed,
         effect=entry.effect(calendar, say),
@@ -166,9 +160,9 @@ def consequences_of(programme: Programme, entry: Decision) -> Consequences:
         reason=entry.reason,
         independent=entry.independent,
         during=entry.during,
-        lapses_from=None if entry.during < first else day_in_words(calendar.first_day(first)),
-        holds_from=due_in_words(calendar, entry.during),
-        lost_until=due_in_words(calendar, first - 1) if entry.during < first else None,
+        lapses_from=None if entry.during < first else day_in_words(calendar.first_day(first), say),
+        holds_from=due_in_words(calendar, entry.during, say),
+        lost_until=due_in_words(calendar, first - 1, say) if entry.during < first else None,
         n_targets=len(status.targets),
     )
 
@@ -182,43 +176,16 @@ def _words(entry: Decision, say: Voice) -> tuple[str, str]:
     return entry.heading(say) if entry.kind == "targets" else "", entry.deed(say)
 
 
-def lost_before(status: Status) -> Day | None:
+def lost_before(status: Status, say: Voice) -> Day | None:
     """Reports filed before that are not covered, for good; None where all are."""
     last = status.coverage.holds_from - 1
-    return due_in_words(status.parameters.calendar, last) if last else None
+    return due_in_words(status.parameters.calendar, last, say) if last else None
 
 
 def is_loss_hidden(status: Status) -> bool:
     """Whether the published page still promises what a decision took."""
     told = max((lapse.round for lapse in status.coverage.lapses if lapse.entry <= status.published), default=0)
     return status.folder is not None and status.coverage.holds_from - 1 > told
-
-
-@dataclass(frozen=True)
-class Bar:
-    """Confidential."""
-
-    name: str
-    reports: int
-    share: str
-    """Of the longest bar, in per cent."""
-    by_class: tuple[tuple[str, int], ...] = ()
-    """Reports of the open round of each class that has any, where there are several."""
-
-
-def bars(counts: Mapping[str, int], start: int = 0, most: int = MOST_BARS) -> tuple[Bar, ...]:
-    """The most reports first, from that place on."""
-    counted = sorted(((name, count) for name, count in counts.items() if count), key=lambda pair: -pair[1])
-    shown = counted[start : start + most]
-    first = max(0, start - len(counted))  # of those without any, in the order of the list
-    others = islice((name for name, count in counts.items() if not count), first, first + most - len(shown))
-    return bars_of([*(name for name, _ in shown), *others], counts)
-
-
-def bars_of(names: Iterable[str], counts: Mapping[str, int]) -> tuple[Bar, ...]:
-    """Those of these targets."""
-    longest = max(counts.values(), default=0) or 1
-    return tuple(Bar(name, counts[name], f"{100 * counts[name] / longest:.1f}%") for name in names if name in counts)
 
 
 def search(request: Request, targets: tuple[str, ...], fields: FormData, name: str = "find") -> Found:
@@ -232,11 +199,11 @@ def search(request: Request, targets: tuple[str, ...], fields: FormData, name: s
     return index.search(query, number_in(text(fields, "start")) or 0)
 
 
-def last_looked(console: Console, person: Person) -> Day | None:
+def last_looked(console: Console, person: Person, say: Voice) -> Day | None:
     """The day on which this person last looked at counts; None where they never did."""
     with console.store.reading() as connection:
-        day = activity.last_day(connection, person.name, LOOKED)
-    return None if day is None else day_in_words(day)
+        day = activity.last_day(connection, LOOKED, person.name)
+    return None if day is None else day_in_words(day, say)
 
 
 def number_in(given: str) -> int | None:
@@ -249,34 +216,16 @@ def redirect(path: str, done: str | None = None) -> RedirectResponse:
     return RedirectResponse(path if done is None else f"{path}?done={done}", 303)
 
 
-def done_message(request: Request, sentences: Mapping[str, str]) -> str | None:
+def done_message(request: Request, sentences: Mapping[str, Message]) -> Message | None:
     """What the page says was done; only our own sentences, whatever the address says."""
     return sentences.get(request.query_params.get("done", ""))
 
 
-def refusal(error: DeniableError) -> str:
+def refusal(error: DeniableError) -> Message:
     """What the form says of it. Where the database or its key is in trouble, that is not the form's fault."""
     if isinstance(error, StoreError | KeyChangedError):
         raise error
-    return in_menu_words(elsewhere(error))
-
-
-_MENU_WORDS = {"transcript": "public record", "guarantee": "promise"}
-
-
-def in_menu_words(words: str) -> str:
-    """As the menu calls things. The programme's own sentences say "transcript" and "guarantee", as its files do.
-
-    >>> in_menu_words("round 1 is not in the transcript: transcript.jsonl was changed")
-    'round 1 is not in the public record: transcript.jsonl was changed'
-    """
-    return re.sub(r"(?<![\w./-])(transcript|guarantee)\b(?!\.\w)", lambda found: _MENU_WORDS[found[0]], words)
-
-
-def sentence(words: str) -> str:
-    """With a capital and a full stop, where words of the programme stand alone."""
-    words = in_menu_words(words)
-    return words[:1].upper() + words[1:] + ("" if words.endswith((".", "?", "!")) else ".")
+    return error.elsewhere
 
 
 def signed_out(console: Console, done: str) -> Response:

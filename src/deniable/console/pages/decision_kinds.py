@@ -10,7 +10,7 @@ from starlette.datastructures import FormData
 
 from deniable.console.security import text, texts
 from deniable.errors import DeniableError
-from deniable.languages.terms import Terms
+from deniable.message import Message, noted
 from deniable.programme.programme import Programme
 from deniable.programme.transcript.decision import Decision
 from deniable.programme.transcript.entries import Override, Renamed, Skip, Targets
@@ -20,19 +20,13 @@ from deniable.programme.transcript_copies import NotKeptError
 
 @dataclass(frozen=True)
 class Kind:
-    """Its words have places for the programme's terms, and those of the log for the round."""
-
-    title: str
-    lead: str
+    title: Message
+    lead: Message
     entry: type[Decision]
     read: Callable[[Programme, FormData], dict[str, Any]]
     """What the form says, as the entry's own fields."""
     write: Callable[[Programme, dict[str, Any], str, bool], int]
     """Records it; returns the number of its entry."""
-    wish: str
-    """What a person asks for, in the activity log, after "asked to"."""
-    deed: str
-    """What the log says when it is recorded."""
     always_two: bool = False
     """Whether a second person confirms it even if it has nothing to do with reports."""
 
@@ -75,19 +69,10 @@ def asked_in(programme: Programme, kind: str, fields: FormData) -> Asked:
     return Asked(found, found.read(programme, fields), text(fields, "reason"), independent == "yes")
 
 
-def wish_of(kind: str, terms: Terms, round_: int) -> str:
-    """Made in this round."""
-    return KINDS[kind].wish.format(terms=terms, round=round_)
-
-
-def deed_of(kind: str, terms: Terms, round_: int) -> str:
-    return KINDS[kind].deed.format(terms=terms, round=round_)
-
-
 def _override(programme: Programme, fields: FormData) -> dict[str, Any]:
     targets = tuple(dict.fromkeys(texts(fields, "target")))
     if not targets:
-        raise DeniableError(f"Choose at least one {programme.parameters.terms.target}.")
+        raise DeniableError("Choose at least one {target_word}.", target_word=programme.parameters.terms.target)
     return {"audits": targets}
 
 
@@ -99,7 +84,9 @@ def _targets(programme: Programme, fields: FormData) -> dict[str, Any]:
     added = [name.strip() for name in text(fields, "added").splitlines() if name.strip()]
     removed = list(dict.fromkeys(texts(fields, "target")))
     if not added and not removed:
-        raise DeniableError(f"Name at least one {programme.parameters.terms.target} that joins or leaves.")
+        raise DeniableError(
+            "Name at least one {target_word} that joins or leaves.", target_word=programme.parameters.terms.target
+        )
     return {"added": added, "removed": removed}
 
 
@@ -110,7 +97,9 @@ def _change_targets(programme: Programme, own: dict[str, Any], reason: str, inde
 def _new_name(programme: Programme, fields: FormData) -> dict[str, Any]:
     targets = texts(fields, "target")
     if len(targets) != 1:
-        raise DeniableError(f"Choose the {programme.parameters.terms.target} that gets another name.")
+        raise DeniableError(
+            "Choose the {target_word} that gets another name.", target_word=programme.parameters.terms.target
+        )
     return {"target": targets[0], "name": text(fields, "new_name")}
 
 
@@ -121,7 +110,9 @@ def _rename(programme: Programme, own: dict[str, Any], reason: str, independent:
 def _which_audit(programme: Programme, fields: FormData) -> dict[str, Any]:
     number, _, target = text(fields, "audit").partition(" ")
     if not (number.isascii() and number.isdigit() and len(number) <= 9):
-        raise DeniableError(f"Choose the {programme.parameters.terms.audit} that did not take place.")
+        raise DeniableError(
+            "Choose the {audit_word} that did not take place.", audit_word=programme.parameters.terms.audit
+        )
     return {"of": int(number), "target": target}
 
 
@@ -145,50 +136,42 @@ def _skip(programme: Programme, _: dict[str, Any], reason: str, independent: boo
 
 KINDS = {
     "override": Kind(
-        "Order {terms.an_audit} by hand",
-        "You choose the {terms.target}, and not the draw. Next you see what the order does. Another person must then "
-        "confirm it, if there is one who can.",
+        noted("Order {an_audit} by hand"),
+        noted(
+            "You choose the {target}, and not the draw. Next you see what the order does. Another person must then "
+            "confirm it, if there is one who can."
+        ),
         Override,
         _override,
         _order,
-        wish="order {terms.an_audit} by hand",
-        deed="ordered {terms.an_audit} by hand",
         always_two=True,
     ),
     "targets": Kind(
-        "Let {terms.targets} join or leave",
-        "The change counts from this round on. The reports about {terms.targets} that leave are deleted.",
+        noted("Let {targets} join or leave"),
+        noted("The change counts from this round on. The reports about {targets} that leave are deleted."),
         Targets,
         _targets,
         _change_targets,
-        wish="change the list of {terms.targets}",
-        deed="changed the list of {terms.targets}",
     ),
     "rename": Kind(
-        "Rename {terms.a_target}",
-        "The {terms.target} has another name from this round on. The reports about it stay counted.",
+        noted("Rename {a_target}"),
+        noted("The {target} has another name from this round on. The reports about it stay counted."),
         Renamed,
         _new_name,
         _rename,
-        wish="rename {terms.a_target}",
-        deed="renamed {terms.a_target}",
     ),
     "not-carried-out": Kind(
-        "Record that {terms.an_audit} did not take place",
-        "The record still says that the {terms.target} was selected. The reports about it stay deleted.",
+        noted("Record that {an_audit} did not take place"),
+        noted("The record still says that the {target} was selected. The reports about it stay deleted."),
         NotCarriedOut,
         _which_audit,
         _not_carried_out,
-        wish="record that {terms.an_audit} did not take place",
-        deed="recorded that {terms.an_audit} did not take place",
     ),
     "skip": Kind(
-        "Skip this round",
-        "The round is closed without a draw. Its reports stay counted and go on into the next round.",
+        noted("Skip this round"),
+        noted("The round is closed without a draw. Its reports stay counted and go on into the next round."),
         Skip,
         _which_round,
         _skip,
-        wish="skip round {round}",
-        deed="skipped round {round}",
     ),
 }

@@ -6,15 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from starlette.datastructures import FormData
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from deniable.console.accounts import activity
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
 from deniable.console.pages.common import (
-    LOOKED,
     Consequences,
     CurrentProgramme,
     consequences_of,
@@ -25,16 +22,18 @@ from deniable.console.pages.common import (
     refusal,
     search,
 )
-from deniable.console.pages.decision_kinds import KINDS, asked_in, deed_of, wish_of
-from deniable.console.pages.pending_decisions import others
+from deniable.console.pages.decision_kinds import KINDS, asked_in
+from deniable.console.pages.decision_log import DECISION_LOG
+from deniable.console.pages.pending_decisions import others, unaware
 from deniable.console.pages.work_list import key_of
 from deniable.console.pending_decisions import Typed
 from deniable.console.rendering import render
 from deniable.console.routing import Router
-from deniable.console.security import Fields, console_of, require, text, texts
+from deniable.console.security import Fields, Refused, console_of, require, text, texts
 from deniable.console.target_search import FEW, MOST_FOUND, Found
+from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
-from deniable.languages.terms import Terms
+from deniable.message import Message, noted
 from deniable.programme.calendar import Day, due_in_words
 from deniable.programme.names import caseless
 from deniable.programme.programme import Programme
@@ -53,8 +52,8 @@ class PastAudit:
 @dataclass(frozen=True)
 class DecisionPage:
     kind: str
-    title: str
-    lead: str
+    title: Message
+    lead: Message
     round: int
     due: Day
     """When the open round is due."""
@@ -79,7 +78,9 @@ class DecisionPage:
     new_name: str = ""
     reason: str = ""
     independent: str = ""
-    error: str | None = None
+    error: Message | None = None
+    has_own: bool = False
+    """Whether another decision of this person waits for a second one."""
 
 
 @dataclass(frozen=True)
@@ -123,33 +124,33 @@ def decide(
     page, _ = _asked(request, person, programme, kind, fields)
     if "start" in fields or "change" in fields:
         return render(request, "decision.html", page)
-    console, terms = console_of(request), programme.parameters.terms
+    console = console_of(request)
     typed = tuple((name, value) for name in TYPED for value in texts(fields, name))
     try:
         wanted = asked_in(programme, kind, fields)
         entry, seen = wanted.foreseen(programme), text(fields, "confirmed")
         able = others(console, person).here if wanted.needs_two else ()
         if seen != str(entry.during):
-            would = consequences_of(programme, entry)
+            would = consequences_of(programme, entry, voice_of(request))
             asks = ConfirmPage(kind, would, typed, wanted.needs_two, able, bool(seen))
             return render(request, "decision_confirm.html", asks)
         if able:
-            return _ask_for(console, person, page, typed, terms)
+            return _ask_for(console, person, page, typed)
         number = wanted.record(programme)
     except DeniableError as error:
         return render(request, "decision.html", replace(page, error=refusal(error)), 422)
-    alone = ", alone, since no other person could confirm it" if wanted.needs_two else ""
-    console.record(person, f"{deed_of(kind, terms, entry.round)}{alone} (entry {number})")
+    log = DECISION_LOG[kind]
+    console.record(person, (log.alone if wanted.needs_two else log.done).filled(round=entry.round, entry=number))
     return redirect("/transcript", "decided")
 
 
-def _ask_for(console: Console, person: Person, page: DecisionPage, typed: Typed, terms: Terms) -> Response:
+def _ask_for(console: Console, person: Person, page: DecisionPage, typed: Typed) -> Response:
     if not console.pending_decisions.ask(person.id, page.kind, typed, page.round):
         raise DeniableError(
             "Another decision that you asked for still waits. When it is confirmed or withdrawn, you can ask for this "
             "one."
         )
-    console.record(person, f"asked to {wish_of(page.kind, terms, page.round)}")
+    console.record(person, DECISION_LOG[page.kind].asked.filled(round=page.round))
     return redirect("/round/pending", "asked")
 
 
@@ -158,21 +159,21 @@ def _asked(
 ) -> tuple[DecisionPage, Status]:
     """The form, filled with what was typed."""
     if kind not in KINDS:
-        raise HTTPException(404, "There is no such page.")
+        raise Refused(404, noted("There is no such page."))
     decision, status, filled = KINDS[kind], programme.status(), fields or FormData()
     record = copied_record(request, programme, status.folder)
-    looked = last_looked(console_of(request), person)
-    terms = programme.parameters.terms
+    calendar, say = programme.parameters.calendar, voice_of(request)
+    looked = last_looked(console_of(request), person, say)
     audits = _past_audits(programme) if kind == "not-carried-out" else ()
     page = DecisionPage(
         kind=kind,
-        title=decision.title.format(terms=terms),
-        lead=decision.lead.format(terms=terms),
+        title=decision.title,
+        lead=decision.lead,
         round=status.open_round,
-        due=due_in_words(programme.parameters.calendar, status.open_round),
-        until=due_in_words(programme.parameters.calendar, programme.consequence(programme.parameters.voice()).during),
+        due=due_in_words(calendar, status.open_round, say),
+        until=due_in_words(calendar, programme.consequence(say).during, say),
         looked=looked,
-        unaware=_unaware(console_of(request), person) if looked else (),
+        unaware=unaware(console_of(request), person) if looked else (),
         targets=status.targets,
         audits=audits,
         had_any=bool(audits) or any(event.audited for event in record.events),
@@ -182,15 +183,9 @@ def _asked(
         new_name=text(filled, "new_name"),
         reason=text(filled, "reason"),
         independent=text(filled, "independent"),
+        has_own=any(pending.person == person.id for pending in console_of(request).pending_decisions.all()),
     )
     return (_searched(request, page, status.targets, filled) if page.is_long else page), status
-
-
-def _unaware(console: Console, person: Person) -> tuple[str, ...]:
-    """Who else may decide and never looked at counts."""
-    able = others(console, person).here
-    with console.store.reading() as connection:
-        return tuple(name for name in able if activity.last_day(connection, name, LOOKED) is None)
 
 
 def _past_audits(programme: Programme) -> tuple[PastAudit, ...]:

@@ -30,7 +30,10 @@ from deniable.console.pending_visits import KEPT_FOR, PendingVisit
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, may, require, text
+from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
+from deniable.languages.voice import Voice
+from deniable.message import Message, noted
 from deniable.programme.calendar import Day, due_in_words
 from deniable.programme.programme import Programme
 from deniable.programme.transcript_copies import NotKeptError
@@ -39,9 +42,11 @@ router = Router()
 
 HOURS = int(KEPT_FOR.total_seconds()) // 3600
 
-DONE = {"asked": "You asked for the visit. Nothing is recorded before it is confirmed.", **GIVEN_UP}
-OWN = "You asked for this visit yourself, so another person must confirm it."
-GONE = (
+DONE = {"asked": noted("You asked for the visit. Nothing is recorded before it is confirmed."), **GIVEN_UP}
+NOT_WAITING = noted("No report waits for this visit. Enter the report first.")
+ASKED_BEFORE = noted("This visit was asked for before. Another person must confirm it.")
+OWN = noted("You asked for this visit yourself, so another person must confirm it.")
+GONE = noted(
     "This request is no longer there: it was confirmed, refused or withdrawn, or it is too old. Ask for the visit "
     "again."
 )
@@ -57,6 +62,8 @@ class Visit:
     """None where it was not asked for yet."""
     is_own: bool
     """Whether the person who sees the page asked for it."""
+    also: tuple[str, ...]
+    """Who may confirm it besides the person who sees the page, by name."""
     shown: Foreseen
 
 
@@ -77,8 +84,8 @@ class EmergenciesPage:
     """When the open round is due: then every visit that waits is recorded."""
     is_overdue: bool
     ended: bool
-    done: str | None
-    error: str | None
+    done: Message | None
+    error: Message | None
 
 
 @dataclass(frozen=True)
@@ -101,13 +108,13 @@ def ask(
 ) -> Response:
     console, wanted = console_of(request), (text(fields, "target"), text(fields, "class"))
     if wanted not in programme.waiting_visits():
-        return _page(request, person, programme, "No report waits for this visit. Enter the report first.")
+        return _page(request, person, programme, NOT_WAITING)
     before = console.pending_visits.find(*wanted)
     if before is not None and _name(console, before) is None:
         console.pending_visits.forget(*wanted)
     if not console.pending_visits.ask(*wanted, person.id):
-        return _page(request, person, programme, "This visit was asked for before. Another person must confirm it.")
-    console.record(person, "asked for a visit in an emergency")
+        return _page(request, person, programme, ASKED_BEFORE)
+    console.record(person, noted("asked for a visit in an emergency"))
     return redirect("/emergencies", "asked")
 
 
@@ -128,8 +135,10 @@ def confirm(
     except DeniableError as error:
         return _page(request, person, programme, refusal(error))
     console.pending_visits.forget(asked.target, asked.report_class)
-    how = "alone, since no other person could" if is_alone else f"which {_name(console, asked)} had asked for"
-    console.record(person, f"confirmed a visit in an emergency, {how} (entry {number})")
+    alone = noted("confirmed a visit in an emergency, alone, since no other person could (entry {entry})")
+    together = noted("confirmed a visit in an emergency, which {by} had asked for (entry {entry})")
+    action = alone.filled(entry=number) if is_alone else together.filled(by=_name(console, asked), entry=number)
+    console.record(person, action)
     return redirect("/transcript", "visit")
 
 
@@ -144,9 +153,11 @@ def withdraw(
     except DeniableError as error:
         return _page(request, person, programme, refusal(error))
     console.pending_visits.forget(asked.target, asked.report_class)
-    verb, done = ("withdrew", "withdrawn") if asked.person == person.id else ("refused", "refused")
-    console.record(person, f"{verb} the request of {_name(console, asked)} for a visit in an emergency")
-    return redirect("/emergencies", done)
+    is_own, by = asked.person == person.id, _name(console, asked)
+    withdrew = noted("withdrew the request of {by} for a visit in an emergency", by=by)
+    refused = noted("refused the request of {by} for a visit in an emergency", by=by)
+    console.record(person, withdrew if is_own else refused)
+    return redirect("/emergencies", "withdrawn" if is_own else "refused")
 
 
 def asked_visits(console: Console) -> list[tuple[PendingVisit, str]]:
@@ -169,24 +180,29 @@ def _name(console: Console, asked: PendingVisit) -> str | None:
     return known.person.name if known is not None and not known.disabled and may(known.person, "counts") else None
 
 
-def _page(request: Request, person: Person, programme: Programme, error: str | None = None) -> Response:
+def _page(request: Request, person: Person, programme: Programme, error: Message | None = None) -> Response:
     console, status = console_of(request), programme.status()
     if not status.parameters.visit_classes:
         return redirect("/round")
     copied_record(request, programme, status.folder)  # what no longer waits was recorded
-    second = others(console, person)
+    second, say = others(console, person), voice_of(request)
     asked = (
-        replace(_visit(programme, one.target, one.report_class), asked_by=name, is_own=one.person == person.id)
+        replace(
+            _visit(programme, one.target, one.report_class, say),
+            asked_by=name,
+            is_own=one.person == person.id,
+            also=tuple(other for other in second.here if other != name),
+        )
         for one, name in asked_visits(console)
     )
     page = EmergenciesPage(
-        classes=tuple(foreseen(programme, None, name) for name in status.parameters.visit_classes),
+        classes=tuple(foreseen(programme, None, name, say) for name in status.parameters.visit_classes),
         asked=tuple(asked),
         others=second.here,
         away=second.away,
         hours=HOURS,
         round=status.open_round,
-        due=due_in_words(status.parameters.calendar, status.open_round),
+        due=due_in_words(status.parameters.calendar, status.open_round, say),
         is_overdue=bool(status.overdue),
         ended=status.ended,
         done=done_message(request, DONE),
@@ -196,10 +212,11 @@ def _page(request: Request, person: Person, programme: Programme, error: str | N
     if status.ended or not may(person, "counts"):
         return render(request, "emergencies.html", page, code)
     known = {(one.target, one.report_class) for one in page.asked}
-    waiting = tuple(_visit(programme, *key) for key in counting(programme.waiting_visits) if key not in known)
+    waiting = tuple(_visit(programme, *key, say) for key in counting(programme.waiting_visits) if key not in known)
     return render(request, "emergencies_waiting.html", WaitingEmergenciesPage(**vars(page), waiting=waiting), code)
 
 
-def _visit(programme: Programme, target: str, report_class: str) -> Visit:
+def _visit(programme: Programme, target: str, report_class: str, say: Voice) -> Visit:
     """One that was not asked for."""
-    return Visit(target, report_class, asked_by=None, is_own=False, shown=foreseen(programme, target, report_class))
+    shown = foreseen(programme, target, report_class, say)
+    return Visit(target, report_class, asked_by=None, is_own=False, also=(), shown=shown)

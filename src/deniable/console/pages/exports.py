@@ -11,14 +11,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from deniable.console.accounts import activity, people
-from deniable.console.accounts.people import Person, PersonRow
+from deniable.console.accounts.people import ROLE_NAMES, Person, PersonRow
 from deniable.console.csv_download import csv_response
+from deniable.console.pages.activity import called
 from deniable.console.pages.common import CurrentProgramme, copied_record
 from deniable.console.pages.work_list import Unrecorded, open_audits
 from deniable.console.public_record import Record
 from deniable.console.remembered import takes_long
 from deniable.console.routing import Router
 from deniable.console.security import console_of, may, require
+from deniable.console.voices import voice_of
+from deniable.languages.voice import Voice
+from deniable.message import noted
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.page import Audited, Event
 from deniable.programme.transcript.outcomes import present_names
@@ -26,25 +30,52 @@ from deniable.programme.transcript.replay import parse, replay
 
 router = Router()
 
-RECORD = ("entry", "round", "due", "kind", "selected", "heading", "joined", "left", "reason", "effect on the promise")
-TARGETS = ("target", "register number", "takes part", "last audit in round", "round was due", "visited on")
-WORK_LIST = ("target", "register number", "round", "due", "name is public", "emergency")
-ACTIVITY = ("day", "who", "what")
-PEOPLE = ("name", "role", "state")
+RECORD = (
+    noted("entry"),
+    noted("round"),
+    noted("due"),
+    noted("kind"),
+    noted("selected"),
+    noted("heading"),
+    noted("joined"),
+    noted("left"),
+    noted("reason"),
+    noted("effect on the promise"),
+)
+TARGETS = (
+    noted("{target}"),
+    noted("register number"),
+    noted("takes part"),
+    noted("last {audit} in round"),
+    noted("round was due"),
+    noted("visited on"),
+)
+WORK_LIST = (
+    noted("{target}"),
+    noted("register number"),
+    noted("round"),
+    noted("due"),
+    noted("name is public"),
+    noted("emergency"),
+)
+ACTIVITY = (noted("day"), noted("who"), noted("what"))
+PEOPLE = (noted("name"), noted("role"), noted("state"))
 
 
 @router.get("/transcript/record.csv")
 def record(request: Request, _: Annotated[Person, require("transcript")], programme: CurrentProgramme) -> Response:
     takes_long()
     shown = copied_record(request, programme, programme.status().folder)
-    return csv_response("record.csv", RECORD, map(_entry, shown.events))
+    say = voice_of(request)
+    return csv_response("record.csv", map(say, RECORD), (_entry(event, say) for event in shown.events))
 
 
 @router.get("/transcript/targets.csv")
 def targets(request: Request, _: Annotated[Person, require("transcript")], programme: CurrentProgramme) -> Response:
     takes_long()
     shown = copied_record(request, programme, programme.status().folder)
-    return csv_response("targets.csv", TARGETS, _targets(programme.parameters, shown))
+    say = voice_of(request)
+    return csv_response("targets.csv", map(say, TARGETS), _targets(programme.parameters, shown, say))
 
 
 @router.get("/work-list/work-list.csv")
@@ -52,7 +83,8 @@ def work_list(request: Request, _: Annotated[Person, require("decide")], program
     """Confidential where names in it are not public yet, as the page is."""
     takes_long()
     shown = copied_record(request, programme, programme.status().folder)
-    numbers = {name: number for name, number, *_ in _targets(programme.parameters, shown)}
+    say = voice_of(request)
+    numbers = {name: number for name, number, *_ in _targets(programme.parameters, shown, say)}
     unrecorded = Unrecorded(shown.events)
     rows = (
         (
@@ -60,12 +92,12 @@ def work_list(request: Request, _: Annotated[Person, require("decide")], program
             numbers.get(audit.target),
             audit.round,
             audit.day.isoformat(),
-            _is_public(audit.secret_until),
-            "visit at once" if unrecorded.is_emergency(audit) else "no",
+            _is_public(audit.secret_until, say),
+            say("visit at once") if unrecorded.is_emergency(audit) else say("no"),
         )
         for audit in unrecorded.emergencies_first(open_audits(programme))
     )
-    return csv_response("work-list.csv", WORK_LIST, rows)
+    return csv_response("work-list.csv", map(say, WORK_LIST), rows)
 
 
 @router.get("/activity/activity.csv")
@@ -74,38 +106,42 @@ def whole_log(request: Request, person: Annotated[Person, require("activity")]) 
     takes_long()
     with console_of(request).store.reading() as connection:
         log = activity.read(connection, with_reports=may(person, "counts"))
-    return csv_response("activity.csv", ACTIVITY, ((one.day, one.who, one.action) for one in log.entries))
+    say = voice_of(request)
+    rows = ((one.day, called(one.who, say), say(one.action)) for one in log.entries)
+    return csv_response("activity.csv", map(say, ACTIVITY), rows)
 
 
 @router.get("/people/people.csv")
 def all_people(request: Request, _: Annotated[Person, require("people")]) -> Response:
     console = console_of(request)
     with console.store.reading() as connection:
-        rows = people.listed(connection, console.key)
-    return csv_response("people.csv", PEOPLE, ((row.person.name, row.person.role, _state(row)) for row in rows))
+        listed = people.listed(connection, console.key)
+    say = voice_of(request)
+    rows = ((row.person.name, say(ROLE_NAMES[row.person.role]), _state(row, say)) for row in listed)
+    return csv_response("people.csv", map(say, PEOPLE), rows)
 
 
-def _state(row: PersonRow) -> str:
+def _state(row: PersonRow, say: Voice) -> str:
     if row.altered:
-        return "altered outside the console"
+        return say("altered outside the console")
     if row.disabled:
-        return "disabled"
+        return say("disabled")
     if not row.has_joined:
-        return "invited"
-    return "needs new codes" if row.waiting else "active"
+        return say("invited")
+    return say("needs new codes") if row.waiting else say("active")
 
 
-def _is_public(secret_until: int | None) -> str:
-    return "yes" if secret_until is None else f"after round {secret_until} is closed"
+def _is_public(secret_until: int | None, say: Voice) -> str:
+    return say("yes") if secret_until is None else say("after round {round} is closed", round=secret_until)
 
 
-def _entry(event: Event) -> tuple[object, ...]:
+def _entry(event: Event, say: Voice) -> tuple[object, ...]:
     return (
         event.number,
         event.round,
         event.due.iso if event.due else None,
         event.kind,
-        "; ".join(map(_audited, event.audited)),
+        "; ".join(_audited(one, say) for one in event.audited),
         event.heading,
         "; ".join(event.added),
         "; ".join(event.removed),
@@ -114,14 +150,16 @@ def _entry(event: Event) -> tuple[object, ...]:
     )
 
 
-def _audited(audited: Audited) -> str:
+def _audited(audited: Audited, say: Voice) -> str:
     if not audited.carried_out:
-        return f"{audited.name} (not carried out)"
-    return f"{audited.name} (visited on {audited.visited.iso})" if audited.visited else audited.name
+        return say("{name} (not carried out)", name=audited.name)
+    if audited.visited:
+        return say("{name} (visited on {day})", name=audited.name, day=audited.visited.iso)
+    return audited.name
 
 
 def _targets(
-    parameters: Parameters, record: Record
+    parameters: Parameters, record: Record, say: Voice
 ) -> Iterator[tuple[str, str, str, int | None, str | None, str | None]]:
     """All there ever were, by their present names, each with its last audit that the office does not say was not
     carried out.
@@ -136,5 +174,5 @@ def _targets(
                 day = parameters.calendar.day(event.round).isoformat()
                 last[present.get(audited.name, audited.name)] = (event.round, day, visited)
     for number, name in enumerate(state.targets):
-        takes_part = "yes" if state.takes_part(name) else "no"
+        takes_part = say("yes") if state.takes_part(name) else say("no")
         yield name, state.registered_as(number), takes_part, *last.get(name, (None, None, None))

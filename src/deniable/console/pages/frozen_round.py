@@ -14,13 +14,22 @@ from starlette.responses import Response
 from deniable.console.accounts import people
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
-from deniable.console.pages.common import CurrentProgramme, copied_record, done_message, number_in, redirect, refusal
+from deniable.console.pages.common import (
+    CurrentProgramme,
+    copied_record,
+    done_message,
+    number_in,
+    redirect,
+    refusal,
+)
 from deniable.console.pages.open_round import asked, round_in, shown
 from deniable.console.pending_draws import AskedWithout, EnteredNumbers
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import ALLOWED, Fields, console_of, require, text, uploaded
+from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
+from deniable.message import Message, all_of, noted
 from deniable.programme.programme import Programme
 from deniable.programme.public.frozen_rounds import FrozenRound
 from deniable.programme.randomness.mirrors import MIRRORS, beacon_in, fetch
@@ -33,12 +42,12 @@ from deniable.programme.transcript_copies import NotKeptError
 router = Router()
 
 DONE = {
-    "asked": "You asked to draw the round without its public value. Another person must confirm it now.",
-    "withdrawn": "The request is withdrawn. Nothing was drawn.",
-    "refused": "The request is refused. Nothing was drawn. Tell the person who asked why.",
+    "asked": noted("You asked to draw the round without its public value. Another person must confirm it now."),
+    "withdrawn": noted("The request is withdrawn. Nothing was drawn."),
+    "refused": noted("The request is refused. Nothing was drawn. Tell the person who asked why."),
 }
-OWN = "You asked for this yourself, so another person must confirm it."
-GONE = (
+OWN = noted("You asked for this yourself, so another person must confirm it.")
+GONE = noted(
     "This request is no longer there: it was withdrawn or refused, or the console was started again. Ask for it again."
 )
 
@@ -79,8 +88,8 @@ class FrozenPage:
     reason: str
     others: tuple[str, ...]
     """Who else may confirm, by name."""
-    done: str | None
-    error: str | None
+    done: Message | None
+    error: Message | None
 
 
 @dataclass(frozen=True)
@@ -120,7 +129,7 @@ def fetch_value(
         value = _fetched(sent.waiting, programme, sent.console)
     except DeniableError as error:
         return _refused(sent, error)
-    return _drawn(sent, value)
+    return _drawn(sent, value, DREW)
 
 
 @router.post("/round/draw/file")
@@ -132,7 +141,7 @@ def bring_value(
         value = _in_file(sent.waiting, programme, uploaded(fields, "file"))
     except DeniableError as error:
         return _refused(sent, error)
-    return _drawn(sent, value)
+    return _drawn(sent, value, DREW)
 
 
 @router.post("/round/draw/numbers")
@@ -152,11 +161,12 @@ def enter_numbers(
     others = {names[one.person]: one for one in console.pending_draws.enter(waiting.entry, own) if one.person in names}
     for name, other in others.items():
         if other.numbers == own.numbers:
-            return _drawn(sent, value, f", which {name} had entered too")
+            return _drawn(sent, value, DREW_TOGETHER, name)
     if not others:
-        console.record(person, f"entered the numbers thrown for round {waiting.round}")
+        console.record(person, noted("entered the numbers thrown for round {round}", round=waiting.round))
     else:
-        console.record(person, f"entered other numbers for round {waiting.round} than {' and '.join(others)}")
+        differ = noted("entered other numbers for round {round} than {others}")
+        console.record(person, differ.filled(round=waiting.round, others=all_of(others)))
     return redirect("/round/draw")
 
 
@@ -170,7 +180,7 @@ def ask_without(
         _ask_without(sent, waiting)
     except DeniableError as error:
         return _refused(sent, error)
-    sent.console.record(person, f"asked to draw round {waiting.round} without its public value")
+    sent.console.record(person, noted("asked to draw round {round} without its public value", round=waiting.round))
     return redirect("/round/draw", "asked")
 
 
@@ -185,7 +195,7 @@ def confirm_without(
         return _refused(sent, error)
     if before.person == person.id:
         return _page(sent, OWN)
-    return _drawn(sent, WITHOUT_VALUE, f", as {by} had asked", before.reason)
+    return _drawn(sent, WITHOUT_VALUE, DREW_WITHOUT, by, before.reason)
 
 
 @router.post("/round/draw/withdraw")
@@ -200,26 +210,43 @@ def withdraw_request(
     except DeniableError as error:
         return _refused(sent, error)
     sent.console.pending_draws.withdraw(waiting.entry)
-    verb, done = ("withdrew", "withdrawn") if before.person == person.id else ("refused", "refused")
-    sent.console.record(person, f"{verb} the request of {by} to draw round {waiting.round} without its public value")
-    return redirect("/round/draw", done)
+    is_own = before.person == person.id
+    withdrew = noted("withdrew the request of {by} to draw round {round} without its public value")
+    refused = noted("refused the request of {by} to draw round {round} without its public value")
+    sent.console.record(person, (withdrew if is_own else refused).filled(by=by, round=waiting.round))
+    return redirect("/round/draw", "withdrawn" if is_own else "refused")
 
 
-def _drawn(sent: _Sent, value: PublicValue, confirmed: str = "", reason: str | None = None) -> Response:
+DREW = (
+    noted("drew round {round} with its public value"),
+    noted("drew round {round} with its public value (entry {entry})"),
+)
+"""In the activity log, as those that follow: without its entry where that is not kept elsewhere yet, and with it."""
+DREW_TOGETHER = (
+    noted("drew round {round} with its public value, which {by} had entered too"),
+    noted("drew round {round} with its public value, which {by} had entered too (entry {entry})"),
+)
+DREW_WITHOUT = (
+    noted("drew round {round} without its public value, as {by} had asked"),
+    noted("drew round {round} without its public value, as {by} had asked (entry {entry})"),
+)
+
+
+def _drawn(
+    sent: _Sent, value: PublicValue, drew: tuple[Message, Message], by: str = "", reason: str | None = None
+) -> Response:
     """Draw the round, and show whom it selected; one that was drawn in the meantime is not drawn again."""
     wanted = round_in(sent.fields)
-    how = "without its public value" if value.text is None else "with its public value"
-    action = f"drew round {wanted} {how}{confirmed}"
     try:
         closed = sent.programme.draw_round(value, reason, wanted)
     except NotKeptError as error:
-        sent.console.record(sent.person, action)
+        sent.console.record(sent.person, drew[0].filled(round=wanted, by=by))
         page = asked(sent.request, sent.person, sent.programme, error=refusal(error))
         return render(sent.request, "close.html", replace(page, round=wanted, is_drawn=True), 422)
     except DeniableError as error:
         return _refused(sent, error)
     if not closed.already:
-        sent.console.record(sent.person, f"{action} (entry {closed.entry})")
+        sent.console.record(sent.person, drew[1].filled(round=wanted, by=by, entry=closed.entry))
     return shown(sent.request, sent.programme, closed)
 
 
@@ -234,7 +261,11 @@ def _refused(sent: _Sent, error: DeniableError) -> Response:
 def _fetched(waiting: Waiting, programme: Programme, console: Console) -> PublicValue:
     source, number = _beacon_of(waiting, programme)
     if console.clock() < waiting.expected:
-        raise DeniableError(f"{waiting.awaited} is not out before {waiting.expected:%Y-%m-%d %H:%M} UTC")
+        raise DeniableError(
+            "drand's beacon {beacon} is not out before {expected} UTC",
+            beacon=str(number),
+            expected=f"{waiting.expected:%Y-%m-%d %H:%M}",
+        )
     return PublicValue(fetch(source.chain, number, console.mirrors).signature)
 
 
@@ -243,7 +274,10 @@ def _in_file(waiting: Waiting, programme: Programme, content: bytes) -> PublicVa
     beacon = beacon_in(content)
     if beacon.round != number:
         raise DeniableError(
-            f"the file has drand's beacon {beacon.round}, and round {waiting.round} waits for {waiting.awaited}"
+            "the file has drand's beacon {found}, and round {round} waits for drand's beacon {beacon}",
+            found=str(beacon.round),
+            round=waiting.round,
+            beacon=str(number),
         )
     return PublicValue(beacon.signature)
 
@@ -299,11 +333,12 @@ def _lines(source: Drand | Dice, numbers: str) -> list[str]:
     return source.throws.grouped(numbers) if isinstance(source, Dice) else []
 
 
-def _page(sent: _Sent, error: str | None = None) -> Response:
+def _page(sent: _Sent, error: Message | None = None) -> Response:
     """With what was typed, and otherwise with what is known."""
     console, status, fields, person = sent.console, sent.programme.status(), sent.fields, sent.person
     record = copied_record(sent.request, sent.programme, status.folder)
-    waiting, frozen, source = status.waiting, record.waiting, status.parameters.randomness
+    say, waiting, source = voice_of(sent.request), status.waiting, status.parameters.randomness
+    frozen = record.waiting
     if status.ended or waiting is None or frozen is None or source is None:
         return redirect("/round")
     names = _names(console)
@@ -319,7 +354,7 @@ def _page(sent: _Sent, error: str | None = None) -> Response:
         is_published=status.published >= waiting.entry,
         is_out=console.clock() >= waiting.expected,
         address=f"{MIRRORS[0]}/{source.chain.hash}/public/{waiting.beacon}" if isinstance(source, Drand) else "",
-        throws=source.throws.in_words(status.parameters.voice()) if isinstance(source, Dice) else "",
+        throws=source.throws.in_words(say) if isinstance(source, Dice) else "",
         differ=differ,
         has_entered=bool(own),
         entered_by=tuple(names[one.person] for one in entered if one.person != person.id),

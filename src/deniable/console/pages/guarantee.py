@@ -12,6 +12,9 @@ from deniable.console.remembered import Remembered
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import require
+from deniable.console.voices import voice_of
+from deniable.languages.language import CONSOLE
+from deniable.languages.voice import Voice
 from deniable.programme.calendar import Day, due_in_words
 from deniable.programme.programme import Programme
 from deniable.programme.public.promise import Promise, promise_of
@@ -32,17 +35,17 @@ class GuaranteePage:
 def guarantee_page(
     request: Request, _: Annotated[Person, require("guarantee")], programme: CurrentProgramme
 ) -> Response:
-    status = programme.status()
-    was_due = due_in_words(status.parameters.calendar, status.open_round) if status.overdue else None
-    page = GuaranteePage(programme.parameters.name, promise_now(programme), was_due)
+    status, say = programme.status(), voice_of(request)
+    was_due = due_in_words(status.parameters.calendar, status.open_round, say) if status.overdue else None
+    page = GuaranteePage(programme.parameters.name, promise_now(programme, say), was_due)
     return render(request, "guarantee.html", page)
 
 
-_promises = Remembered[Promise]()
+_promises = Remembered[Promise](most=len(CONSOLE))
 
 
-def promise_now(programme: Programme) -> Promise:
-    """By what is public at this moment; made once for each situation."""
+def promise_now(programme: Programme, say: Voice) -> Promise:
+    """By what is public at this moment; made once for each situation and language."""
     status = programme.status()
     situation = Situation(
         coverage=status.coverage,
@@ -52,5 +55,5 @@ def promise_now(programme: Programme) -> Promise:
         ended=status.ended,
         details=status.details,
     )
-    key = status.parameters.digest, situation
-    return _promises.get(key, lambda: promise_of(status.parameters, situation, status.parameters.voice()))
+    key = status.parameters.digest, situation, say.language.code
+    return _promises.get(key, lambda: promise_of(status.parameters, situation, say))

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from markupsafe import Markup
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -12,7 +11,8 @@ from deniable.console.accounts.people import Person
 from deniable.console.help_pages import FIRST, PLACE, SIGNING_IN, HelpText, help_texts
 from deniable.console.rendering import render
 from deniable.console.routing import Router
-from deniable.console.security import AnyVisitor, require
+from deniable.console.security import AnyVisitor, Refused, require
+from deniable.message import noted
 
 router = Router()
 
@@ -46,7 +46,7 @@ def signing_in(request: Request, who: AnyVisitor) -> Response:
 def help_page(request: Request, topic: str, _: Annotated[Person, require("account")]) -> Response:
     text = help_texts().get(topic)
     if text is None:
-        raise HTTPException(404, "There is no help page of this name. Choose Help to see which there are.")
+        raise Refused(404, noted("There is no help page of this name. Choose Help to see which there are."))
     return _page(request, text)
 
 

@@ -19,7 +19,9 @@ from deniable.console.remembered import Paced
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, may, require
+from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
+from deniable.message import Message
 from deniable.programme import backup
 
 router = Router()
@@ -42,7 +44,7 @@ class HealthPage:
     """Who puts the public files right."""
     ended: bool
     """Whether the programme is over, and key and backups are to be destroyed."""
-    error: str | None
+    error: Message | None
 
 
 @router.get("/health")
@@ -69,19 +71,21 @@ def back_up(request: Request, person: Annotated[Person, require("people")], _: F
     return Response(content, headers=disposition, media_type="application/octet-stream")
 
 
-def _page(request: Request, person: Person, error: str | None = None) -> Response:
+def _page(request: Request, person: Person, error: Message | None = None) -> Response:
     console = console_of(request)
     programme = console.programme()
-    checks = checks_of(console, programme)
+    checks = checks_of(console, programme, voice_of(request))
     attention = sorted((check for check in checks if check.state != "good"), key=lambda check: check.state != "wrong")
     good = tuple(check for check in checks if check.state == "good")
     helpers, is_one = helpers_of(console), may(person, "people")
     status = None if programme is None else programme.status()
-    lost_until = None if programme is None or status is None else notices_of(console, programme, status).lost_until
+    told = (
+        Notices() if programme is None or status is None else notices_of(console, programme, status, voice_of(request))
+    )
     page = HealthPage(
         attention=tuple(attention),
         good=good,
-        notices=Notices(lost_until),
+        notices=Notices(told.lost_until),
         may_back_up=is_one,
         administrators=() if is_one else helpers.administrators,
         helpers=helpers,

@@ -15,6 +15,8 @@ from deniable.console.pages.common import auditors_of, counting
 from deniable.console.pending_imports import KEPT_FOR, Held
 from deniable.console.rendering import render
 from deniable.console.security import MOST_UPLOADED, may
+from deniable.console.voices import voice_of
+from deniable.message import Message
 from deniable.programme.imports import EXPORTS, Malformed
 from deniable.programme.imports.batch import EMPTY, MOST_DISTINCT, ChannelCounts, Fate, looks_like_a_name
 from deniable.programme.imports.classes import visit_classes
@@ -39,7 +41,7 @@ class PreviewPage:
     round: int
     minutes: int
     megabytes: int
-    paused: str | None
+    paused: Message | None
     is_large: bool
     """Whether the file has more than half of the bytes that a file may have."""
     choices: Choices
@@ -66,7 +68,7 @@ class PreviewPage:
     """Who can do so otherwise, by name."""
     is_complete: bool
     """Whether all channels and values are assigned."""
-    error: str | None
+    error: Message | None
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class Preview:
     """The name by which it is confirmed."""
     held: Held
     person: Person
-    error: str | None = None
+    error: Message | None = None
     typed: Mapping[str, ChannelRow] = field(default_factory=dict)
     """What was chosen for new channels, by channel."""
     typed_values: Mapping[str, ChannelRow] = field(default_factory=dict)
@@ -134,7 +136,7 @@ def preview_page(request: Request, programme: Programme, preview: Preview) -> Re
     assigned = [row_of(name, kept.channels[name], names, present) for name in chosen]
     public = PreviewPage(
         pending=preview.pending,
-        kind=EXPORTS[held.kind].label,
+        kind=voice_of(request)(EXPORTS[held.kind].label),
         source=held.source,
         round=status.open_round,
         minutes=int(KEPT_FOR.total_seconds()) // 60,

@@ -5,7 +5,7 @@ from asyncio import shield, wait_for, wrap_future
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
@@ -15,10 +15,10 @@ from deniable.console.accounts.people import Person
 from deniable.console.accounts.row_authentication import digest
 from deniable.console.csv_download import csv_response
 from deniable.console.pages.channels import MANY, NOT_YOURS, ChannelRow, assigned, keep, typed_rows
-from deniable.console.pages.common import CurrentProgramme, auditors_of, counting, done_message, redirect, refusal
+from deniable.console.pages.common import CurrentProgramme, auditors_of, done_message, redirect, refusal
 from deniable.console.pages.import_preview import Preview, megabytes, preview_page
+from deniable.console.pages.recent_imports import RecentImport, recent_imports
 from deniable.console.pending_imports import (
-    AcceptedImport,
     Held,
     PendingImport,
     PendingImports,
@@ -39,54 +39,42 @@ from deniable.console.security import (
     text,
     uploaded,
 )
+from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
-from deniable.programme.calendar import Day, day_in_words
+from deniable.message import Message, noted
 from deniable.programme.imports import EXPORTS, read
-from deniable.programme.imports.batch import MOST_DISTINCT
+from deniable.programme.imports.batch import EMPTY, MOST_DISTINCT
 from deniable.programme.imports.csv import OtherColumnsError
 from deniable.programme.programme import Programme
 from deniable.programme.status import PAUSED, Status
-from deniable.wording import ordinal
 
 router = Router()
 
 DONE = {
-    "counted": "The file is imported. What was counted before is not counted again.",
-    "noted": "The file is noted. Nothing in it is counted, now or later.",
-    "paused": "The file is noted. Imports are paused, so nothing in it counts, now or later.",
-    "under-way": "The file is being imported: it is a large one, and that goes on while you do other things. If the "
-    "console is stopped within the next hour, import the file again; nothing counts twice.",
-    "choose-again": f"The channels are saved. More than {MOST_DISTINCT:,} in this file were new, so choose it again.",
-    "dropped": "The file was discarded; nothing was counted.",
-    "taken-back": "The import was taken back. None of its reports counts, and you can import the file again.",
-    "resumed": "Imports count again from now on. Publish, so that the public sees it, too.",
+    "counted": noted("The file is imported. What was counted before is not counted again."),
+    "noted": noted("The file is noted. Nothing in it is counted, now or later."),
+    "paused": noted("The file is noted. Imports are paused, so nothing in it counts, now or later."),
+    "under-way": noted(
+        "The file is being imported: it is a large one, and that goes on while you do other things. If the console is "
+        "stopped within the next hour, import the file again; nothing counts twice."
+    ),
+    "choose-again": noted(
+        "The channels are saved. More than {most} in this file were new, so choose it again.", most=MOST_DISTINCT
+    ),
+    "dropped": noted("The file was discarded; nothing was counted."),
+    "taken-back": noted("The import was taken back. None of its reports counts, and you can import the file again."),
+    "resumed": noted("Imports count again from now on. Publish, so that the public sees it, too."),
 }
 LONGEST_WAIT = 20
 """Seconds until the page says that an import goes on: browsers and proxies do not wait for ever."""
 EXAMPLE = (("id", "channel"), ("1041", "north plant"), ("1042", "south plant"), ("1043", "north plant"))
-GONE = "The file is not kept any more; choose it again."
-FINAL = (
+GONE = noted("The file is not kept any more; choose it again.")
+FINAL = noted(
     "It is too late to take this import back: its reports are counted. If it was the wrong file, tell an auditor "
     "before the round is closed."
 )
-NOT_KNOWN = "This import cannot be taken back here: it was counted, or the console was restarted since."
-OTHER_COLUMN = "The class column of this hotline was changed in the meantime; choose the file again."
-
-
-@dataclass(frozen=True)
-class RecentImport:
-    """An import of the person who sees the page. It follows from the clock, and from nothing that is in it."""
-
-    source: str
-    name: str
-    place: str
-    """Among those of this hotline and day: the first, the second."""
-    day: Day
-    unassigned: Unassigned
-    """What in the file has no target or class yet, as its preview said."""
-    state: Literal["open", "not taken back", "being taken back", "taken back", "too late", "counted"]
-    """In the first two it can be taken back; in the second it was tried before. The last is shown where not all
-    counts."""
+NOT_KNOWN = noted("This import cannot be taken back here: it was counted, or the console was restarted since.")
+OTHER_COLUMN = noted("The class column of this hotline was changed in the meantime; choose the file again.")
 
 
 @dataclass(frozen=True)
@@ -104,7 +92,7 @@ class ImportPage:
     """The most that a file may have."""
     recent: tuple[RecentImport, ...]
     """What this person imported and can take back, or asked to take back."""
-    paused: str | None
+    paused: Message | None
     """That imports are paused, if they are."""
     may_resume: bool
     """Whether this person can end that."""
@@ -118,8 +106,8 @@ class ImportPage:
     expected_columns: tuple[str, ...]
     other_columns: tuple[str, ...]
     """Of a file that was refused because of them."""
-    done: str | None
-    error: str | None
+    done: Message | None
+    error: Message | None
 
 
 @router.get("/import/example.csv")
@@ -192,7 +180,13 @@ def _with_choices(
 
 
 def _preview_again(
-    request: Request, person: Person, programme: Programme, held: Held, fields: FormData, *, error: str | None = None
+    request: Request,
+    person: Person,
+    programme: Programme,
+    held: Held,
+    fields: FormData,
+    *,
+    error: Message | None = None,
 ) -> Response:
     name = console_of(request).pending_imports.add(person.id, _session(request), held)
     typed, values = ({row.name: row for row in _typed(fields, what)} for what in ("channel", "value"))
@@ -254,7 +248,8 @@ def _bring(
 
 def _unassigned(held: Held) -> Unassigned:
     aside = held.batch.set_aside
-    return Unassigned(aside.channels, aside.values, aside.more_channels + aside.more_values)
+    entries = tuple("" if shown == EMPTY else shown for shown in aside.values)
+    return Unassigned(aside.channels, entries, aside.more_channels + aside.more_values)
 
 
 @router.post("/import/take-back")
@@ -262,7 +257,7 @@ async def take_back(
     request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
     """Answered when it is on the disk that the import does not count, or that it was counted before; or after a while
-    if the import is still coming in. What becomes of it is then on the page (`_recent`).
+    if the import is still coming in. What becomes of it is then on the page (`recent_imports`).
     """
     imports, name = console_of(request).pending_imports, text(fields, "import")
     accepted = next((one for one in imports.accepted_by(person.id) if one.name == name), None)
@@ -303,7 +298,7 @@ def resume(
         entry = programme.resume_imports(text(fields, "reason"))
     except DeniableError as error:
         return _page(request, person, programme, fields, error=refusal(error))
-    console_of(request).record(person, f"let imports count again (entry {entry.number})")
+    console_of(request).record(person, noted("let imports count again (entry {entry})", entry=entry.number))
     return redirect("/import", "resumed")
 
 
@@ -326,65 +321,30 @@ def _session(request: Request) -> str:
     return digest(console_of(request).key, "session", cookie)
 
 
-def _recent(request: Request, person: Person, programme: Programme) -> tuple[RecentImport, ...]:
-    """It follows from the clock, and not from what was imported."""
-    accepted = console_of(request).pending_imports.accepted_by(person.id)
-    if not accepted or programme.status().ended:
-        return ()
-    found = counting(lambda: [_recent_import(programme, one) for one in accepted])
-    return tuple(one for one in found if one is not None)
-
-
-def _recent_import(programme: Programme, accepted: AcceptedImport) -> RecentImport | None:
-    """None where all of it is counted and the person did not ask to take it back."""
-    made = partial(
-        RecentImport,
-        accepted.source,
-        accepted.name,
-        ordinal(accepted.number),
-        day_in_words(accepted.day),
-        accepted.unassigned,
-    )
-    asked = accepted.take_back
-    if programme.hotlines.is_final(accepted.source, accepted.name):
-        if asked is not TakeBack.NOT_ASKED:
-            return made("too late")
-        return made("counted") if accepted.unassigned else None
-    match asked:
-        case TakeBack.NOT_ASKED:
-            return made("open")
-        case TakeBack.ASKED:
-            return made("being taken back")
-        case TakeBack.WRITTEN:
-            return made("taken back")
-        case TakeBack.FAILED:
-            return made("not taken back")
-
-
 def _page(
     request: Request,
     person: Person,
     programme: Programme,
     fields: FormData | None = None,
-    error: str | None = None,
+    error: Message | None = None,
 ) -> Response:
     page = _page_of(request, person, programme, fields, error)
     return render(request, "import.html", page, 422 if error else 200)
 
 
 def _page_of(
-    request: Request, person: Person, programme: Programme, fields: FormData | None, error: str | None
+    request: Request, person: Person, programme: Programme, fields: FormData | None, error: Message | None
 ) -> ImportPage:
-    filled, status = fields or FormData(), programme.status()
+    filled, status, say = fields or FormData(), programme.status(), voice_of(request)
     return ImportPage(
         ended=status.ended,
-        kinds=tuple((name, export.label) for name, export in EXPORTS.items()),
+        kinds=tuple((name, say(export.label)) for name, export in EXPORTS.items()),
         kind=text(filled, "kind"),
         sources=tuple((name, name) for name in assigned(request, person)),
         source=text(filled, "source"),
         has_classes=len(programme.parameters.classes) > 1,
         megabytes=megabytes(),
-        recent=_recent(request, person, programme),
+        recent=recent_imports(request, person, programme),
         paused=PAUSED if status.is_paused else None,
         may_resume=status.is_paused and may(person, "resume"),
         reason=text(filled, "reason"),

@@ -6,30 +6,34 @@ from functools import partial
 
 import segno
 from starlette.datastructures import FormData
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from deniable.console import sessions
 from deniable.console.accounts import activity, invitations, people, totp
 from deniable.console.accounts.invitations import Invitation
+from deniable.console.accounts.people import ROLE_NAMES, Role
 from deniable.console.console import Console
 from deniable.console.pages.common import redirect, refusal
 from deniable.console.rendering import render
 from deniable.console.routing import Router
-from deniable.console.security import AnyVisitor, Fields, LinkGone, Visitor, console_of, quickly, text
+from deniable.console.security import AnyVisitor, Fields, LinkGone, Refused, Visitor, console_of, quickly, text
+from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
+from deniable.message import Message, noted
 from deniable.programme.calendar import Day, day_in_words
 
 router = Router()
 
-WRONG = "The password or the code is wrong. Type them again, with the code that the app shows now."
-GONE = "This link was used or has expired. Ask the administrator for a new one. If you have joined already, sign in."
-GONE_FIRST = (
+WRONG = noted("The password or the code is wrong. Type them again, with the code that the app shows now.")
+GONE = noted(
+    "This link was used or has expired. Ask the administrator for a new one. If you have joined already, sign in."
+)
+GONE_FIRST = noted(
     "This link was used, or the console was started again since. If there is no administrator yet, stop deniable serve "
     "in the terminal and start it again: it prints a new link."
 )
-WRONG_CODE = (
+WRONG_CODE = noted(
     "The code is wrong. Type the six digits that the app shows now, and check that your telephone's clock is right."
 )
 
@@ -38,12 +42,14 @@ WRONG_CODE = (
 class InvitationPage:
     name: str
     """Empty where it is to be chosen."""
-    role: str
+    role: Role
     is_first: bool
     joins: bool
     """Otherwise the person has a password, and only sets up new codes."""
     until: Day
     """The last on which the link works."""
+    here: str
+    """Address of the page itself."""
     qr: str
     """Address of the picture with the secret of the codes."""
     uri: str
@@ -51,7 +57,7 @@ class InvitationPage:
     secret: str
     """The same for typing, in groups of four; every visit has another."""
     typed_name: str
-    error: str | None
+    error: Message | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,7 +91,7 @@ async def accept(request: Request, token: str, who: AnyVisitor, fields: Fields) 
     console, person = console_of(request), opened.invitation.person
     console.password_queues.check(stranger=False)
     if not console.throttle.take(f"invitation {person.id}", None):
-        raise HTTPException(429, "There were too many tries. Wait a quarter of an hour.")
+        raise Refused(429, noted("There were too many tries. Wait a quarter of an hour."))
     try:
         await console.password_queues.run(partial(_accept, console, opened, fields), stranger=False)
     except DeniableError as error:
@@ -129,12 +135,13 @@ def _accept(console: Console, opened: OpenedInvitation, fields: FormData) -> Non
         person = invitations.accept(
             connection, key, opened.token, now, salt=opened.salt, step=step, name=text(fields, "name"), password=stored
         )
-        action = f"joined as {person.role}" if invitation.joins else "set up new one-time codes"
+        joined = noted("joined as {role}", role=ROLE_NAMES[person.role])
+        action = joined if invitation.joins else noted("set up new one-time codes")
         activity.record(connection, now, person.name, action, "people")
 
 
 def _page(
-    request: Request, opened: OpenedInvitation, status: int, typed_name: str = "", error: str | None = None
+    request: Request, opened: OpenedInvitation, status: int, typed_name: str = "", error: Message | None = None
 ) -> Response:
     invitation = opened.invitation
     secret = totp.totp(console_of(request).key, invitation.person.id, opened.salt).secret
@@ -143,7 +150,8 @@ def _page(
         role=invitation.person.role,
         is_first=invitation.is_first,
         joins=invitation.joins,
-        until=day_in_words(invitation.until),
+        until=day_in_words(invitation.until, voice_of(request)),
+        here=request.scope["path"],
         qr=f"{request.scope['path']}/qr.png",
         uri=_uri(request, opened),
         secret=" ".join(secret[at : at + 4] for at in range(0, len(secret), 4)),

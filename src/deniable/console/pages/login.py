@@ -33,21 +33,25 @@ from deniable.console.security import (
     visitor,
 )
 from deniable.console.sessions import Over
+from deniable.console.voices import COOKIE, language_of
 from deniable.errors import DeniableError
+from deniable.message import Message, noted
 from deniable.programme.names import LONGEST_NAME
 
 router = Router()
 
-WRONG = (
+WRONG = noted(
     "The name, the password or the code is wrong, or the code was used before. Check the name, and type the password "
     "again, with a new code."
 )
-TOO_OFTEN = "There were too many tries. Wait a quarter of an hour, or use a browser in which you have signed in before."
+TOO_OFTEN = noted(
+    "There were too many tries. Wait a quarter of an hour, or use a browser in which you have signed in before."
+)
 DONE = {
-    "joined": "Your account is ready. Now sign in, with the next code that the app shows.",
-    "signed-out": "You are signed out.",
-    "signed-out-everywhere": "You are signed out in all browsers.",
-    "codes": "Your new codes are ready. Now sign in, with the next code that the app shows.",
+    "joined": noted("Your account is ready. Now sign in, with the next code that the app shows."),
+    "signed-out": noted("You are signed out."),
+    "signed-out-everywhere": noted("You are signed out in all browsers."),
+    "codes": noted("Your new codes are ready. Now sign in, with the next code that the app shows."),
 }
 LOST = "lost"
 """In the address of the sign-in page: a form was sent after its session had ended, and could not be kept."""
@@ -62,15 +66,15 @@ HOME: Mapping[Role, str] = {
 @dataclass(frozen=True)
 class DemoEntry:
     name: str
-    role: str
+    role: Role
     password: str
     code: str
 
 
 @dataclass(frozen=True)
 class LoginPage:
-    done: str | None
-    error: str | None
+    done: Message | None
+    error: Message | None
     demo: tuple[DemoEntry, ...]
     """In a demonstration, whom one can sign in as."""
     kept: str | None
@@ -219,10 +223,11 @@ async def _page_at(request: Request, path: str, session: str, again: Again) -> R
 
 def _asked(request: Request, path: str, session: str, again: Again | None = None) -> Request:
     """For this page, by the person who has signed in with this request."""
-    cookie = f"{console_of(request).cookie_name('session')}={session}"
-    kept = [(name, value) for name, value in request.scope["headers"] if name == b"host"]
+    name, chosen = console_of(request).cookie_name, language_of(request)
+    cookies = f"{name('session')}={session}; {name(COOKIE)}={chosen}"
+    kept = [(header, value) for header, value in request.scope["headers"] if header == b"host"]
     scope = {**request.scope, "method": "GET", "path": path, "query_string": b"", "state": {"again": again}}
-    return Request({**scope, "headers": [*kept, (b"cookie", cookie.encode())]}, request.receive)
+    return Request({**scope, "headers": [*kept, (b"cookie", cookies.encode())]}, request.receive)
 
 
 @router.post("/logout")
@@ -258,7 +263,7 @@ def _signed_in(console: Console, known: Account | None, password: str, code: str
 
 def _page(
     request: Request,
-    error: str | None,
+    error: Message | None,
     status: int,
     kept: str = "",
     to: str = "",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from deniable.console.console import Console
 from deniable.console.pages.published import Damage, verified
 from deniable.errors import DeniableError
+from deniable.languages.voice import Voice
 from deniable.programme.calendar import Day
 from deniable.programme.programme import Programme
 from deniable.programme.status import Status
@@ -21,11 +22,11 @@ class Notices:
     """Of the public folder, which people must put right before anything can be published."""
 
 
-def notices_of(console: Console, programme: Programme, status: Status) -> Notices:
+def notices_of(console: Console, programme: Programme, status: Status, say: Voice) -> Notices:
     """Of a programme that has not ended."""
     if status.ended:
         return Notices()
-    return Notices(status.coverage.lost_until(console.clock()), _damage(console, programme, status))
+    return Notices(status.coverage.lost_until(console.clock(), say), _damage(console, programme, status))
 
 
 def _damage(console: Console, programme: Programme, status: Status) -> Damage:

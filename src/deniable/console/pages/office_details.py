@@ -11,7 +11,9 @@ from deniable.console.pages.common import CurrentProgramme, copied_record, redir
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, require, text
+from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
+from deniable.message import Message, noted
 from deniable.programme.calendar import Day, day_in_words
 from deniable.programme.programme import Programme
 from deniable.programme.transcript import office_details
@@ -30,7 +32,7 @@ class OfficeDetailsPage:
     hotline: str
     is_independent: bool
     """Whether the person declared that it has nothing to do with any report."""
-    error: str | None
+    error: Message | None
 
 
 @dataclass(frozen=True)
@@ -71,13 +73,13 @@ def tell(
         entry = programme.status().entries
     except DeniableError as error:
         return _page(request, programme, contact, hotline, is_independent=is_independent, error=refusal(error))
-    console_of(request).record(person, f"changed the office's contact and hotline (entry {entry})")
+    console_of(request).record(person, noted("changed the office's contact and hotline (entry {entry})", entry=entry))
     return redirect("/transcript", "decided")
 
 
 def _preview(request: Request, programme: Programme, contact: str, hotline: str) -> Response:
     entry = programme.foreseen_details(*office_details.typed(contact, hotline))
-    say = programme.parameters.voice()
+    say = voice_of(request)
     effect = entry.effect(programme.parameters.calendar, say)
     page = ConfirmDetailsPage(contact, hotline, entry.round, entry.deed(say), effect)
     return render(request, "office_details_confirm.html", page)
@@ -95,8 +97,8 @@ def _page(
     hotline: str,
     *,
     is_independent: bool = False,
-    error: str | None = None,
+    error: Message | None = None,
 ) -> Response:
-    today = day_in_words(programme.parameters.calendar.today(console_of(request).clock()))
+    today = day_in_words(programme.parameters.calendar.today(console_of(request).clock()), voice_of(request))
     page = OfficeDetailsPage(today, contact, hotline, is_independent, error)
     return render(request, "office_details.html", page, 422 if error else 200)

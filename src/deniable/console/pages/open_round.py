@@ -1,4 +1,4 @@
-"""The open round: what to do now, counts for auditors who ask for them, and closing it."""
+"""The open round: what to do now, and closing it."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -10,19 +10,12 @@ from starlette.responses import Response
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
 from deniable.console.pages.common import (
-    LOOKED,
-    MOST_BARS,
-    Bar,
     CurrentProgramme,
-    bars,
-    bars_of,
     copied_record,
     counting,
     is_loss_hidden,
-    number_in,
     redirect,
     refusal,
-    search,
 )
 from deniable.console.pages.emergencies import asked_visits
 from deniable.console.pages.notices import Notices, notices_of
@@ -33,11 +26,13 @@ from deniable.console.public_record import Record
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, may, require, text
-from deniable.console.target_search import Found
+from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
+from deniable.languages.voice import Voice
+from deniable.message import Message, noted
+from deniable.programme.calendar import Day, day_in_words, due_in_words
 from deniable.programme.programme import Programme
 from deniable.programme.public.frozen_rounds import FrozenRound, value_in_words
-from deniable.programme.public.page import Day, day_in_words, due_in_words
 from deniable.programme.status import Closed, Status
 from deniable.programme.transcript_copies import NotKeptError
 
@@ -111,6 +106,8 @@ class RoundPage:
     decisions: tuple[str, ...]
     """Who else asked for a decision and waits for a second person, by name."""
     has_own_decision: bool
+    refused_by: str | None
+    """Who refused the last decision that this person asked for."""
     unpublished: int
     """Entries that the public does not see yet."""
     is_published: bool
@@ -125,22 +122,6 @@ class AuditorRoundPage(RoundPage):
 
     visit_waits: bool
     """Whether a report leads to a visit that was not asked for yet."""
-
-
-@dataclass(frozen=True)
-class CountsPage:
-    """Confidential: for auditors who asked for it, and are in the activity log with that."""
-
-    round: int
-    targets: int
-    counts: tuple[Bar, ...]
-    found: Found
-    """What was looked for, and the pages beside this one."""
-    has_classes: bool
-    """Whether there are several classes of reports."""
-    most_counted: int | None
-    is_frozen: bool
-    """Whether reports of a frozen round are among them."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +141,7 @@ class ClosePage:
     late: int
     """In days; a reason is asked for where it is not 0."""
     reason: str
-    error: str | None
+    error: Message | None
 
 
 @dataclass(frozen=True)
@@ -187,7 +168,7 @@ class ClosedPage:
 def round_page(request: Request, person: Annotated[Person, require("round")], programme: CurrentProgramme) -> Response:
     status = programme.status()
     record = copied_record(request, programme, status.folder)
-    console, waits = console_of(request), None if status.ended else status.waiting
+    console, say, waits = console_of(request), voice_of(request), None if status.ended else status.waiting
     unrecorded = Unrecorded(record.events)
     to_visit = [] if status.ended else unrecorded.emergencies_first(programme.work_list())
     decisions, visits = waiting_decisions(console), asked_visits(console)
@@ -198,21 +179,21 @@ def round_page(request: Request, person: Annotated[Person, require("round")], pr
     visit_waits = sees_counts and _visit_waits(programme, visits)
     page = RoundPage(
         round=status.open_round,
-        due=due_in_words(status.parameters.calendar, status.open_round),
+        due=due_in_words(status.parameters.calendar, status.open_round, say),
         overdue=status.overdue,
         ended=status.ended,
-        notices=notices_of(console, programme, status),
+        notices=notices_of(console, programme, status, say),
         targets=len(status.targets),
         may_report=may(person, "report"),
         waiting=None if waits is None else record.waiting,
         value_is_out=waits is not None and console.clock() >= waits.expected,
-        not_public=_not_public(programme, status) if may(person, "close") else (),
+        not_public=_not_public(programme, status, say) if may(person, "close") else (),
         drawn_last=None if status.parameters.reveal_after else _drawn_last(record),
         to_visit=tuple(
             ToVisit(
                 target=one.target,
                 round=one.round,
-                due=day_in_words(one.day),
+                due=day_in_words(one.day, say),
                 is_emergency=unrecorded.is_emergency(one),
                 is_ordered=unrecorded.is_ordered(one),
             )
@@ -224,6 +205,7 @@ def round_page(request: Request, person: Annotated[Person, require("round")], pr
         has_own_visit=bool(own_visits) and not is_alone,
         decisions=tuple(name for pending, name in decisions if pending.person != person.id),
         has_own_decision=any(pending.person == person.id for pending, _ in decisions),
+        refused_by=console.pending_decisions.refused_by(person.id),
         unpublished=max(0, status.entries - status.published),
         is_published=status.folder is not None,
         is_loss_hidden=is_loss_hidden(status),
@@ -242,56 +224,6 @@ def _visit_waits(programme: Programme, visits: list[tuple[PendingVisit, str]]) -
 def _drawn_last(record: Record) -> LastDraw | None:
     draws = (event for event in record.events if event.due is not None and event.audited)
     return next((LastDraw(draw.round, tuple(one.name for one in draw.audited)) for draw in draws), None)
-
-
-@router.get("/round/counts")
-def no_counts(_: Annotated[Person, require("counts")]) -> Response:
-    """Counts are shown when they are asked for, and not because of an address."""
-    return redirect("/round")
-
-
-@router.post("/round/counts")
-def show_counts(
-    request: Request, person: Annotated[Person, require("counts")], programme: CurrentProgramme, fields: Fields
-) -> Response:
-    """Counts of all targets, or of some, in this one answer. The activity log says on which day a person looked at
-    them. Posted, so that no address tells which, and reloading the round shows none.
-    """
-    status = programme.status()
-    if status.ended:
-        return redirect("/round")
-    copied_record(request, programme, status.folder)  # what is gone from the counts was drawn
-    console_of(request).record(person, LOOKED, once_a_day=True)
-    counts = programme.active_counts()
-    if text(fields, "find"):
-        found = search(request, status.targets, fields)
-        shown = bars_of(found.names, counts)
-    else:
-        start = number_in(text(fields, "start")) or 0
-        start = start if start < len(counts) else 0
-        found = Found.place("", start, MOST_BARS, len(counts))
-        shown = bars(counts, start)
-    parameters = status.parameters
-    has_classes = len(parameters.classes) > 1
-    page = CountsPage(
-        round=status.open_round,
-        targets=len(status.targets),
-        counts=_with_classes(programme, shown) if has_classes else shown,
-        found=found,
-        has_classes=has_classes,
-        most_counted=parameters.most_counted,
-        is_frozen=status.waiting is not None,
-    )
-    return render(request, "round_counts.html", page)
-
-
-def _with_classes(programme: Programme, shown: tuple[Bar, ...]) -> tuple[Bar, ...]:
-    names = [one.name for one in programme.parameters.classes]
-    numbers = programme.reports_by_class([bar.name for bar in shown])
-    return tuple(
-        replace(bar, by_class=tuple((name, number) for name, number in zip(names, own, strict=True) if number))
-        for bar, own in zip(shown, numbers, strict=True)
-    )
 
 
 @router.get("/round/close")
@@ -314,13 +246,13 @@ def close(
         closed = programme.close_round(wanted, reason or None)
     except DeniableError as error:
         if isinstance(error, NotKeptError):
-            console.record(person, f"closed round {wanted}")
+            console.record(person, noted("closed round {round}", round=wanted))
         page = asked(request, person, programme, reason, refusal(error))
         if 0 < wanted < page.round:
             page = replace(page, round=wanted, is_drawn=True)
         return render(request, "close.html", page, 422)
     if not closed.already:
-        console.record(person, f"closed round {closed.round} (entry {closed.entry})")
+        console.record(person, noted("closed round {round} (entry {entry})", round=closed.round, entry=closed.entry))
     return shown(request, programme, closed, earlier)
 
 
@@ -333,16 +265,16 @@ def round_in(fields: FormData) -> int:
 
 
 def asked(
-    request: Request, person: Person, programme: Programme, reason: str = "", error: str | None = None
+    request: Request, person: Person, programme: Programme, reason: str = "", error: Message | None = None
 ) -> ClosePage:
     """The form that closes the open round."""
     console, status = console_of(request), programme.status()
-    parameters = status.parameters
+    parameters, say = status.parameters, voice_of(request)
     return ClosePage(
         round=status.open_round,
         is_drawn=False,
         audits=parameters.audits,
-        public_value="" if parameters.randomness is None else value_in_words(parameters.randomness, parameters.voice()),
+        public_value="" if parameters.randomness is None else value_in_words(parameters.randomness, say),
         has_visits=bool(parameters.visit_classes),
         visits=() if error else _visits_that_wait(console, person, programme),
         decisions=tuple(name for _, name in waiting_decisions(console)),
@@ -360,15 +292,15 @@ def _visits_that_wait(console: Console, person: Person, programme: Programme) ->
     return tuple(sorted(asked_for))
 
 
-def _not_public(programme: Programme, status: Status) -> tuple[NotPublic, ...]:
+def _not_public(programme: Programme, status: Status, say: Voice) -> tuple[NotPublic, ...]:
     if status.ended or not status.parameters.reveal_after:
         return ()
     draws = programme.not_public_yet()
-    return tuple(_until(draw, draw.secret_until, status) for draw in draws if draw.secret_until is not None)
+    return tuple(_until(draw, draw.secret_until, status, say) for draw in draws if draw.secret_until is not None)
 
 
-def _until(draw: Closed, until: int, status: Status) -> NotPublic:
-    return NotPublic(draw.round, draw.audits, until, due_in_words(status.parameters.calendar, until))
+def _until(draw: Closed, until: int, status: Status, say: Voice) -> NotPublic:
+    return NotPublic(draw.round, draw.audits, until, due_in_words(status.parameters.calendar, until, say))
 
 
 def _visits_of(console: Console, programme: Programme, round_: int) -> tuple[str, ...]:
@@ -380,8 +312,8 @@ def shown(
     request: Request, programme: Programme, closed: Closed, earlier_visits: tuple[str, ...] | None = None
 ) -> Response:
     """What was drawn, or that the round is frozen. `earlier_visits` were in the record before; without it, all were."""
-    console, status = console_of(request), programme.status()
-    record = console.public_records.current(programme.parameters)
+    console, status, say = console_of(request), programme.status(), voice_of(request)
+    record = console.public_records.current(programme.parameters, say)
     visits = _visits_of(console, programme, closed.round)
     earlier = visits if earlier_visits is None else earlier_visits
     page = ClosedPage(
@@ -391,9 +323,9 @@ def shown(
         earlier_visits=tuple(name for name in visits if name in earlier),
         already=closed.already,
         next_round=status.open_round,
-        next_due=due_in_words(status.parameters.calendar, status.open_round),
+        next_due=due_in_words(status.parameters.calendar, status.open_round, say),
         overdue=status.overdue,
-        secret=None if closed.secret_until is None else _until(closed, closed.secret_until, status),
+        secret=None if closed.secret_until is None else _until(closed, closed.secret_until, status, say),
         waiting=None if closed.waiting is None else record.waiting,
         has_values=status.parameters.randomness is not None,
     )

@@ -2,17 +2,18 @@
 promise is lost. A person who is alone in the office decides alone, and the activity log says so.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, NamedTuple
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from deniable.console.accounts import people
+from deniable.console.accounts import activity, people
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
 from deniable.console.pages.common import (
+    LOOKED,
     Consequences,
     CurrentProgramme,
     consequences_of,
@@ -22,12 +23,16 @@ from deniable.console.pages.common import (
     redirect,
     refusal,
 )
-from deniable.console.pages.decision_kinds import asked_in, wish_of
+from deniable.console.pages.decision_kinds import asked_in
+from deniable.console.pages.decision_log import DECISION_LOG
 from deniable.console.pending_decisions import KEPT_FOR, PendingDecision
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import ALLOWED, Fields, console_of, require, text
+from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
+from deniable.languages.voice import Voice
+from deniable.message import Message, noted
 from deniable.programme.calendar import Day
 from deniable.programme.programme import Programme
 
@@ -36,17 +41,20 @@ router = Router()
 HOURS = int(KEPT_FOR.total_seconds()) // 3600
 
 GIVEN_UP = {
-    "withdrawn": "The request is withdrawn. Nothing was recorded.",
-    "refused": "The request is refused. Nothing was recorded. Tell the person who asked why.",
+    "withdrawn": noted("The request is withdrawn. Nothing was recorded."),
+    "refused": noted("The request is refused. Nothing was recorded. Tell the person who asked why."),
 }
 """What is said of a request that leads to nothing, whatever was asked for."""
-DONE = {"asked": "You asked for the decision. Nothing is recorded before another person confirms it.", **GIVEN_UP}
-OWN = "You asked for this decision yourself, so another person must confirm it."
-GONE = (
+DONE = {
+    "asked": noted("You asked for the decision. Nothing is recorded before another person confirms it."),
+    **GIVEN_UP,
+}
+OWN = noted("You asked for this decision yourself, so another person must confirm it.")
+GONE = noted(
     "This request is no longer there: it was confirmed, refused or withdrawn, or it is too old. Ask for the decision "
     "again."
 )
-NEW_ROUND = "A new round has begun since you opened this page. Read the dates again, then confirm."
+NEW_ROUND = noted("A new round has begun since you opened this page. Read the dates again, then confirm.")
 
 
 @dataclass(frozen=True)
@@ -62,8 +70,10 @@ class PendingRequest:
     """The round in which it was asked for, where that is closed by now."""
     would: Consequences | None
     """None where it can no longer be recorded."""
-    error: str | None
+    error: Message | None
     """Why it cannot."""
+    instead: tuple[str, ...]
+    """Who else may confirm it and never looked at counts, by name; where the person who sees the page has looked."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +86,8 @@ class PendingPage:
     looked: Day | None
     """When the person who sees the page last looked at counts."""
     hours: int
-    done: str | None
-    error: str | None
+    done: Message | None
+    error: Message | None
 
 
 @router.get("/round/pending")
@@ -97,9 +107,7 @@ def confirm(
         if pending.person == person.id:
             return _page(request, person, programme, OWN)
         wanted = asked_in(programme, pending.kind, FormData([*pending.typed]))
-        if not wanted.independent and text(fields, "confirmed") != str(
-            programme.consequence(programme.parameters.voice()).during
-        ):
+        if not wanted.independent and text(fields, "confirmed") != str(programme.consequence(voice_of(request)).during):
             return _page(request, person, programme, NEW_ROUND)
         _take(console, pending)
         try:
@@ -109,7 +117,7 @@ def confirm(
             raise
     except DeniableError as error:
         return _page(request, person, programme, refusal(error))
-    console.record(person, f"confirmed {_request_of(by, pending, programme)} (entry {number})")
+    console.record(person, DECISION_LOG[pending.kind].confirmed.filled(by=by, round=pending.round, entry=number))
     return redirect("/transcript", "decided")
 
 
@@ -124,13 +132,11 @@ def withdraw(
         _take(console, pending)
     except DeniableError as error:
         return _page(request, person, programme, refusal(error))
-    verb, done = ("withdrew", "withdrawn") if pending.person == person.id else ("refused", "refused")
-    console.record(person, f"{verb} {_request_of(by, pending, programme)}")
-    return redirect("/round/pending", done)
-
-
-def _request_of(by: str, pending: PendingDecision, programme: Programme) -> str:
-    return f"the request of {by} to {wish_of(pending.kind, programme.parameters.terms, pending.round)}"
+    log, is_own = DECISION_LOG[pending.kind], pending.person == person.id
+    console.record(person, (log.withdrew if is_own else log.refused).filled(by=by, round=pending.round))
+    if not is_own:
+        console.pending_decisions.refuse(pending, person.name)
+    return redirect("/round/pending", "withdrawn" if is_own else "refused")
 
 
 class Others(NamedTuple):
@@ -150,6 +156,13 @@ def others(console: Console, person: Person) -> Others:
         for is_away in (False, True)
     )
     return Others(here, gone)
+
+
+def unaware(console: Console, person: Person) -> tuple[str, ...]:
+    """Who else may decide and never looked at counts, by name."""
+    able = others(console, person).here
+    with console.store.reading() as connection:
+        return tuple(name for name in able if activity.last_day(connection, LOOKED, name) is None)
 
 
 def waiting_decisions(console: Console) -> list[tuple[PendingDecision, str]]:
@@ -180,15 +193,23 @@ def _take(console: Console, pending: PendingDecision) -> None:
         raise DeniableError(GONE)
 
 
-def _page(request: Request, person: Person, programme: Programme, error: str | None = None) -> Response:
+def _page(request: Request, person: Person, programme: Programme, error: Message | None = None) -> Response:
     console, status = console_of(request), programme.status()
     copied_record(request, programme, status.folder)
-    second = others(console, person)
+    second, say = others(console, person), voice_of(request)
+    looked = last_looked(console, person, say)
+    instead = unaware(console, person) if looked else ()
     page = PendingPage(
-        requests=tuple(_shown(programme, pending, name, person) for pending, name in waiting_decisions(console)),
+        requests=tuple(
+            replace(
+                _shown(programme, pending, name, person.id == pending.person, say),
+                instead=tuple(one for one in instead if one != name),
+            )
+            for pending, name in waiting_decisions(console)
+        ),
         others=second.here,
         away=second.away,
-        looked=last_looked(console, person),
+        looked=looked,
         hours=HOURS,
         done=None if error else done_message(request, DONE),
         error=error,
@@ -196,12 +217,12 @@ def _page(request: Request, person: Person, programme: Programme, error: str | N
     return render(request, "pending_decisions.html", page, 422 if error else 200)
 
 
-def _shown(programme: Programme, pending: PendingDecision, name: str, person: Person) -> PendingRequest:
+def _shown(programme: Programme, pending: PendingDecision, name: str, is_own: bool, say: Voice) -> PendingRequest:
     would, error = None, None
     try:
         entry = asked_in(programme, pending.kind, FormData([*pending.typed])).foreseen(programme)
-        would = consequences_of(programme, entry)
+        would = consequences_of(programme, entry, say)
     except DeniableError as refused:
         error = refusal(refused)
     moved_from = pending.round if pending.round < programme.status().open_round else None
-    return PendingRequest(pending.key, pending.kind, name, pending.person == person.id, moved_from, would, error)
+    return PendingRequest(pending.key, pending.kind, name, is_own, moved_from, would, error, instead=())

@@ -10,21 +10,24 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from deniable.console.accounts import activity, hotlines, invitations, people
-from deniable.console.accounts.people import ROLES, Person, PersonRow
+from deniable.console.accounts.people import ROLE_NAMES, ROLES, Person, PersonRow, Role
 from deniable.console.allowed_hosts import is_loopback
 from deniable.console.console import Console
 from deniable.console.pages.common import redirect, refusal
 from deniable.console.rendering import origin_of, render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, require, text
+from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
+from deniable.languages.voice import Voice
+from deniable.message import Message, noted
 from deniable.programme.calendar import Day, day_in_words
 
 router = Router(prefix="/people")
 Administrator = Annotated[Person, require("people")]
 
-DEEDS = {"removed": "removed ", "withdrawn": "withdrew the link of "}
-"""What the activity log says before the person's name, from where the page takes it: the row may be gone."""
+DEEDS = {"removed": noted("removed {name}"), "withdrawn": noted("withdrew the link of {name}")}
+"""What the activity log says, from where the page takes the person's name: the row may be gone."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +67,20 @@ class DisablePage:
 
     id: str
     name: str
-    role: str
+    role: Role
     is_self: bool
     is_last: bool
     """Whether there is no other person of this role who can sign in."""
+
+
+@dataclass(frozen=True)
+class ResetPage:
+    """The question before a person needs new one-time codes."""
+
+    id: str
+    name: str
+    role: Role
+    is_self: bool
 
 
 @dataclass(frozen=True)
@@ -76,7 +89,7 @@ class RemovePage:
 
     id: str
     name: str
-    role: str
+    role: Role
     altered: bool
     """Whether it was changed by other means than the console."""
     hotlines: tuple[str, ...]
@@ -99,7 +112,7 @@ class PeoplePage:
     done: Done | None
     typed_name: str
     typed_role: str
-    error: str | None
+    error: Message | None
 
 
 @router.get("")
@@ -113,10 +126,22 @@ def invite(request: Request, person: Administrator, fields: Fields) -> Response:
     try:
         with console.store.writing() as connection:
             token = invitations.invite(connection, console.key, name, role, console.clock())
-            _record(console, connection, person, f"invited {' '.join(name.split())} as {role}")
+            called, as_role = " ".join(name.split()), ROLE_NAMES[people.checked_role(role)]
+            _record(console, connection, person, noted("invited {name} as {role}", name=called, role=as_role))
     except DeniableError as error:
         return _page(request, person, status=422, typed=(name, role), error=refusal(error))
     return _page_with_link(request, person, name, token, invited=True)
+
+
+@router.get("/{id_}/reset")
+def ask_before_resetting(request: Request, person: Administrator, id_: str) -> Response:
+    console = console_of(request)
+    with console.store.reading() as connection:
+        known = people.by_id(connection, console.key, id_)
+    if known is None or known.disabled:
+        return redirect("/people")
+    page = ResetPage(id_, known.person.name, known.person.role, is_self=known.person == person)
+    return render(request, "reset.html", page)
 
 
 @router.post("/{id_}/reset")
@@ -125,7 +150,7 @@ def reset(request: Request, person: Administrator, id_: str, _: Fields) -> Respo
     with console.store.writing() as connection:
         token = invitations.reset_codes(connection, console.key, id_, console.clock())
         name = people.known(connection, console.key, id_).person.name
-        _record(console, connection, person, f"reset the one-time codes of {name}")
+        _record(console, connection, person, noted("reset the one-time codes of {name}", name=name))
     return _page_with_link(request, person, name, token, invited=False)
 
 
@@ -158,7 +183,7 @@ def withdraw(request: Request, person: Administrator, id_: str, _: Fields) -> Re
     console = console_of(request)
     with console.store.writing() as connection:
         name = invitations.withdraw(connection, id_)
-        _record(console, connection, person, f"{DEEDS['withdrawn']}{name}")
+        _record(console, connection, person, _deed("withdrawn", name))
     return redirect("/people", "withdrawn")
 
 
@@ -181,7 +206,7 @@ def remove(request: Request, person: Administrator, id_: str, _: Fields) -> Resp
     try:
         with console.store.writing() as connection:
             name = people.remove(connection, console.key, id_)
-            _record(console, connection, person, f"{DEEDS['removed']}{name}")
+            _record(console, connection, person, _deed("removed", name))
     except DeniableError as error:
         return _page(request, person, status=422, error=refusal(error))
     return redirect("/people", "removed")
@@ -193,19 +218,23 @@ def _set_disabled(request: Request, person: Person, id_: str, disabled: bool) ->
         with console.store.writing() as connection:
             people.set_disabled(connection, console.key, id_, disabled)
             name = people.known(connection, console.key, id_).person.name
-            done = "disabled" if disabled else "enabled"
-            _record(console, connection, person, f"{done} {name}")
+            action = noted("disabled {name}", name=name) if disabled else noted("enabled {name}", name=name)
+            _record(console, connection, person, action)
     except DeniableError as error:
         return _page(request, person, status=422, error=refusal(error))
-    return redirect("/people", f"{done}&person={id_}")
+    return redirect("/people", f"{'disabled' if disabled else 'enabled'}&person={id_}")
 
 
-def _record(console: Console, connection: sa.Connection, person: Person, action: str) -> None:
+def _record(console: Console, connection: sa.Connection, person: Person, action: Message) -> None:
     activity.record(connection, console.clock(), person.name, action, "people")
 
 
+def _deed(what: str, name: str) -> Message:
+    return DEEDS[what].filled(name=name)
+
+
 def _page_with_link(request: Request, person: Person, name: str, token: str, *, invited: bool) -> Response:
-    until = day_in_words(invitations.last_day(console_of(request).clock()))
+    until = day_in_words(invitations.last_day(console_of(request).clock()), voice_of(request))
     origin = origin_of(request)
     is_local = is_loopback(urlsplit(origin).hostname or "")
     link = NewLink(name, f"{origin}/invitation/{token}", invited, until, is_local)
@@ -219,7 +248,7 @@ def _page(
     status: int = 200,
     link: NewLink | None = None,
     typed: tuple[str, str] = ("", "importer"),
-    error: str | None = None,
+    error: Message | None = None,
 ) -> Response:
     console = console_of(request)
     with console.store.reading() as connection:
@@ -229,7 +258,7 @@ def _page(
     is_planned = console.programme() is not None
     page = PeoplePage(
         people=rows,
-        links=tuple(_link(row, console.clock()) for row in rows),
+        links=tuple(_link(row, console.clock(), voice_of(request)) for row in rows),
         self_id=person.id,
         lacks_auditor=not is_planned and not any(one.person.role == "auditor" for one in rows),
         lacks_hotline=is_planned and not has_hotline,
@@ -243,21 +272,22 @@ def _page(
     return render(request, "people.html", page, status)
 
 
-def _link(row: PersonRow, now: datetime) -> LinkState | None:
+def _link(row: PersonRow, now: datetime, say: Voice) -> LinkState | None:
     if row.link_until is None:
         return None
     works = now.astimezone(UTC).date() <= row.link_until <= invitations.last_day(now)
-    return LinkState(day_in_words(row.link_until), works)
+    return LinkState(day_in_words(row.link_until, say), works)
 
 
 def _done(request: Request, connection: sa.Connection, person: Person, rows: tuple[PersonRow, ...]) -> Done | None:
     """Only what can be true of the people as they are now, whatever the address says."""
     what, id_ = (request.query_params.get(name, "") for name in ("done", "person"))
     if what in DEEDS:
-        log = activity.read(connection, 1, about="people", who=person.name).entries
-        action = log[0].action if log else ""
-        name = action.removeprefix(DEEDS[what])
+        action = activity.newest(connection, person.name)
+        if action is None or action.text != DEEDS[what].text:
+            return None
+        name = dict(action.values)["name"]
         is_back = any(row.person.name == name and (what == "removed" or row.waiting) for row in rows)
-        return Done(what, name) if action.startswith(DEEDS[what]) and not is_back else None
+        return None if is_back else Done(what, name)
     named = [row.person.name for row in rows if row.person.id == id_ and row.disabled == (what == "disabled")]
     return Done(what, named[0]) if what in ("disabled", "enabled") and named else None

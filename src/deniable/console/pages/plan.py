@@ -13,11 +13,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from deniable.console.accounts import people
-from deniable.console.accounts.people import ROLES, Person
+from deniable.console.accounts.people import ROLES, Person, Role
 from deniable.console.charts import Chart, plan_charts
-from deniable.console.pages.common import redirect, refusal, sentence
+from deniable.console.pages.common import redirect, refusal
 from deniable.console.pages.notices import Notices, notices_of
-from deniable.console.pages.plan_check import Facts, check_page, split_facts
+from deniable.console.pages.plan_check import Facts, check_page, facts_of_begun
 from deniable.console.pages.plan_choices import (
     Comparison,
     Doubt,
@@ -35,10 +35,13 @@ from deniable.console.remembered import Remembered
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, require, text, texts
+from deniable.console.voices import sentence, voice_of
 from deniable.errors import DeniableError
-from deniable.languages.language import available, language
+from deniable.languages.language import CONSOLE, available, language
 from deniable.languages.terms import AUDIT_TERMS, DEFAULT_TERMS, TARGET_TERMS, Terms
+from deniable.languages.voice import Voice
 from deniable.mechanisms import CounterAuditing, Mechanism, Race
+from deniable.message import noted
 from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import rounds_in_words
 from deniable.programme.parameters import Parameters
@@ -58,16 +61,15 @@ from deniable.promptness import (
 )
 from deniable.report_classes import heaviest
 from deniable.rules import NO_RULES
-from deniable.wording import count
 
 router = Router()
 
 COMPARED = 1000
 """Rounds that counter auditing is compared for where nothing bounds them."""
 
-_explained = Remembered["Explained"]()
+_explained = Remembered["Explained"](most=len(CONSOLE))
 
-CHANGED = "This is another plan than the one you checked. Check it again, then start it."
+CHANGED = noted("This is another plan than the one you checked. Check it again, then start it.")
 
 
 @dataclass(frozen=True)
@@ -80,12 +82,15 @@ class Preview:
     second: Day
     overdue: int
     """Rounds that would be due, and not closed, when it starts now."""
-    lead: str | None
-    least: str | None
+    lead: int | None
+    """With which a target is audited almost at once; None where no lead is enough."""
+    is_lead_limit: bool
+    """Whether a smaller lead may do."""
+    least: int | None
     """The lead that any mechanism would need that goes by the counts alone; not known with rules or weights."""
     latest: str | None
     """After so many rounds every target is audited, whatever was reported."""
-    decided: str
+    decided: int
     """So many audits of 100, at most, are of targets whose longest gap is over."""
     deadline: tuple[str, ...]
     """What a visit within the deadline takes; empty where none was asked for."""
@@ -102,9 +107,10 @@ class PlanPage:
     """All that is wrong, by the fields; of what is about no field, the name is empty."""
     more: bool
     """Whether the choices are unfolded that most offices leave as they are."""
-    audit_terms: tuple[tuple[str, str], ...] = tuple((word, word) for word in AUDIT_TERMS)
-    target_terms: tuple[tuple[str, str], ...] = tuple((word, word) for word in TARGET_TERMS)
-    languages: tuple[tuple[str, str], ...] = ()
+    audit_terms: tuple[tuple[str, str], ...]
+    """Each with how the person's language says it."""
+    target_terms: tuple[tuple[str, str], ...]
+    languages: tuple[tuple[str, str], ...]
     """Those there are, by their codes."""
 
 
@@ -133,10 +139,12 @@ class PlannedPage:
     explained: Explained
     ended: bool
     administrators: tuple[str, ...]
-    missing: tuple[str, ...]
-    """Roles that no person has yet."""
+    missing: tuple[Role, ...]
+    """Those that no person has yet."""
     has_key_file: bool
     """Or else a passphrase."""
+    began_with: int | None
+    """Targets, where there are more or fewer now."""
 
 
 @router.get("/plan")
@@ -145,37 +153,38 @@ def plan_page(request: Request, _: Annotated[Person, require("plan")]) -> Respon
     if programme is None:
         today = console_of(request).clock().astimezone(UTC).date().isoformat()
         return _page(request, PlanForm(start=today))
-    console, parameters = console_of(request), programme.parameters
-    facts, expert_facts = split_facts(parameters, is_begun=True)
+    console, parameters, say = console_of(request), programme.parameters, voice_of(request)
+    facts, expert_facts = facts_of_begun(parameters, say)
     with console.store.reading() as connection:
         administrators = people.having(connection, console.key, ["administrator"])
         filled = {one.role for one in people.having(connection, console.key, ROLES)}
     page = PlannedPage(
         name=parameters.name,
         begun=request.query_params.get("done") == "begun",
-        notices=notices_of(console_of(request), programme, programme.status()),
-        promise=promise_of(parameters, None, parameters.voice()),
-        first=due_in_words(parameters.calendar, 1),
+        notices=notices_of(console_of(request), programme, programme.status(), say),
+        promise=promise_of(parameters, None, say),
+        first=due_in_words(parameters.calendar, 1, say),
         first_is_past=parameters.calendar.rounds_due(console.clock()) > 0,
         facts=facts,
         expert_facts=expert_facts,
-        explained=explained(parameters),
+        explained=explained(parameters, say),
         ended=programme.status().ended,
         administrators=tuple(one.name for one in administrators),
         missing=tuple(role for role in ROLES if role not in filled),
         has_key_file=console.copy is not None,
+        began_with=None if len(programme.status().targets) == len(parameters.targets) else len(parameters.targets),
     )
     return render(request, "planned.html", page)
 
 
-def explained(parameters: Parameters) -> Explained:
-    """Made once."""
+def explained(parameters: Parameters, say: Voice) -> Explained:
+    """Made once in each language."""
 
     def make() -> Explained:
-        charts = plan_charts(parameters.built(), parameters.guarantee(), parameters.audits, terms=parameters.terms)
-        return Explained(alone(parameters), measures_of(parameters), charts, _notes(parameters))
+        charts = plan_charts(parameters.built(), parameters.guarantee(), parameters.audits, None, say)
+        return Explained(alone(parameters, say), measures_of(parameters, say), charts, _notes(parameters, say))
 
-    return _explained.get(parameters.digest, make)
+    return _explained.get((parameters.digest, say.language.code), make)
 
 
 @router.post("/plan")
@@ -192,92 +201,107 @@ def plan(request: Request, person: Annotated[Person, require("plan")], fields: F
         overdue = parameters.calendar.rounds_due(console.clock())
         if step == "begin" and text(fields, "shown") == form.fingerprint:
             Programme.begin(console.store, console.vault, console.copy, clock=console.clock, **reading.settings)
-            console.record(person, "began the programme")
+            console.record(person, noted("began the programme"))
             return redirect("/plan", "begun")
         if step in ("begin", "check"):
             error = CHANGED if step == "begin" else None
-            page = check_page(form, parameters, overdue, error)
+            page = check_page(form, parameters, overdue, error, voice_of(request, parameters.terms))
             return render(request, "plan_check.html", page, 422 if error else 200, parameters.terms)
-        preview = _preview(form, parameters, reading.deadline, overdue)
+        say = voice_of(request, parameters.terms)
+        preview = _preview(form, parameters, reading.deadline, overdue, say)
     except DeniableError as error:
         return _page(request, form, mistakes=(error,))
     return _page(request, form, preview, terms=parameters.terms)
 
 
-def _preview(form: PlanForm, parameters: Parameters, deadline: Deadline | None, overdue: int) -> Preview:
+def _preview(form: PlanForm, parameters: Parameters, deadline: Deadline | None, overdue: int, say: Voice) -> Preview:
     built, guarantee, calendar = parameters.built(), parameters.guarantee(), parameters.calendar
-    lead, rules = lead_needed(built, parameters.audits), parameters.rules
-    at_most = "at most " if is_bound(built, parameters.audits) else ""
+    rules, audits = parameters.rules, parameters.audits
     return Preview(
-        comparison=compared(form, parameters),
-        measures=measures_of(parameters),
-        warnings=doubts(parameters),
-        every=every_period(calendar.period, parameters.voice()),
-        first=due_in_words(calendar, 1),
-        second=due_in_words(calendar, 2),
+        comparison=compared(form, parameters, say),
+        measures=measures_of(parameters, say),
+        warnings=doubts(parameters, say),
+        every=every_period(calendar.period, say),
+        first=due_in_words(calendar, 1, say),
+        second=due_in_words(calendar, 2, say),
         overdue=overdue,
-        lead=None if lead is None else f"{at_most}{count(lead, 'report')}",
+        lead=lead_needed(built, audits),
+        is_lead_limit=is_bound(built, audits),
         least=_least(parameters),
-        latest=None if rules.max_gap is None else rounds_in_words(calendar, rules.max_gap),
-        decided=f"{math.ceil(100 * decided_by_gap(len(parameters.targets), parameters.audits, rules))}",
-        deadline=() if deadline is None else _by_deadline(parameters, deadline),
-        charts=plan_charts(built, guarantee, parameters.audits, _other(parameters), parameters.terms),
-        notes=_notes(parameters),
+        latest=None if rules.max_gap is None else rounds_in_words(calendar, rules.max_gap, say),
+        decided=math.ceil(100 * decided_by_gap(len(parameters.targets), audits, rules)),
+        deadline=() if deadline is None else _by_deadline(parameters, deadline, say),
+        charts=plan_charts(built, guarantee, audits, _other(parameters), say),
+        notes=_notes(parameters, say),
     )
 
 
-def _by_deadline(parameters: Parameters, deadline: Deadline) -> tuple[str, ...]:
-    days, gap, terms = parameters.calendar.length(deadline.rounds), parameters.max_gap, parameters.terms
+def _by_deadline(parameters: Parameters, deadline: Deadline, say: Voice) -> tuple[str, ...]:
+    days, gap = parameters.calendar.length(deadline.rounds, say), parameters.max_gap
     if gap is not None and gap > deadline.rounds and is_too_large(len(parameters.targets), 1, gap):
-        return (
-            f"How probable a visit in time is cannot be calculated for so many {terms.targets} with a longest gap.",
-        )
-    name = {"race": "race", "tca": "counter auditing"}[parameters.mechanism]
-    words = in_words(parameters.built(), name, deadline, parameters.audits, days)
+        return (say("How probable a visit in time is cannot be calculated for so many {targets} with a longest gap."),)
+    name = say("a draw weighted by reports (race)") if parameters.mechanism == "race" else say("counter auditing")
+    words = in_words(parameters.built(), name, deadline, parameters.audits, say, days=days)
     if parameters.weights is None:
         return words
-    return (*words, f"The figures are for {terms.targets} that are all equally likely before any report.")
+    return (*words, say("The figures are for {targets} that are all equally likely before any report."))
 
 
-def _least(parameters: Parameters) -> str | None:
+def _least(parameters: Parameters) -> int | None:
     if parameters.rules != NO_RULES or parameters.weights is not None:
         return None
     promised = parameters.guarantee()
-    lead = least_lead(
-        len(parameters.targets),
-        promised.delta,
-        audits=parameters.audits,
-        reports=_weight(parameters),
-        horizon=promised.horizon,
-    )
-    return f"{lead:,}" if lead else None
-
-
-def _notes(parameters: Parameters) -> tuple[str, ...]:
-    """What the charts cannot say."""
-    C, audits, rules, t = len(parameters.targets), parameters.audits, parameters.rules, parameters.terms
-    notes = [
-        f"The figures are about one {t.target} with reports while no other has any. The more is reported about others, "
-        f"the harder it is for one {t.target} to stand out."
-    ]
-    if rules != NO_RULES:
-        notes.append(
-            f"The chance is that of {t.a_target} which is not resting, in a round in which the longest gap claims no "
-            f"{t.audit}."
+    return (
+        least_lead(
+            len(parameters.targets),
+            promised.delta,
+            audits=parameters.audits,
+            reports=_weight(parameters),
+            horizon=promised.horizon,
         )
+        or None
+    )
+
+
+def _notes(parameters: Parameters, say: Voice) -> tuple[str, ...]:
+    """What the charts cannot say."""
+    audits, rules = parameters.audits, parameters.rules
+    notes = [
+        say(
+            "The figures are about one {target} with reports while no other has any. The more is reported about "
+            "others, the harder it is for one {target} to stand out."
+        )
+    ]
+    if rules.max_gap is not None and rules.cooldown:
+        notes.append(
+            say(
+                "The chance is that of {a_target} which is not resting, in a round in which the longest gap claims no "
+                "{audit}."
+            )
+        )
+    elif rules.max_gap is not None:
+        notes.append(say("The chance is that in a round in which the longest gap claims no {audit}."))
+    elif rules.cooldown:
+        notes.append(say("The chance is that of {a_target} which is not resting."))
     if len(parameters.classes) > 1:
-        notes.append("In these figures, a report is one that counts once.")
+        notes.append(say("In these figures, a report is one that counts once."))
     if parameters.weights is not None:
         notes.append(
-            f"Some {t.targets} are more likely than others before any report. The figures leave that out: they are "
-            f"right for {t.targets} that are all equally likely."
+            say(
+                "Some {targets} are more likely than others before any report. The figures leave that out: they are "
+                "right for {targets} that are all equally likely."
+            )
         )
     if quiet_waits(parameters.built(), audits) is None:
-        given = [f"--targets {C}", f"--delta {parameters.delta:.9g}", f"--horizon {parameters.horizon}"]
-        given += [f"--audits {audits}"] * (audits > 1) + [f"--cooldown {rules.cooldown}"] * (rules.cooldown > 0)
+        given = [f"--targets {len(parameters.targets)}", f"--delta {parameters.delta:.9g}"]
+        given += [f"--horizon {parameters.horizon}", *[f"--audits {audits}"] * (audits > 1)]
+        given += [f"--cooldown {rules.cooldown}"] * (rules.cooldown > 0)
         notes.append(
-            f"How long {t.a_target} waits cannot be calculated for counter auditing without a longest gap. This "
-            f"command simulates it: deniable plan {' '.join(given)}"
+            say(
+                "How long {a_target} waits cannot be calculated for counter auditing with a horizon. This command "
+                "simulates it: {command}",
+                command=f"deniable plan {' '.join(given)}",
+            )
         )
     return tuple(notes)
 
@@ -316,8 +340,17 @@ def _page(
     mistakes: Sequence[DeniableError] = (),
     terms: Terms = DEFAULT_TERMS,
 ) -> Response:
-    wrong = {field_of(error): sentence(refusal(error)) for error in mistakes}
-    more = form.has_more or not wrong.keys().isdisjoint(MORE)
-    languages = tuple((code, language(code).locale.name) for code in available())
-    page = PlanPage(form, _zones(), preview, wrong, more, languages=languages)
+    say = voice_of(request, terms)
+    told = {field_of(error): refusal(error) for error in mistakes}
+    wrong = {field: sentence(say(message)) for field, message in told.items()}
+    page = PlanPage(
+        form=form,
+        zones=_zones(),
+        preview=preview,
+        wrong=wrong,
+        more=form.has_more or not wrong.keys().isdisjoint(MORE),
+        audit_terms=tuple((term, say.language.forms["audit"][term]["audit"]) for term in AUDIT_TERMS),
+        target_terms=tuple((term, say.language.forms["target"][term]["target"]) for term in TARGET_TERMS),
+        languages=tuple((code, language(code).locale.name) for code in available()),
+    )
     return render(request, "plan.html", page, 422 if mistakes else 200, terms)

@@ -1,7 +1,7 @@
 """The last look at a plan: what becomes fixed for good, what was not chosen, and the command that does the same."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain
 
@@ -9,8 +9,10 @@ from deniable.console.help_pages import help_texts
 from deniable.console.pages.plan_choices import Doubt, Measures, doubts, measures_of
 from deniable.console.pages.plan_form import PlanForm, advantage_of
 from deniable.languages.terms import DEFAULT_TERMS, Terms
+from deniable.languages.voice import Voice
+from deniable.message import Message
 from deniable.programme.parameters import Parameters
-from deniable.programme.public.facts import facts_of
+from deniable.programme.public.facts import Fact, facts_of
 from deniable.programme.public.page import Day, due_in_words
 from deniable.programme.public.promise import Promise, promise_of
 from deniable.programme.randomness.source import Dice, Drand
@@ -22,15 +24,34 @@ _MADE_LATER = ("programme", "key")
 """Facts that come about when the programme starts."""
 _FOR_EXPERTS = (*_MADE_LATER, "level")
 
-Facts = tuple[tuple[str, str], ...]
+Facts = tuple[Fact, ...]
 
 
-def split_facts(parameters: Parameters, *, is_begun: bool) -> tuple[Facts, Facts]:
-    """The public parameters, each with what it means: those for all, and those for experts."""
-    facts = [fact for fact in facts_of(parameters, parameters.voice()) if is_begun or fact.id not in _MADE_LATER]
+def facts_of_begun(parameters: Parameters, say: Voice) -> tuple[Facts, Facts]:
+    """What is fixed, for the office to read: those for all, and those for experts. A rule that there is not has no
+    line, and the way of choosing comes in words before its name.
+    """
+    facts = [fact for fact in facts_of(parameters, say) if fact.id != "gap" or parameters.max_gap is not None]
+    return _split([fact._replace(text=_way(parameters, say)) if fact.id == "mechanism" else fact for fact in facts])
+
+
+def _way(parameters: Parameters, say: Voice) -> str:
+    if parameters.mechanism == "race":
+        return say(
+            "chance decides, and each report that waits makes its {target} somewhat more likely to be drawn (race)"
+        )
+    return say(
+        "chance is added to the number of reports that wait about each {target}, and the largest result is drawn "
+        "(counter auditing)"
+    )
+
+
+def _split(facts: Iterable[Fact]) -> tuple[Facts, Facts]:
+    """Those for all, and those for experts."""
+    every = tuple(facts)
     return (
-        tuple((fact.name, fact.text) for fact in facts if fact.id not in _FOR_EXPERTS),
-        tuple((fact.name, fact.text) for fact in facts if fact.id in _FOR_EXPERTS),
+        tuple(fact for fact in every if fact.id not in _FOR_EXPERTS),
+        tuple(fact for fact in every if fact.id in _FOR_EXPERTS),
     )
 
 
@@ -69,22 +90,22 @@ class CheckPage:
     """The fields of the form, to be sent again."""
     shown: str
     """Fingerprint of the plan that the page is about."""
-    error: str | None
+    error: Message | None
 
 
-def check_page(form: PlanForm, parameters: Parameters, overdue: int, error: str | None = None) -> CheckPage:
-    facts, expert_facts = split_facts(parameters, is_begun=False)
+def check_page(form: PlanForm, parameters: Parameters, overdue: int, error: Message | None, say: Voice) -> CheckPage:
+    facts, expert_facts = _split(fact for fact in facts_of(parameters, say) if fact.id not in _MADE_LATER)
     return CheckPage(
         name=parameters.name,
         targets=parameters.targets,
-        promise=promise_of(parameters, None, parameters.voice()),
-        measures=measures_of(parameters),
-        warnings=doubts(parameters),
-        facts=(*_words(parameters.terms), *facts),
+        promise=promise_of(parameters, None, say),
+        measures=measures_of(parameters, say),
+        warnings=doubts(parameters, say),
+        facts=(*_words(parameters.terms, say), *facts),
         expert_facts=expert_facts,
-        first=due_in_words(parameters.calendar, 1),
+        first=due_in_words(parameters.calendar, 1, say),
         overdue=overdue,
-        not_chosen=tuple(_not_chosen(parameters)),
+        not_chosen=tuple(_not_chosen(parameters, say)),
         command=command(form, parameters),
         typed=tuple(asdict(form).items()),
         shown=form.fingerprint,
@@ -92,48 +113,53 @@ def check_page(form: PlanForm, parameters: Parameters, overdue: int, error: str 
     )
 
 
-def _words(terms: Terms) -> Iterator[tuple[str, str]]:
+def _words(terms: Terms, say: Voice) -> Iterator[Fact]:
     if terms != DEFAULT_TERMS:
-        yield "Words", f"an audit is called {terms.an_audit}, and a target is called {terms.a_target}"
+        text = say("an audit is called {an_audit}, and a target is called {a_target}")
+        yield Fact("words", say("Words"), text)
 
 
-_TERMINAL = (
-    "It is not on the form: ask the person who runs the server to start the programme with the command at the end of "
-    "this page, and with"
-)
-
-
-def _not_chosen(parameters: Parameters) -> Iterator[NotChosen]:
-    terms, weight = parameters.terms, "Reports of different weight, and floods"
+def _not_chosen(parameters: Parameters, say: Voice) -> Iterator[NotChosen]:
+    weight = "Reports of different weight, and floods"
     if parameters.classes == ONE_CLASS:
-        means = "A serious report could count more than a minor one, or lead to a visit at once."
-        yield NotChosen("Classes of reports", means, weight)
+        means = say("A serious report could count more than a minor one, or lead to a visit at once.")
+        yield NotChosen(say("Classes of reports"), means, weight)
     if parameters.most_counted is None:
-        means = f"More reports than this about one {terms.target} in one round would change nothing."
-        yield NotChosen("A limit for floods of reports", means, weight)
+        means = say("More reports than this about one {target} in one round would change nothing.")
+        yield NotChosen(say("A limit for floods of reports"), means, weight)
     if not parameters.reveal_after:
-        means = f"The public would learn some rounds later which {terms.targets} were drawn."
-        yield NotChosen("Unannounced visits", means, "Unannounced visits")
+        means = say("The public would learn some rounds later which {targets} were drawn.")
+        yield NotChosen(say("Unannounced visits"), means, "Unannounced visits")
     if parameters.randomness is None:
-        means = "Readers could check that the office neither chose nor foresaw a draw."
-        yield NotChosen("A public value in every draw", means, "Public values", help="public-value")
+        means = say("Readers could check that the office neither chose nor foresaw a draw.")
+        yield NotChosen(say("A public value in every draw"), means, "Public values", help="public-value")
     if parameters.oversight is None:
-        means = "It could replay every draw and check it. It would see the counts."
-        yield NotChosen("An oversight body", means, help="oversight")
+        means = say("It could replay every draw and check it. It would see the counts.")
+        yield NotChosen(say("An oversight body"), means, help="oversight")
     if parameters.weights is None:
-        means = f"Past {terms.audits} could say which {terms.targets} are more likely before any report."
-        yield NotChosen(f"A forecast from past {terms.audits}", means, "Weights that learn from the transcript")
-    if terms == DEFAULT_TERMS:
-        means = "The pages could say inspection or visit in place of audit, and employer or site in place of target."
-        yield NotChosen("Words of your own", means)
+        means = say("Past {audits} could say which {targets} are more likely before any report.")
+        yield NotChosen(say("A forecast from past {audits}"), means, "Weights that learn from the transcript")
+    if parameters.terms == DEFAULT_TERMS:
+        means = say(
+            "The pages could say inspection or visit in place of audit, and employer or site in place of target."
+        )
+        yield NotChosen(say("Words of your own"), means)
     if parameters.yearly_figures_delta is None:
-        means = "The public would learn once a year how many reports came in, give or take some."
-        where = f"{_TERMINAL} --yearly-figures-delta 0.02."
-        yield NotChosen("Yearly figures", means, "Yearly figures", where)
+        means = say("The public would learn once a year how many reports came in, give or take some.")
+        where = say(
+            "It is not on the form: ask the person who runs the server to start the programme with the command at the "
+            "end of this page, and with {option}.",
+            option="--yearly-figures-delta 0.02",
+        )
+        yield NotChosen(say("Yearly figures"), means, "Yearly figures", where)
     if parameters.registered is None:
-        means = f"Each {terms.target} would have its number in the register beside its name."
-        where = f"{_TERMINAL} a list of {terms.targets} that has the columns target,number."
-        yield NotChosen("Numbers of a public register", means, where=where)
+        means = say("Each {target} would have its number in the register beside its name.")
+        where = say(
+            "It is not on the form: ask the person who runs the server to start the programme with the command at the "
+            "end of this page, and with a list of {targets} that has the columns {columns}.",
+            columns="target,number",
+        )
+        yield NotChosen(say("Numbers of a public register"), means, where=where)
 
 
 def command(form: PlanForm, parameters: Parameters) -> tuple[str, ...]:

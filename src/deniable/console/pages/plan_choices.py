@@ -9,13 +9,13 @@ from deniable.console.pages.plan_form import PlanForm, decimal_of
 from deniable.console.pages.plan_reading import settings_of
 from deniable.errors import DeniableError
 from deniable.guarantee import points_above_half
-from deniable.languages.terms import Terms
+from deniable.languages.voice import Voice
 from deniable.mechanisms import Mechanism
 from deniable.programme.calendar import Calendar, rounds_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.effect import wait_in_words
 from deniable.programme.public.guarantee_wording import LITTLE, coin, level
-from deniable.programme.public.suspicion import filed_in, filed_in_words, heaviest_class, per_cent, sure_at_most
+from deniable.programme.public.suspicion import heaviest_class, per_cent, sure_at_most
 from deniable.promptness import (
     FEW_REPORTS,
     chance_of_visit,
@@ -28,7 +28,6 @@ from deniable.promptness import (
 )
 from deniable.rounding import rounded_up
 from deniable.rules import Rules
-from deniable.wording import count
 
 FEW, MANY = 3, FEW_REPORTS[-1]
 MOSTLY = 0.5
@@ -59,7 +58,7 @@ class Measures:
     sure_of_one: str
     """The same about one report, of the heaviest class."""
     filed: str
-    """The reports that the promise is about: 'three reports'."""
+    """The reports that the promise is about: '3 reports'."""
     is_several: bool
     """Whether these are more than one report, or of one class among others."""
     points: str
@@ -71,20 +70,28 @@ class Measures:
     delta_of_one: str
 
 
-def measures_of(parameters: Parameters) -> Measures:
-    guarantee, most, say = parameters.guarantee(), heaviest_class(parameters), parameters.voice()
-    filed = filed_in_words(parameters, filed_in(parameters, most, parameters.reports_per_person), say)
+def measures_of(parameters: Parameters, say: Voice) -> Measures:
+    guarantee, most = parameters.guarantee(), heaviest_class(parameters)
     one, right = parameters.guarantee_of(most), points_above_half(guarantee.delta)
     return Measures(
         sure=per_cent(sure_at_most(guarantee), say) if guarantee.has_cap else "",
         sure_of_one="" if one is None or not one.has_cap else per_cent(sure_at_most(one), say),
-        filed=filed[0].lower() + filed[1:],
+        filed=_filed(parameters, say),
         is_several=parameters.reports_per_person > 1 or len(parameters.classes) > 1,
-        points=f"{float(right) - 50:.6g}",
-        right=right,
-        delta=rounded_up(guarantee.delta, digits=4),
+        points=say.figure(_written(float(right) - 50)),
+        right=say.figure(right),
+        delta=say.figure(rounded_up(guarantee.delta, digits=4)),
         delta_of_one=level(parameters, say),
     )
+
+
+def _filed(parameters: Parameters, say: Voice) -> str:
+    """All reports of one person that the promise is about."""
+    number = parameters.reports_per_person
+    if len(parameters.classes) == 1:
+        return say.counted("{number} report", "{number} reports", number)
+    name = heaviest_class(parameters).name
+    return say.counted("{number} report of class {name}", "{number} reports of class {name}", number, name=name)
 
 
 @dataclass(frozen=True)
@@ -123,32 +130,36 @@ class Comparison:
     few: int = FEW
 
 
-def compared(form: PlanForm, parameters: Parameters) -> Comparison:
+def compared(form: PlanForm, parameters: Parameters, say: Voice) -> Comparison:
     """The plan on the form beside its neighbours."""
     others = []
-    for key, (title, differs, changes) in _neighbours(form, parameters).items():
+    for key, neighbour in _neighbours(form, parameters).items():
         try:
-            changed = planned(settings_of(replace(form, **changes)))
+            changed = planned(settings_of(neighbour))
         except DeniableError:
             continue  # no such plan
         if key == "weaker" and changed.guarantee().delta > LITTLE:
             continue  # it would not be worth telling reporters
-        others.append(_choice(key, title, differs, changed))
-    return Comparison(_choice("", "Your plan", _summary(parameters), parameters), tuple(others))
+        differs = _difference(key, form, neighbour, parameters.calendar, say)
+        others.append(_choice(key, _title(key, neighbour, say), differs, changed, say))
+    total = say.counted("{number} {target}", "{number} {targets}", len(parameters.targets))
+    summary = say.counted(
+        "{number} {audit} a round, {total}", "{number} {audits} a round, {total}", parameters.audits, total=total
+    )
+    return Comparison(_choice("", say("Your plan"), summary, parameters, say), tuple(others))
 
 
-def alone(parameters: Parameters) -> Comparison:
+def alone(parameters: Parameters, say: Voice) -> Comparison:
     """The plan that was begun."""
-    return Comparison(_choice("", "This programme", "", parameters), ())
+    return Comparison(_choice("", say("This programme"), "", parameters, say), ())
 
 
 def taken(form: PlanForm, key: str) -> PlanForm:
     """The form with the neighbour in the place of the plan; as it is, where there is no such neighbour."""
     try:
-        _, _, changes = _neighbours(form, planned(settings_of(form)))[key]
+        return _neighbours(form, planned(settings_of(form)))[key]
     except (DeniableError, KeyError):
         return form
-    return replace(form, **changes)
 
 
 def planned(settings: Mapping[str, Any]) -> Parameters:
@@ -156,66 +167,103 @@ def planned(settings: Mapping[str, Any]) -> Parameters:
     return Parameters(programme="0" * 32, public_key="0" * 64, commitment="0" * 64, **settings)
 
 
-def _neighbours(form: PlanForm, parameters: Parameters) -> dict[str, tuple[str, str, dict[str, str]]]:
-    """Title, difference and changes of the form, by the keys."""
+def _neighbours(form: PlanForm, parameters: Parameters) -> dict[str, PlanForm]:
+    """The plans that differ from this one in one choice, by the keys."""
     C, audits, points = len(parameters.targets), parameters.audits, decimal_of(form.points)
-    t, calendar = parameters.terms, parameters.calendar
-    stricter, weaker = f"{points / 2:.6g}", f"{points * 2:.6g}"
+    gap, rest = "" if parameters.max_gap else str(2 * -(-C // audits)), min(4, C // (4 * audits))
     found = {
-        "audits": (
-            f"One more {t.audit} a round",
-            f"{count(audits + 1, t.audit, t.audits)} a round instead of {audits:,}",
-            {"audits": str(audits + 1)},
-        ),
-        "stronger": ("A stronger promise", f"{stricter} points instead of {points:g}", {"points": stricter}),
-        "weaker": ("A weaker promise", f"{weaker} points instead of {points:g}", {"points": weaker}),
+        "audits": replace(form, audits=str(audits + 1)),
+        "stronger": replace(form, points=_written(points / 2)),
+        "weaker": replace(form, points=_written(points * 2)),
+        "gap": replace(form, max_gap=gap),
     }
-    gap, rest = 2 * -(-C // audits), min(4, C // (4 * audits))
-    if parameters.max_gap is None:
-        often = f"every {t.target} is {t.audited} at least once in {rounds_in_words(calendar, gap)}"
-        found["gap"] = ("With a longest gap", often, {"max_gap": str(gap)})
-    else:
-        found["gap"] = ("Without a longest gap", f"{t.a_target} may go without {t.an_audit} for long", {"max_gap": ""})
-    if parameters.cooldown:
-        found["rest"] = ("Without a rest", f"{t.a_target} may be {t.audited} twice in a row", {"cooldown": "0"})
-    elif rest:
-        again = f"{t.a_target} is not {t.audited} again for {rounds_in_words(calendar, rest)}"
-        found["rest"] = (f"With a rest after {t.an_audit}", again, {"cooldown": str(rest)})
+    if parameters.cooldown or rest:
+        found["rest"] = replace(form, cooldown="0" if parameters.cooldown else str(rest))
     return found
 
 
-def _summary(parameters: Parameters) -> str:
-    t = parameters.terms
-    return f"{count(parameters.audits, t.audit, t.audits)} a round, {len(parameters.targets):,} {t.targets}"
+def _title(key: str, changed: PlanForm, say: Voice) -> str:
+    """Of a neighbour."""
+    match key:
+        case "audits":
+            return say("One more {audit} a round")
+        case "stronger":
+            return say("A stronger promise")
+        case "weaker":
+            return say("A weaker promise")
+        case "gap":
+            return say("With a longest gap") if changed.max_gap else say("Without a longest gap")
+        case _:
+            return say("Without a rest") if changed.cooldown == "0" else say("With a rest after {an_audit}")
 
 
-def _choice(key: str, title: str, differs: str, parameters: Parameters) -> Choice:
-    calendar, measures = parameters.calendar, measures_of(parameters)
+def _difference(key: str, form: PlanForm, changed: PlanForm, calendar: Calendar, say: Voice) -> str:
+    """In what a neighbour differs from the plan on the form."""
+    match key:
+        case "audits":
+            return say.counted(
+                "{number} {audit} a round instead of {before}",
+                "{number} {audits} a round instead of {before}",
+                int(changed.audits),
+                before=int(form.audits),
+            )
+        case "stronger" | "weaker":
+            points, before = (say.figure(_written(decimal_of(one.points))) for one in (changed, form))
+            return say("{points} points instead of {before}", points=points, before=before)
+        case "gap" if changed.max_gap:
+            rounds = rounds_in_words(calendar, int(changed.max_gap), say)
+            return say("every {target} is {audited} at least once in {rounds}", rounds=rounds)
+        case "gap":
+            return say("{a_target} may go without {an_audit} for long")
+        case _ if changed.cooldown == "0":
+            return say("{a_target} may be {audited} twice in a row")
+        case _:
+            rounds = rounds_in_words(calendar, int(changed.cooldown), say)
+            return say("{a_target} is not {audited} again for {rounds}", rounds=rounds)
+
+
+def _written(points: float) -> str:
+    """As the form takes them: '2.5'."""
+    return f"{points:.6f}".rstrip("0").rstrip(".")
+
+
+def _choice(key: str, title: str, differs: str, parameters: Parameters, say: Voice) -> Choice:
+    calendar, measures = parameters.calendar, measures_of(parameters, say)
     return Choice(
         key,
         title,
         differs,
         sure=measures.sure,
         right=measures.right,
-        every=rounds_in_words(calendar, parameters.max_gap) if parameters.max_gap else "",
-        a_year=_number(parameters.audits * 365.2425 / _days(calendar)),
-        visits=_visits(parameters),
-        notes=tuple(doubt.short for doubt in doubts(parameters)),
+        every=rounds_in_words(calendar, parameters.max_gap, say) if parameters.max_gap else "",
+        a_year=say.figure(_number(parameters.audits * 365.2425 / _days(calendar))),
+        visits=_visits(parameters, say),
+        notes=tuple(doubt.short for doubt in doubts(parameters, say)),
     )
 
 
-def _visits(parameters: Parameters) -> tuple[Visit, ...]:
+def _visits(parameters: Parameters, say: Voice) -> tuple[Visit, ...]:
     built, audits = parameters.built(), parameters.audits
-    at_least = "at least " if is_bound(built, audits) else ""
     counted = tuple(_counted(parameters, n) for n in FEW_REPORTS)
     waits = quick_waits(built, audits, counted)
     return tuple(
         Visit(
-            f"{at_least}{in_per_cent(chance_of_visit(built, n, audits))}",
-            "" if waits is None else wait_in_words(parameters.calendar, waits[i], parameters.voice()),
+            _chance(built, n, audits, say),
+            "" if waits is None else wait_in_words(parameters.calendar, waits[i], say),
         )
         for i, n in enumerate(counted)
     )
+
+
+def _chance(built: Mechanism[Any], reports: int, audits: int, say: Voice) -> str:
+    """Of a visit at the next draw."""
+    chance = _in_per_cent(built, reports, audits, say)
+    return say("at least {chance}", chance=chance) if is_bound(built, audits) else chance
+
+
+def _in_per_cent(built: Mechanism[Any], reports: int, audits: int, say: Voice) -> str:
+    figure = in_per_cent(chance_of_visit(built, reports, audits)).removesuffix(" %")
+    return per_cent(figure, say)
 
 
 def _counted(parameters: Parameters, reports: int) -> int:
@@ -243,83 +291,107 @@ class Doubt:
     """Of the form, where to do it."""
 
 
-def doubts(parameters: Parameters) -> tuple[Doubt, ...]:
+def doubts(parameters: Parameters, say: Voice) -> tuple[Doubt, ...]:
     """What to think over before the plan is begun."""
-    return tuple(_doubts(parameters))
+    return tuple(_doubts(parameters, say))
 
 
 _PROMISE = ("points", "reports_per_person")
 
 
-def _doubts(parameters: Parameters) -> Iterator[Doubt]:
-    t, guarantee, say = parameters.terms, parameters.guarantee(), parameters.voice()
+def _doubts(parameters: Parameters, say: Voice) -> Iterator[Doubt]:
+    guarantee = parameters.guarantee()
     if guarantee.delta > LITTLE:
-        limit = coin(parameters, say)
-        if guarantee.has_cap:
-            sure = per_cent(sure_at_most(guarantee), say)
-            limit = f"A boss who was 50 % sure that a person reported can become {sure} sure."
-        yield Doubt(
-            "weak promise",
-            f"This promise is weak: the {t.audits} hide little. {limit} "
-            "Allow fewer points, or fewer reports by one person.",
-            _PROMISE,
+        told = (
+            say("This promise is weak: the {audits} hide little."),
+            say(
+                "A boss who was 50 % sure that a person reported can become {sure} sure.",
+                sure=per_cent(sure_at_most(guarantee), say),
+            )
+            if guarantee.has_cap
+            else coin(parameters, say),
+            say("Allow fewer points, or fewer reports by one person."),
         )
+        yield Doubt(say("weak promise"), " ".join(told), _PROMISE)
     if parameters.audits == len(parameters.targets):
         yield Doubt(
-            "reports change nothing",
-            f"Every {t.target} is {t.audited} in every round, so reports change nothing. Choose fewer {t.audits} a "
-            "round.",
+            say("reports change nothing"),
+            say(
+                "Every {target} is {audited} in every round, so reports change nothing. Choose fewer {audits} a round."
+            ),
             ("audits",),
         )
         return
-    yield from _like_lots(parameters.built(), parameters.audits, _counted(parameters, MANY), t)
-    yield from _little_freedom(len(parameters.targets), parameters.audits, parameters.rules, t)
+    yield from _like_lots(parameters.built(), parameters.audits, _counted(parameters, MANY), say)
+    yield from _little_freedom(len(parameters.targets), parameters.audits, parameters.rules, say)
 
 
-def _like_lots(mechanism: Mechanism[Any], audits: int, most: int, t: Terms) -> Iterator[Doubt]:
+def _like_lots(mechanism: Mechanism[Any], audits: int, most: int, say: Voice) -> Iterator[Doubt]:
     if not is_like_lots(mechanism, audits, most):
         return
-    without, many = (in_per_cent(chance_of_visit(mechanism, n, audits)) for n in (0, most))
     if is_bound(mechanism, audits):
         yield Doubt(
-            "may be close to drawing lots",
-            f"This plan may be close to drawing lots: nothing proves that {MANY} reports about one {t.target} make a "
-            "visit at the next draw much more likely. To let reports count more, allow more points or fewer reports by "
-            "one person.",
+            say("may be close to drawing lots"),
+            say(
+                "This plan may be close to drawing lots: nothing proves that {many} reports about one {target} make a "
+                "visit at the next draw much more likely. To let reports count more, allow more points or fewer "
+                "reports by one person.",
+                many=MANY,
+            ),
             _PROMISE,
         )
         return
+    without, with_many = (_in_per_cent(mechanism, n, audits, say) for n in (0, most))
     yield Doubt(
-        "close to drawing lots",
-        f"This plan is close to drawing lots: reports hardly change who is {t.audited}. {MANY} reports about one "
-        f"{t.target} raise its chance at the next draw from {without} only to {many}. To let reports count more, allow "
-        "more points or fewer reports by one person.",
+        say("close to drawing lots"),
+        say(
+            "This plan is close to drawing lots: reports hardly change who is {audited}. {many} reports about one "
+            "{target} raise its chance at the next draw from {without} only to {with_many}. To let reports count more, "
+            "allow more points or fewer reports by one person.",
+            many=MANY,
+            without=without,
+            with_many=with_many,
+        ),
         _PROMISE,
     )
 
 
-def _little_freedom(C: int, audits: int, rules: Rules, t: Terms) -> Iterator[Doubt]:
+def _little_freedom(C: int, audits: int, rules: Rules, say: Voice) -> Iterator[Doubt]:
     share, resting = decided_by_gap(C, audits, rules), rules.cooldown * audits
     if share >= MOSTLY:
         yield Doubt(
-            f"the longest gap decides most {t.audits}",
-            f"The longest gap leaves the draw little freedom. Up to {math.ceil(100 * share - 1e-9)} of 100 {t.audits} "
-            f"go to {t.targets} whose longest gap is over, whatever was reported. Choose a longer gap or "
-            f"more {t.audits} a round.",
+            say("the longest gap decides most {audits}"),
+            say(
+                "The longest gap leaves the draw little freedom. Up to {share} of 100 {audits} go to {targets} whose "
+                "longest gap is over, whatever was reported. Choose a longer gap or more {audits} a round.",
+                share=math.ceil(100 * share - 1e-9),
+            ),
             ("max_gap", "audits"),
         )
     if not keeps_rest(C, audits, rules):
+        rest = say.counted("{number} round", "{number} rounds", rules.cooldown)
         yield Doubt(
-            "the rest ends early at times",
-            f"A rest of {count(rules.cooldown, 'round')} is too long for {C:,} {t.targets} with "
-            f"{count(audits, t.audit, t.audits)} a round: it ends early where no other {t.target} is left. Choose a "
-            "shorter rest.",
+            say("the rest ends early at times"),
+            say.counted(
+                "A rest of {rest} is too long for {all} {targets} with {number} {audit} a round: it ends early where "
+                "no other {target} is left. Choose a shorter rest.",
+                "A rest of {rest} is too long for {all} {targets} with {number} {audits} a round: it ends early where "
+                "no other {target} is left. Choose a shorter rest.",
+                audits,
+                rest=rest,
+                all=C,
+            ),
             ("cooldown",),
         )
     elif resting >= MOSTLY * C:
         yield Doubt(
-            f"most {t.targets} rest",
-            f"The rest leaves the draw little freedom. At any time {resting:,} of {C:,} {t.targets} rest, and the "
-            f"draw chooses among the other {C - resting:,}. Choose a shorter rest.",
+            say("most {targets} rest"),
+            say(
+                "The rest leaves the draw little freedom. At any time {resting} of {all} {targets} rest, and the draw "
+                "chooses among the other {others}. Choose a shorter rest.",
+                resting=resting,
+                all=C,
+                others=C - resting,
+            ),
             ("cooldown",),
         )

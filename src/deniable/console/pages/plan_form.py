@@ -6,21 +6,22 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 from deniable.errors import DeniableError
 from deniable.languages.terms import DEFAULT_TERMS
+from deniable.message import Message, noted
 from deniable.rules import MAX_GAP
 
 
 class FieldError(DeniableError):
-    """FieldError(field, sentence): what is wrong with one field of the form."""
+    """What is wrong with one field of the form; the values are filled in."""
 
-    @property
-    def field(self) -> str:
-        return str(self.args[0])
-
-    def __str__(self) -> str:
-        return str(self.args[1])
+    def __init__(self, field: str, text: str | Message, /, **values: Any) -> None:
+        if isinstance(text, Message):
+            text, values = text._replace(values=(*text.values, *values.items())), {}
+        super().__init__(text, **values)
+        self.field = field
 
 
 @contextmanager
@@ -31,7 +32,7 @@ def about(field: str) -> Iterator[None]:
     except FieldError:
         raise
     except DeniableError as error:
-        raise FieldError(field, str(error)) from None
+        raise FieldError(field, error.message) from None
 
 
 @dataclass(frozen=True)
@@ -106,28 +107,33 @@ def decimal_of(typed: str) -> float:
     return float(typed.replace(",", "."))
 
 
-LABELS = {
-    "horizon": "horizon",
-    "max_gap": "longest gap",
-    "audits": "audits a round",
-    "reports_per_person": "reports by one person",
-    "cooldown": "rest after an audit",
-    "reveal_after": "rounds until names are public",
-    "most_counted": "most reports that count",
-    "minutes": "minutes until the public value",
-    "days": "days that a round waits for its public value",
-    "sides": "sides of the die",
-    "of": "the highest number of the lottery",
-    "numbers": "numbers in a drawing",
-    "deadline": "deadline",
-    "length": "how long a round lasts",
+NOT_WHOLE = {
+    "horizon": noted("horizon must be a whole number of at least {least}"),
+    "max_gap": noted("longest gap must be a whole number of at least {least}"),
+    "audits": noted("audits a round must be a whole number of at least {least}"),
+    "reports_per_person": noted("reports by one person must be a whole number of at least {least}"),
+    "cooldown": noted("rest after an audit must be a whole number of at least {least}"),
+    "reveal_after": noted("rounds until names are public must be a whole number of at least {least}"),
+    "most_counted": noted("most reports that count must be a whole number of at least {least}"),
+    "minutes": noted("minutes until the public value must be a whole number of at least {least}"),
+    "days": noted("days that a round waits for its public value must be a whole number of at least {least}"),
+    "sides": noted("sides of the die must be a whole number of at least {least}"),
+    "of": noted("the highest number of the lottery must be a whole number of at least {least}"),
+    "numbers": noted("numbers in a drawing must be a whole number of at least {least}"),
+    "deadline": noted("deadline must be a whole number of at least {least}"),
+    "length": noted("how long a round lasts must be a whole number of at least {least}"),
+}
+TOO_LONG = {
+    "horizon": noted("horizon must be at most {most} rounds"),
+    "max_gap": noted("longest gap must be at most {most} rounds"),
+    "deadline": noted("deadline must be at most {most} rounds"),
 }
 
 
 def whole(form: PlanForm, name: str, least: int = 1) -> int:
     typed = getattr(form, name)
     if not re.fullmatch("[0-9]{1,9}", typed) or int(typed) < least:
-        raise FieldError(name, f"{LABELS[name]} must be a whole number of at least {least}")
+        raise FieldError(name, NOT_WHOLE[name], least=least)
     return int(typed)
 
 
@@ -135,7 +141,7 @@ def rounds(form: PlanForm, name: str) -> int | None:
     """None where nothing was typed."""
     value = whole(form, name) if getattr(form, name) else None
     if value is not None and value > MAX_GAP:
-        raise FieldError(name, f"{LABELS[name]} must be at most {MAX_GAP:,} rounds")
+        raise FieldError(name, TOO_LONG[name], most=MAX_GAP)
     return value
 
 

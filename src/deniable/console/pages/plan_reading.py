@@ -22,6 +22,7 @@ from deniable.errors import DeniableError
 from deniable.languages.language import usable_languages
 from deniable.languages.terms import AUDIT_TERMS, Terms
 from deniable.mechanisms.forecasts import FORECASTS
+from deniable.message import noted_count
 from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import Calendar
 from deniable.programme.names import check_name, check_targets
@@ -33,7 +34,6 @@ from deniable.programme.secrets.sealed_inputs import check_recipient
 from deniable.promptness import Deadline
 from deniable.report_classes import ONE_CLASS, ReportClass, check_classes, heaviest, parsed
 from deniable.rules import Rules
-from deniable.wording import count
 
 LONGEST_ROUND = 9999
 
@@ -90,41 +90,57 @@ def _targets(form: PlanForm) -> tuple[str, ...]:
 
 def _mechanism(form: PlanForm) -> str:
     if form.mechanism not in ("race", "tca"):
-        raise FieldError("mechanism", "choose race or counter auditing")
+        raise FieldError("mechanism", "choose how targets are chosen: race or counter auditing")
     return form.mechanism
 
 
 def _check_audits(_: PlanForm, *, targets: tuple[str, ...], audits: int) -> None:
     if audits > len(targets):
-        raise FieldError("audits", f"audits a round must be at most the number of targets, {len(targets):,}")
+        raise FieldError(
+            "audits", "audits a round must be at most the number of targets, {number}", number=len(targets)
+        )
 
 
 def _check_gap(_: PlanForm, *, targets: tuple[str, ...], audits: int, max_gap: int | None) -> None:
     if max_gap is not None and max_gap * audits < len(targets):
-        raise FieldError(
-            "max_gap",
-            f"the longest gap must be at least {count(-(-len(targets) // audits), 'round')}: in fewer, "
-            f"{count(audits, 'audit')} a round cannot reach all {len(targets):,} targets",
+        least = noted_count("{number} round", "{number} rounds", -(-len(targets) // audits))
+        told = noted_count(
+            "the longest gap must be at least {least}: in fewer, {number} audit a round cannot reach all {all} targets",
+            "the longest gap must be at least {least}: in fewer, {number} audits a round cannot reach all {all} "
+            "targets",
+            audits,
+            least=least,
+            all=len(targets),
         )
+        raise FieldError("max_gap", told)
 
 
 def _people(form: PlanForm) -> int:
     people = whole(form, "reports_per_person")
     if people > MOST_BY_ONE_PERSON:
-        raise FieldError("reports_per_person", f"reports by one person must be at most {MOST_BY_ONE_PERSON:,}")
+        raise FieldError(
+            "reports_per_person",
+            "reports by one person must be at most {most_by_one_person}",
+            most_by_one_person=MOST_BY_ONE_PERSON,
+        )
     return people
 
 
 def _reveal_after(form: PlanForm, *, horizon: int | None) -> int:
     hidden = whole(form, "reveal_after", least=0)
     if hidden > MOST_HIDDEN:
-        raise FieldError("reveal_after", f"rounds until names are public must be at most {MOST_HIDDEN:,}")
-    if horizon is not None and hidden >= horizon:
         raise FieldError(
-            "reveal_after",
-            f"rounds until names are public must be fewer than the horizon of {count(horizon, 'round')}: otherwise no "
-            "name is public before the last draw",
+            "reveal_after", "rounds until names are public must be at most {most_hidden}", most_hidden=MOST_HIDDEN
         )
+    if horizon is not None and hidden >= horizon:
+        told = noted_count(
+            "rounds until names are public must be fewer than the horizon of {number} round: otherwise no name is "
+            "public before the last draw",
+            "rounds until names are public must be fewer than the horizon of {number} rounds: otherwise no name is "
+            "public before the last draw",
+            horizon,
+        )
+        raise FieldError("reveal_after", told)
     return hidden
 
 
@@ -132,7 +148,10 @@ def _weights(form: PlanForm, *, mechanism: str) -> str | None:
     if form.weights not in FORECASTS:
         return None
     if mechanism != "race":
-        raise FieldError("weights", "a forecast is for race alone; choose race, or targets that are all equally likely")
+        raise FieldError(
+            "weights",
+            "a forecast is for race alone: choose race as the way of choosing, or targets that are all equally likely",
+        )
     return form.weights
 
 
@@ -177,7 +196,9 @@ def _minutes(form: PlanForm, *, kind: str) -> int | None:
     """None without a public value."""
     minutes = None if kind == "none" else whole(form, "minutes", LEAST_MINUTES)
     if minutes is not None and minutes > MOST_MINUTES:
-        raise FieldError("minutes", f"minutes until the public value can be at most {MOST_MINUTES:,}")
+        raise FieldError(
+            "minutes", "minutes until the public value can be at most {most_minutes}", most_minutes=MOST_MINUTES
+        )
     return minutes
 
 
@@ -185,7 +206,9 @@ def _days(form: PlanForm, *, kind: str) -> int | None:
     """None without a public value."""
     days = None if kind == "none" else whole(form, "days")
     if days is not None and days > MOST_DAYS:
-        raise FieldError("days", f"days that a round waits for its public value can be at most {MOST_DAYS:,}")
+        raise FieldError(
+            "days", "days that a round waits for its public value can be at most {most_days}", most_days=MOST_DAYS
+        )
     return days
 
 
@@ -297,7 +320,9 @@ def _time(form: PlanForm) -> time:
 def _period(form: PlanForm) -> str:
     length = whole(form, "length")
     if length > LONGEST_ROUND or form.unit not in ("D", "W", "M"):
-        raise FieldError("length", f"a round lasts 1 to {LONGEST_ROUND:,} days, weeks or months")
+        raise FieldError(
+            "length", "a round lasts 1 to {longest_round} days, weeks or months", longest_round=LONGEST_ROUND
+        )
     return f"{length}{form.unit}"
 
 

@@ -9,7 +9,6 @@ import re
 from pathlib import PurePath
 from typing import Annotated
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -19,7 +18,8 @@ from deniable.console.pages.published import published_file
 from deniable.console.pages.transcript import files_of
 from deniable.console.remembered import takes_long
 from deniable.console.routing import Router
-from deniable.console.security import console_of, require
+from deniable.console.security import Refused, console_of, require
+from deniable.message import noted
 from deniable.programme.parameters import Parameters
 from deniable.programme.programme import Programme
 from deniable.programme.public.folder import published_names
@@ -30,7 +30,7 @@ _PAGE = "text/html; charset=utf-8"
 _KINDS = {".html": _PAGE, ".ics": "text/calendar; charset=utf-8", ".json": "application/json"}
 _PLAIN = "text/plain; charset=utf-8"
 
-NOT_YET = "The public page cannot be shown yet. Public record says why, and what to do."
+NOT_YET = noted("The public page cannot be shown yet. Public record says why, and what to do.")
 
 
 @router.get("/public/{name}")
@@ -41,7 +41,7 @@ def public_file(
     kinds = kinds_of(programme.parameters)
     known = next((one for one in kinds if one == name), None)
     if known is None:
-        raise HTTPException(404, "There is no such page.")
+        raise Refused(404, noted("There is no such page."))
     takes_long()
     folder = programme.status().folder
     content = None if folder is None else published_file(console_of(request), programme, folder, known)
@@ -62,7 +62,7 @@ def _foreseen(request: Request, programme: Programme, name: str) -> bytes:
     console = console_of(request)
     record = console.public_records.current(programme.parameters)
     if not has_copy(console, record, programme.status().folder):
-        raise HTTPException(503, NOT_YET)
+        raise Refused(503, NOT_YET)
     return files_of(programme.parameters, record)[name]
 
 

@@ -11,11 +11,12 @@ from typing import Literal
 
 from deniable.console.accounts import people
 from deniable.console.console import Console
-from deniable.console.pages.common import refusal, sentence
+from deniable.console.pages.common import refusal
 from deniable.console.public_record import Record
 from deniable.console.remembered import Remembered, takes_long
 from deniable.console.security import ALLOWED, Permission
 from deniable.errors import DeniableError
+from deniable.message import Message, noted, why_not
 from deniable.programme.parameters import Parameters
 from deniable.programme.programme import Programme
 from deniable.programme.public.folder import PROGRAMME, TRANSCRIPT, published_names, read_public
@@ -59,8 +60,8 @@ def helpers_of(console: Console) -> Helpers:
 @dataclass(frozen=True)
 class Verified:
     ok: bool
-    remarks: tuple[str, ...]
-    """Sentences: warnings, or why it does not check out."""
+    remarks: tuple[Message, ...]
+    """Warnings, or why it does not check out."""
     steps: tuple[Step, ...] = ()
     """What to do where it does not check out, in this order."""
     file: str = ""
@@ -76,14 +77,16 @@ class Verified:
 _PUT_BACK: tuple[Step, ...] = ("copy", "download", "put back", "publish")
 
 
-def _missing(what: str, file: str, folder: Path) -> Verified:
-    remark = f"{what}. Reports still count. No round can be closed, and no decision recorded, until it is back."
-    return Verified(False, (remark,), _PUT_BACK, file, str(folder), "missing")
+_UNTIL_BACK = noted("Reports still count. No round can be closed, and no decision recorded, until it is back.")
+_UNTIL_RIGHT = noted("Close no round until it is put right.")
 
 
-def _changed(what: str, file: str, folder: Path) -> Verified:
-    remark = f"{what}. Close no round until it is put right."
-    return Verified(False, (remark,), ("evidence", *_PUT_BACK), file, str(folder), "changed")
+def _missing(what: Message, folder: Path) -> Verified:
+    return Verified(False, (what, _UNTIL_BACK), _PUT_BACK, TRANSCRIPT, str(folder), "missing")
+
+
+def _changed(what: Message, file: str, folder: Path) -> Verified:
+    return Verified(False, (what, _UNTIL_RIGHT), ("evidence", *_PUT_BACK), file, str(folder), "changed")
 
 
 def verified(console: Console, programme: Programme, folder: Path) -> Verified:
@@ -115,11 +118,14 @@ def _looked_at(console: Console, programme: Programme, folder: Path) -> tuple[tu
             (folder, seen, now, record.head), lambda: _verified(folder, seen, now, programme.parameters, record)
         )
     except ChangingError:
-        found = Verified(False, ("The published files were changed while they were looked at. Look again.",))
+        found = Verified(False, (_CHANGING,))
     return seen, found
 
 
-class ChangingError(DeniableError):
+_CHANGING = noted("The published files were changed while they were looked at. Look again.")
+
+
+class ChangingError(Exception):
     """The files are not those whose fingerprint was taken: what is found of them must not be remembered for those."""
 
 
@@ -136,16 +142,17 @@ def _verified(folder: Path, seen: Sequence[str], now: datetime, parameters: Para
         found = verify(folder, now=now)
         altered = _altered(files, parameters, record)
     except DeniableError as error:
-        return Verified(False, (sentence(refusal(error)),), ("keep",))
+        return Verified(False, (refusal(error),), ("keep",))
     closed = {event.round for event in record.events if event.due is not None}
     unpublished = tuple(number for number in found.overdue if number in closed)
-    warnings = replace(found, overdue=tuple(number for number in found.overdue if number not in closed)).warnings
+    warnings = replace(found, overdue=tuple(number for number in found.overdue if number not in closed)).remarks
     if altered:
-        told = (
-            f"These files were changed or taken away, or another version of deniable wrote them: {', '.join(altered)}."
+        told = noted(
+            "These files were changed or taken away, or another version of deniable wrote them: {files}.",
+            files=", ".join(altered),
         )
-        return Verified(False, (told, *map(sentence, warnings)), ("cause", "publish"), unpublished=unpublished)
-    return Verified(True, tuple(map(sentence, warnings)), unpublished=unpublished)
+        return Verified(False, (told, *warnings), ("cause", "publish"), unpublished=unpublished)
+    return Verified(True, warnings, unpublished=unpublished)
 
 
 def _damaged(
@@ -154,25 +161,29 @@ def _damaged(
     """What is wrong with the transcript or the rules, where publishing again does not put it right."""
     rules, transcript = files[PROGRAMME], files[TRANSCRIPT]
     if not folder.is_dir():
-        return _missing(f"The public folder {folder} is gone", TRANSCRIPT, folder)
+        return _missing(noted("The public folder {folder} is gone.", folder=str(folder)), folder)
     if transcript is None:
-        return _missing(
-            f"The file {TRANSCRIPT} is missing from the public folder, or cannot be read", TRANSCRIPT, folder
-        )
+        away = noted("The file {file} is missing from the public folder, or cannot be read.", file=TRANSCRIPT)
+        return _missing(away, folder)
     if rules is not None and rules != parameters.to_bytes():
-        return _changed(
-            f"The file {PROGRAMME} in the public folder is not the one that the office published", PROGRAMME, folder
-        )
+        other = noted("The file {file} in the public folder is not the one that the office published.", file=PROGRAMME)
+        return _changed(other, PROGRAMME, folder)
     try:
         lines, head_line = from_file(transcript)
         check_lines(bytes.fromhex(parameters.public_key), parameters.digest, lines, head_line)
     except DeniableError:
-        which = _first_difference(transcript, record)
-        where = "" if which is None else f", from entry {which} on"
-        return _changed(
-            f"The file {TRANSCRIPT} in the public folder is not what the office signed{where}", TRANSCRIPT, folder
-        )
+        return _changed(_unsigned(_first_difference(transcript, record)), TRANSCRIPT, folder)
     return None
+
+
+def _unsigned(entry: int | None) -> Message:
+    if entry is None:
+        return noted("The file {file} in the public folder is not what the office signed.", file=TRANSCRIPT)
+    return noted(
+        "The file {file} in the public folder is not what the office signed, from entry {entry} on.",
+        file=TRANSCRIPT,
+        entry=entry,
+    )
 
 
 def _first_difference(transcript: bytes, record: Record) -> int | None:
@@ -185,7 +196,7 @@ def _first_difference(transcript: bytes, record: Record) -> int | None:
 def _altered(files: Mapping[str, bytes | None], parameters: Parameters, record: Record) -> tuple[str, ...]:
     """The published files that are not what this office would have written for as many entries, byte for byte."""
     lines, head_line = from_file(files[TRANSCRIPT] or b"")
-    check_agree(lines, record.lines, "in the public folder differs from the database's")
+    check_agree(lines, record.lines, why_not("in the public folder differs from the database's"))
     expected = contents(parameters, lines, head_line)
     return tuple(name for name in expected if files[name] != expected[name])
 

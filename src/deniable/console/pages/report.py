@@ -13,7 +13,7 @@ from asyncio import wrap_future
 from collections.abc import Awaitable
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import Annotated, Self
+from typing import Annotated
 
 from markupsafe import escape
 from starlette.datastructures import FormData
@@ -25,9 +25,7 @@ from deniable.console.pages.common import (
     CurrentProgramme,
     Foreseen,
     auditors_of,
-    done_message,
     foreseen,
-    redirect,
     refusal,
     search,
 )
@@ -36,30 +34,32 @@ from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, may, require, text
 from deniable.console.target_search import FEW, Found
+from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
+from deniable.message import Message, noted
+from deniable.programme.calendar import Day, due_in_words
 from deniable.programme.names import LONGEST_NAME
 from deniable.programme.programme import Programme
 from deniable.programme.public.guarantee_wording import class_in_words
-from deniable.programme.public.page import Day, due_in_words
 from deniable.programme.receipt import receipt_from
 from deniable.programme.status import Status
-from deniable.wording import count
 
 router = Router()
 
 MOST = 10_000
 """At once: far above what a person counts by hand."""
-MOST_BYTES = len(f"{MOST:,} reports") + 5 * LONGEST_NAME
-"""That a number and a target's name take in a page: a character has at most five."""
+MANY = 20
+"""Where the programme has no limit of its own: a larger number may be mistyped, and is asked about once."""
+MOST_BYTES = 6_000 + 10 * LONGEST_NAME
+"""That what is said of a form takes, with a target's name twice in it: a character has at most five."""
 
-DONE = {"withdrawn": "The reports are taken back. They no longer count."}
-ASKED_BACK = "asked to take back reports"
+ASKED_BACK = noted("asked to take back reports")
 """In the activity log, for those who may see counts: neither how often, nor how many, nor about which target."""
 
 
 @dataclass(frozen=True)
 class Entered:
-    """What the person who sees the page has just entered. Confidential."""
+    """What the person who sees the page has just typed. Confidential."""
 
     number: int
     target: str
@@ -67,17 +67,20 @@ class Entered:
     """Empty where there is only one."""
     leads_to_visit: bool
     """Whether a report of this class leads to a visit at once."""
+    form_id: str
     receipt: str
-    room: str
-    """So many spaces that the answer is as long whatever was entered: an observer of the network sees its length."""
+    """Empty where nothing is entered yet, because the number is asked about."""
+    room: int
+    """Bytes of the answer about it, whatever it is: an observer of the network sees its length."""
 
-    @classmethod
-    def of(cls, number: int, target: str, name: str, receipt: str, programme: Programme) -> Self:
-        classes = [one.name for one in programme.parameters.classes]
-        report_class, longest = (name, max(map(len, classes))) if len(classes) > 1 else ("", 0)
-        used = len(f"{count(number, 'report')}{report_class}{escape(target)}".encode())
-        urgent = name in programme.parameters.visit_classes
-        return cls(number, target, report_class, urgent, receipt, " " * (MOST_BYTES + longest - used))
+
+@dataclass(frozen=True)
+class TakenBack:
+    """Whose reports were just taken back, by the person who sees the page. Confidential."""
+
+    target: str
+    room: int
+    """As above."""
 
 
 @dataclass(frozen=True)
@@ -120,9 +123,9 @@ class ReportPage:
     form_id: str
     """Of the form that enters reports; every page has another."""
     entered: Entered | None
-    """What was counted just now."""
-    done: str | None
-    error: str | None
+    """What was entered just now, or is asked about."""
+    taken_back: TakenBack | None
+    error: Message | None
     receipt: str
     """As it was typed to take reports back, where that did not work."""
     target: str
@@ -135,7 +138,7 @@ class ReportPage:
 def report_page(
     request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme
 ) -> Response:
-    return render(request, "report.html", replace(_page(request, person, programme), done=done_message(request, DONE)))
+    return render(request, "report.html", _page(request, person, programme))
 
 
 @router.post("/report", writes=False)
@@ -151,6 +154,9 @@ def enter(
         entered, written = _bring(request, person, programme, fields)
     except DeniableError as error:
         return _refused(request, page, error, "report")
+    entered = replace(entered, room=_room(page))
+    if written is None:
+        return render(request, "report.html", replace(page, entered=entered))
     return _entered(request, page, entered, written)
 
 
@@ -162,12 +168,33 @@ async def _entered(request: Request, page: ReportPage, entered: Entered, written
     return render(request, "report.html", replace(page, entered=entered))
 
 
-def _bring(request: Request, person: Person, programme: Programme, fields: FormData) -> "tuple[Entered, Future[None]]":
-    target, number = _target(request, programme, fields), _number(fields)
-    name = _class(programme, fields)
-    receipt = _receipt(console_of(request).key, person, text(fields, "form_id"), [target, number, name])
-    written = programme.bring_reports({target: number}, receipt, name)
-    return Entered.of(number, target, name, receipt, programme), written
+def _bring(
+    request: Request, person: Person, programme: Programme, fields: FormData
+) -> "tuple[Entered, Future[None] | None]":
+    """What was typed, and when it is on the disk; or None where a number so large must be confirmed first. What else
+    was reported changes nothing about that.
+    """
+    target, number, name = _target(request, programme, fields), _number(fields), _class(programme, fields)
+    form_id, parameters = text(fields, "form_id"), programme.parameters
+    receipt = _receipt(console_of(request).key, person, form_id, [target, number, name])
+    typed = Entered(
+        number=number,
+        target=target,
+        report_class=name if len(parameters.classes) > 1 else "",
+        leads_to_visit=name in parameters.visit_classes,
+        form_id=form_id,
+        receipt="",
+        room=0,
+    )
+    if number > (parameters.most_counted or MANY) and text(fields, "confirmed") != str(number):
+        return typed, None
+    return replace(typed, receipt=receipt), programme.bring_reports({target: number}, receipt, name)
+
+
+def _room(page: ReportPage) -> int:
+    """For any answer that the page can give to this person."""
+    names = sum(len(escape(name).encode()) for name in page.auditors)
+    return MOST_BYTES + 4 * names + 2 * max((len(one.name) for one in page.classes), default=0)
 
 
 @router.post("/report/find", writes=False)
@@ -186,16 +213,18 @@ def withdraw(
     request: Request, person: Annotated[Person, require("withdraw")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
     """The log says on which day it was asked for, before anything is looked up: whether there were reports changes
-    nothing.
+    nothing. The answer names the target, which no address may hold.
     """
     console_of(request).record(person, ASKED_BACK, "reports", once_a_day=True)
     try:
-        programme.withdraw([_target(request, programme, fields)], text(fields, "receipt"))
+        found = _target(request, programme, fields)
+        programme.withdraw([found], text(fields, "receipt"))
     except DeniableError as error:
         receipt, target = (text(fields, name)[:LONGEST_NAME] for name in ("receipt", "target"))
         page = replace(_page(request, person, programme), receipt=receipt, target=target)
         return _refused(request, page, error, "withdraw")
-    return redirect("/report", "withdrawn#top")  # else the browser stays at the form, out of sight of the answer
+    page = _page(request, person, programme)
+    return render(request, "report.html", replace(page, taken_back=TakenBack(found, _room(page))))
 
 
 def _receipt(key: bytes, person: Person, form_id: str, what: list[str | int]) -> str:
@@ -213,7 +242,9 @@ def _target(request: Request, programme: Programme, fields: FormData) -> str:
         .exact(programme.naming()(text(fields, "target").strip()))
     )
     if target is None:
-        raise DeniableError(f"Choose one of the {programme.parameters.terms.targets}, or type its whole name.")
+        raise DeniableError(
+            "Choose one of the {targets_word}, or type its whole name.", targets_word=programme.parameters.terms.targets
+        )
     return target
 
 
@@ -230,7 +261,7 @@ def _number(fields: FormData) -> int:
     """A wrong one is not shown again: it is confidential."""
     number = text(fields, "number")
     if not (number.isascii() and number.isdigit() and len(number) <= 9 and 1 <= int(number) <= MOST):
-        raise DeniableError(f"The number of reports must be a whole number from 1 to {MOST:,}.")
+        raise DeniableError("The number of reports must be a whole number from 1 to {most}.", most=MOST)
     return int(number)
 
 
@@ -240,29 +271,27 @@ def _refused(request: Request, page: ReportPage, error: DeniableError, at: str) 
 
 def _page(request: Request, person: Person, programme: Programme, known: Status | None = None) -> ReportPage:
     console, status = console_of(request), programme.status() if known is None else known
-    is_long, classes = len(status.targets) > FEW, status.parameters.classes
+    is_long, classes, say = len(status.targets) > FEW, status.parameters.classes, voice_of(request)
     return ReportPage(
         round=status.open_round,
-        due=due_in_words(status.parameters.calendar, status.open_round),
+        due=due_in_words(status.parameters.calendar, status.open_round, say),
         is_overdue=status.overdue > 0,
         ended=status.ended,
-        notices=notices_of(console, programme, status),
+        notices=notices_of(console, programme, status, say),
         targets=() if is_long else status.targets,
         found=None,
         is_long=is_long,
         most=MOST,
         most_counted=status.parameters.most_counted,
-        classes=tuple(
-            ClassChoice(one.name, class_in_words(one, status.parameters.voice()), one.weight) for one in classes
-        )
+        classes=tuple(ClassChoice(one.name, class_in_words(one, say), one.weight) for one in classes)
         if len(classes) > 1
         else (),
-        visits=tuple(foreseen(programme, None, name) for name in status.parameters.visit_classes),
+        visits=tuple(foreseen(programme, None, name, say) for name in status.parameters.visit_classes),
         may_withdraw=may(person, "withdraw"),
         auditors=auditors_of(request),
         form_id=secrets.token_urlsafe(16),
         entered=None,
-        done=None,
+        taken_back=None,
         error=None,
         receipt="",
         target="",

@@ -14,9 +14,18 @@ from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, require, text, texts
 from deniable.errors import DeniableError
+from deniable.message import Message, noted
 
 router = Router(prefix="/tokens")
 Administrator = Annotated[Person, require("people")]
+
+MADE = {
+    ("reports",): noted("made the token {token} for reports"),
+    ("status",): noted("made the token {token} for status"),
+    ("reports", "status"): noted("made the token {token} for reports and status"),
+}
+"""What the activity log says, by what the token is for."""
+REVOKED = noted("revoked the token {token}")
 
 
 @dataclass(frozen=True)
@@ -25,12 +34,22 @@ class TokensPage:
     new: str | None
     """Shown once."""
     typed_name: str
-    error: str | None
+    revoked: str | None
+    """The name of the token that was revoked just now."""
+    error: Message | None
+
+
+@dataclass(frozen=True)
+class RevokePage:
+    """The question before a token is revoked."""
+
+    id: str
+    name: str
 
 
 @router.get("")
-def tokens_page(request: Request, _: Administrator) -> Response:
-    return _page(request)
+def tokens_page(request: Request, person: Administrator) -> Response:
+    return _page(request, person)
 
 
 @router.post("/new")
@@ -39,11 +58,19 @@ def make(request: Request, person: Administrator, fields: Fields) -> Response:
     try:
         with console.store.writing() as connection:
             secret = tokens.make(connection, console.key, name, scopes)
-            action = f"made the token {' '.join(name.split())} for {' and '.join(scopes)}"
+            action = MADE[tuple(sorted(set(scopes)))].filled(token=" ".join(name.split()))
             activity.record(connection, console.clock(), person.name, action, "people")
     except DeniableError as error:
-        return _page(request, status=422, typed_name=name, error=refusal(error))
-    return _page(request, new=secret)
+        return _page(request, person, status=422, typed_name=name, error=refusal(error))
+    return _page(request, person, new=secret)
+
+
+@router.get("/{id_}/revoke")
+def ask_before_revoking(request: Request, _: Administrator, id_: str) -> Response:
+    console = console_of(request)
+    with console.store.reading() as connection:
+        named = [one.name for one in tokens.listed(connection, console.key) if one.id == id_]
+    return render(request, "revoke.html", RevokePage(id_, named[0])) if named else redirect("/tokens")
 
 
 @router.post("/{id_}/revoke")
@@ -51,14 +78,22 @@ def revoke(request: Request, person: Administrator, id_: str, _: Fields) -> Resp
     console = console_of(request)
     with console.store.writing() as connection:
         name = tokens.revoke(connection, id_)
-        activity.record(connection, console.clock(), person.name, f"revoked the token {name}", "people")
-    return redirect("/tokens")
+        activity.record(connection, console.clock(), person.name, REVOKED.filled(token=name), "people")
+    return redirect("/tokens", "revoked")
 
 
 def _page(
-    request: Request, *, status: int = 200, new: str | None = None, typed_name: str = "", error: str | None = None
+    request: Request,
+    person: Person,
+    *,
+    status: int = 200,
+    new: str | None = None,
+    typed_name: str = "",
+    error: Message | None = None,
 ) -> Response:
-    console = console_of(request)
+    console, is_done = console_of(request), not error and request.query_params.get("done") == "revoked"
     with console.store.reading() as connection:
         known = tuple(tokens.listed(connection, console.key))
-    return render(request, "tokens.html", TokensPage(known, new, typed_name, error), status)
+        last = activity.newest(connection, person.name) if is_done else None
+    revoked = dict(last.values)["token"] if last is not None and last.text == REVOKED.text else None
+    return render(request, "tokens.html", TokensPage(known, new, typed_name, revoked, error), status)

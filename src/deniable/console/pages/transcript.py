@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from starlette.datastructures import FormData
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -30,9 +29,11 @@ from deniable.console.public_record import Record
 from deniable.console.remembered import Remembered, takes_long
 from deniable.console.rendering import render
 from deniable.console.routing import Router
-from deniable.console.security import Fields, console_of, may, require, text
+from deniable.console.security import Fields, Refused, console_of, may, require, text
 from deniable.console.target_search import Found
+from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
+from deniable.message import Message, noted
 from deniable.programme.calendar import Day
 from deniable.programme.names import LONGEST_NAME, caseless
 from deniable.programme.parameters import Parameters
@@ -49,11 +50,13 @@ MOST = 25
 
 ZIP = "public.zip"
 
-PUT_RIGHT_FIRST = "Nothing was published. The files in the public folder must be put right first: see above what to do."
+PUT_RIGHT_FIRST = noted(
+    "Nothing was published. The files in the public folder must be put right first: see above what to do."
+)
 
 DONE = {
-    "visit": "The visit is recorded. Publish when your people are there.",
-    "decided": "The decision is recorded. The public sees it when you press Publish.",
+    "visit": noted("The visit is recorded. Publish when your people are there."),
+    "decided": noted("The decision is recorded. The public sees it when you press Publish."),
 }
 
 
@@ -81,7 +84,7 @@ class TranscriptPage:
     """None before anything was published."""
     public_page: PublicPage
     """What the link to the public page opens."""
-    hidden: str | None
+    hidden: Message | None
     """Why the record is not shown yet."""
     events: tuple[Event, ...]
     places: tuple[int, int] | None
@@ -102,8 +105,8 @@ class TranscriptPage:
     may_publish: bool
     is_new: bool
     """Whether the person who sees the page has just published it."""
-    done: str | None
-    error: str | None
+    done: Message | None
+    error: Message | None
 
 
 @router.get("/transcript")
@@ -133,7 +136,7 @@ def publish(
         programme.publish(None if folder else proposed_folder(console.store))
     except DeniableError as error:
         return _page(request, person, programme, error=refusal(error))
-    console.record(person, "published the public record")
+    console.record(person, noted("published the public record"))
     return redirect("/transcript", "published")
 
 
@@ -145,7 +148,7 @@ def download(
     record = copied_record(request, programme, programme.status().folder)
     content = files_of(programme.parameters, record).get(name)
     if content is None:
-        raise HTTPException(404, "There is no such page.")
+        raise Refused(404, noted("There is no such page."))
     disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(content, headers=disposition, media_type="application/octet-stream")
 
@@ -165,7 +168,7 @@ def _page(
     *,
     start: int = 0,
     query: str = "",
-    error: str | None = None,
+    error: Message | None = None,
 ) -> Response:
     console, status = console_of(request), programme.status()
     hidden, head, events, found = None, "", tuple[Event, ...](), Found(query, (), None, None)
@@ -187,7 +190,7 @@ def _page(
         published=status.published,
         folder=None if status.folder is None else str(status.folder),
         proposed=None if proposed is None else str(proposed),
-        lost_before=lost_before(status),
+        lost_before=lost_before(status, voice_of(request)),
         is_loss_hidden=is_loss_hidden(status) and (found_there is None or not found_there.damage),
         has_emergencies=bool(status.coverage.visit_classes),
         verified=found_there,

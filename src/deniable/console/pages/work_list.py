@@ -20,7 +20,9 @@ from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, require, text
 from deniable.console.target_search import Found
+from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
+from deniable.message import Message, noted
 from deniable.programme.calendar import Day, day_in_words
 from deniable.programme.names import LONGEST_NAME, caseless
 from deniable.programme.programme import Programme
@@ -68,7 +70,7 @@ class WorkListPage:
     """Whether the programme is over, and nothing can be recorded."""
     done: str | None
     """The entry that was recorded just now, in the record's words."""
-    error: str | None
+    error: Message | None
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ def record(
     round_, _, target = text(fields, "audit").partition(" ")
     of, day = number_in(round_), day_number(text(fields, "day"))
     if of is None or day is None:
-        return _page(request, programme, error="Give the day of the visit, written YYYY-MM-DD.")
+        return _page(request, programme, error=noted("Give the day of the visit, written YYYY-MM-DD."))
     try:
         if text(fields, "confirmed") != "yes":
             return _ask(request, programme, of, target, date.fromordinal(day))
@@ -112,26 +114,28 @@ def record(
         entry = programme.status().entries
     except DeniableError as error:
         return _page(request, programme, error=refusal(error))
-    an_audit = programme.parameters.terms.an_audit
-    console_of(request).record(person, f"recorded that {an_audit} took place (entry {entry})")
+    console_of(request).record(person, noted("recorded that {an_audit} took place (entry {entry})", entry=entry))
     return redirect("/work-list", "recorded")
 
 
 def _ask(request: Request, programme: Programme, of: int, target: str, day: date) -> Response:
     """Refused at once where it cannot be recorded."""
-    calendar, terms = programme.parameters.calendar, programme.parameters.terms
+    calendar, terms, say = programme.parameters.calendar, programme.parameters.terms, voice_of(request)
     if not any((one.round, one.target) == (of, target) for one in programme.work_list()):
         raise DeniableError(
-            f"This {terms.audit} cannot be recorded: its name is not public yet, or the {terms.target} was selected "
-            "again, or it is recorded already."
+            "This {audit_word} cannot be recorded: its name is not public yet, or the "
+            "{target_word} was selected again, or it is recorded already.",
+            audit_word=terms.audit,
+            target_word=terms.target,
         )
     first, today = calendar.first_day(of), calendar.today(console_of(request).clock())
     if not first <= day <= today:
         raise DeniableError(
-            f"The visit can have been on a day from {day_in_words(first).words} to {day_in_words(today).words}. Give "
-            "its day."
+            "The visit can have been on a day from {first} to {last}. Give its day.",
+            first=say.day(first),
+            last=say.day(today),
         )
-    page = VisitPage(f"{of} {target}", target, of, day_in_words(day))
+    page = VisitPage(f"{of} {target}", target, of, day_in_words(day, say))
     return render(request, "work_list_confirm.html", page)
 
 
@@ -189,11 +193,11 @@ class Unrecorded:
 
 
 def _page(
-    request: Request, programme: Programme, *, start: int = 0, query: str = "", error: str | None = None
+    request: Request, programme: Programme, *, start: int = 0, query: str = "", error: Message | None = None
 ) -> Response:
     status = programme.status()
     record = copied_record(request, programme, status.folder)
-    unrecorded = Unrecorded(record.events)
+    unrecorded, say = Unrecorded(record.events), voice_of(request)
     calendar, every = programme.parameters.calendar, unrecorded.emergencies_first(open_audits(programme))
     wanted = caseless(query)
     audits = [audit for audit in every if wanted in caseless(audit.target)] if query else every
@@ -203,7 +207,7 @@ def _page(
             key=key_of(one),
             target=one.target,
             round=one.round,
-            due=day_in_words(one.day),
+            due=day_in_words(one.day, say),
             secret_until=one.secret_until,
             first=calendar.first_day(one.round).isoformat(),
             is_emergency=unrecorded.is_emergency(one),

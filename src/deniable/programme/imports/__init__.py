@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from deniable.errors import DeniableError
+from deniable.message import Message, why_not
 from deniable.programme.imports import csv, globaleaks, hushline
 from deniable.programme.imports.batch import MAX_SHOWN, Batch, Distinct, SetAside
 from deniable.programme.imports.channels import Mapping, read_mapping
@@ -28,7 +29,7 @@ __all__ = ["EXPORTS", "Batch", "ClassField", "Malformed", "Mapping", "SetAside",
 class Export:
     """What made a file."""
 
-    label: str
+    label: Message
     records: Callable[[File, str | None], Iterator[Row]]
     """Of a file, with the class column that is read."""
     class_column: str | None = None
@@ -36,9 +37,9 @@ class Export:
 
 
 EXPORTS = {
-    "csv": Export("a table of your own (CSV)", csv.records),
-    "globaleaks": Export("GlobaLeaks", globaleaks.records, globaleaks.SCORE),
-    "hushline": Export("Hush Line", hushline.records),
+    "csv": Export(why_not("a table of your own (CSV)"), csv.records),
+    "globaleaks": Export(why_not("GlobaLeaks"), globaleaks.records, globaleaks.SCORE),
+    "hushline": Export(why_not("Hush Line"), hushline.records),
 }
 """By the names they have in commands and forms."""
 
@@ -55,13 +56,18 @@ def read(kind: str, file: File, mapping: Mapping, class_field: ClassField | None
     [('8', 'Bravo', None), ('7', 'Acme', None), ('9', None, None)]
     >>> batch.set_aside.channels
     ('west',)
-    >>> batch.set_aside.malformed
-    (Malformed(place='line 5', why='expected 2 cells as in the first line, got 1'),)
+    >>> [(str(place), str(why)) for place, why in batch.set_aside.malformed]
+    [('line 5', 'expected 2 cells as in the first line, got 1')]
     """
     if kind not in EXPORTS:
-        raise DeniableError(f"the kind of an export must be one of {', '.join(EXPORTS)}, got {kind}")
+        raise DeniableError(
+            "the kind of an export must be one of {exports}, got {kind}", exports=", ".join(EXPORTS), kind=kind
+        )
     column = None if class_field is None else class_field.column
-    return quietly(lambda: _collected(EXPORTS[kind].records(file, column), mapping, class_field), "the export")
+    return quietly(lambda: _collected(EXPORTS[kind].records(file, column), mapping, class_field), _EXPORT)
+
+
+_EXPORT = why_not("the export")
 
 
 def _collected(rows: Iterable[Row], mapping: Mapping, class_field: ClassField | None) -> Batch:

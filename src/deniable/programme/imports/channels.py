@@ -17,10 +17,11 @@ from types import MappingProxyType
 
 from deniable.csv_files import as_it_was
 from deniable.errors import DeniableError
+from deniable.message import Message, why_not
 from deniable.programme.imports.reading import File, Table, is_name, opened, pieces, quietly
 from deniable.report_classes import ONE_CLASS, ReportClass
 
-WHAT = "the mapping"
+WHAT = why_not("the mapping")
 
 MAX_CHANNELS = 100_000
 
@@ -61,32 +62,39 @@ def _read(file: File, targets: Collection[str], classes: Collection[str], named:
         names = ("channel", "target", *(("class",) if has_class else ()))
         if sorted(table.names) != sorted(names):
             raise DeniableError(
-                f"{WHAT} must have the columns channel and target, and class if reports have several, named in the "
-                "first line, only these"
+                "{what} must have the columns channel and target, and class if reports have "
+                "several, named in the first line, only these",
+                what=WHAT,
             )
         if has_class and len(classes) == 1:
-            raise DeniableError(f"{WHAT} must have no column class: all reports of this programme have the same class")
+            raise DeniableError(
+                "{what} must have no column class: all reports of this programme have the same class", what=WHAT
+            )
         # No cell is shown: if this is the wrong file, it may be anything.
         for line, cells in table.columns(*names):
-            if isinstance(cells, str):
+            if isinstance(cells, Message):
                 raise table.refusal(line, cells)
             channel, given, *its_class = map(as_it_was, cells)
             target = named(given)
             if not is_name(channel):
-                raise table.refusal(line, "the channel must be 1 to 200 printable characters")
+                raise table.refusal(
+                    line, why_not("the {column} must be 1 to 200 printable characters", column="channel")
+                )
             if target and target not in public:
                 raise table.refusal(
                     line,
-                    "the target must be the name of a target that takes part, spelt exactly so, or empty",
+                    why_not("the target must be the name of a target that takes part, spelt exactly so, or empty"),
                 )
             if has_class and its_class[0] not in classes and (target or its_class[0]):
-                raise table.refusal(line, f"the class must be one of {', '.join(classes)}")
+                raise table.refusal(line, why_not("the class must be one of {classes}", classes=", ".join(classes)))
             if channel in target_of:
-                raise table.refusal(line, "a channel must come only once")
+                raise table.refusal(line, why_not("a channel must come only once"))
             if len(target_of) == MAX_CHANNELS:
-                raise DeniableError(f"{WHAT} must have at most {MAX_CHANNELS} channels")
+                raise DeniableError(
+                    "{what} must have at most {max_channels} channels", what=WHAT, max_channels=MAX_CHANNELS
+                )
             target_of[channel] = target or None
             class_of[channel] = its_class[0] if has_class and target else None
     if not target_of:
-        raise DeniableError(f"{WHAT} must give at least one channel a target")
+        raise DeniableError("{what} must give at least one channel a target", what=WHAT)
     return Mapping(MappingProxyType(target_of), MappingProxyType(class_of) if has_class else None)

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from deniable.errors import DeniableError
+from deniable.message import Message, why_not
 from deniable.programme.imports.channels import Mapping
 from deniable.programme.imports.reading import File, Table, is_name, opened, pieces, quietly
 from deniable.report_classes import ReportClass
 
-WHAT = "the class mapping"
+WHAT = why_not("the class mapping")
 
 MAX_VALUES = 10_000
 
@@ -66,8 +67,10 @@ def chosen_field(
     names = [one.name for one in classes]
     if not is_given:
         raise DeniableError(
-            f"it must be clear of which class each report is ({', '.join(names)}): add a column class to the mapping, "
-            "or name the class column of the export and give a class mapping with the columns value,class"
+            "it must be clear of which class each report is ({names}): add a column class to the "
+            "mapping, or name the class column of the export and give a class mapping with the "
+            "columns value,class",
+            names=", ".join(names),
         )
     column = usual_column if column is None else column
     if column is None or not is_name(column):
@@ -89,21 +92,27 @@ def _read(file: File, classes: Collection[str]) -> AnyMapping[str, str | None]:
     with opened(file, WHAT) as binary:
         table = Table(pieces(binary.read, WHAT), WHAT)
         if sorted(table.names) != ["class", "value"]:
-            raise DeniableError(f"{WHAT} must have the columns value and class, named in the first line, only these")
+            raise DeniableError(
+                "{what} must have the columns value and class, named in the first line, only these", what=WHAT
+            )
         # No cell is shown: if this is the wrong file, it may be anything.
         for line, cells in table.columns("value", "class"):
-            if isinstance(cells, str):
+            if isinstance(cells, Message):
                 raise table.refusal(line, cells)
             value, name = cells
             if value and not is_name(value):
-                raise table.refusal(line, "the value must be at most 200 printable characters")
+                raise table.refusal(
+                    line, why_not("the {column} must be at most 200 printable characters", column="value")
+                )
             if name and name not in classes:
-                raise table.refusal(line, f"the class must be one of {', '.join(classes)}, or empty")
+                raise table.refusal(
+                    line, why_not("the class must be one of {classes}, or empty", classes=", ".join(classes))
+                )
             if value in class_of:
-                raise table.refusal(line, "a value must come only once")
+                raise table.refusal(line, why_not("a value must come only once"))
             if len(class_of) == MAX_VALUES:
-                raise DeniableError(f"{WHAT} must have at most {MAX_VALUES:,} values")
+                raise DeniableError("{what} must have at most {max_values} values", what=WHAT, max_values=MAX_VALUES)
             class_of[value] = name or None
     if not class_of:
-        raise DeniableError(f"{WHAT} must give at least one value a class")
+        raise DeniableError("{what} must give at least one value a class", what=WHAT)
     return MappingProxyType(class_of)

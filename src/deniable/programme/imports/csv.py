@@ -21,32 +21,31 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from deniable.errors import DeniableError
+from deniable.message import all_of, why_not
 from deniable.programme.imports.batch import MAX_SHOWN
 from deniable.programme.imports.reading import File, Record, Row, Table, opened, pieces
-from deniable.wording import listed
 
-WHAT = "the CSV file"
+WHAT = why_not("the CSV file")
 
 _NAME = re.compile(r"(?=.{1,64}$)[^\W\d]+([ -][^\W\d]+){0,2}")
 """Of a column: words without digits, which the ids of reports have."""
 
 
 class OtherColumnsError(DeniableError):
-    """A refusal of columns that are not expected: OtherColumnsError(sentence, expected, others)."""
+    """A refusal of columns that are not expected."""
 
-    def __str__(self) -> str:
-        return str(self.args[0])
-
-    @property
-    def expected(self) -> tuple[str, ...]:
-        expected: tuple[str, ...] = self.args[1]
-        return expected
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """At most MAX_SHOWN."""
-        others: tuple[str, ...] = self.args[2]
-        return others
+    def __init__(self, expected: tuple[str, ...], others: tuple[str, ...]) -> None:
+        """Of the others, at most MAX_SHOWN are named."""
+        super().__init__(
+            "{what} must have the columns {names} and no others, but has {others} as well: delete these, or name the "
+            "one that says the class as the class column",
+            what=WHAT,
+            names=all_of(expected),
+            others=all_of(others),
+        )
+        self.args = expected, others  # with which it can be made anew
+        self.expected = expected
+        self.others = others
 
 
 def records(file: File, class_column: str | None = None) -> Iterator[Row]:
@@ -57,15 +56,12 @@ def records(file: File, class_column: str | None = None) -> Iterator[Row]:
         if sorted(table.names) != sorted({*names}):
             others = _others(table.names, names)
             if others:
-                raise OtherColumnsError(
-                    f"{WHAT} must have the columns {listed(names)} and no others, but has {listed(others)} as well: "
-                    "delete these, or name the one that says the class as the class column",
-                    names,
-                    others,
-                )
+                raise OtherColumnsError(names, others)
             raise DeniableError(
-                f"{WHAT} must have the columns {listed(names)} and no others, named in its first line between commas, "
-                "semicolons or tabs"
+                "{what} must have the columns {names} and no others, named in its first line "
+                "between commas, semicolons or tabs",
+                what=WHAT,
+                names=all_of(names),
             )
         for row in table.records(*names):
             if isinstance(row, Record) and row.outside_id.isdigit():

@@ -33,6 +33,7 @@ from contextlib import suppress
 from itertools import chain
 
 from deniable.errors import DeniableError
+from deniable.message import Message, all_of, why_not
 from deniable.programme.imports.reading import (
     MAX_ROW,
     File,
@@ -45,9 +46,8 @@ from deniable.programme.imports.reading import (
     pieces,
     record,
 )
-from deniable.wording import listed
 
-WHAT = "the GlobaLeaks export"
+WHAT = why_not("the GlobaLeaks export")
 
 SCORE = "score"
 """The field with GlobaLeaks's own score."""
@@ -70,27 +70,28 @@ def records(file: File, class_column: str | None = None) -> Iterator[Row]:
             for number, element in enumerate(_elements(chain((begins[1:],), source)), start=1):
                 if len(element) < _SHORTEST:
                     check_empty()
-                yield in_place(f"report {number}", _record(element, names))
+                yield in_place(why_not("report {report}", report=str(number)), _record(element, names))
         elif begins.startswith(b"{"):
-            raise DeniableError(f"{WHAT} must be a JSON list of reports, or CSV")
+            raise DeniableError("{what} must be a JSON list of reports, or CSV", what=WHAT)
         else:
             table = Table(chain((first,), source), WHAT, kinds="CSV or JSON", may_be_blank=True)
             if class_column == SCORE and table.names and SCORE not in table.names:
                 raise DeniableError(
-                    f"{WHAT} as CSV has no score: use the JSON of /api/recipient/rtips, which has one, or give the "
-                    "mapping a column class"
+                    "{what} as CSV has no score: use the JSON of /api/recipient/rtips, which has "
+                    "one, or give the mapping a column class",
+                    what=WHAT,
                 )
             yield from table.records(*names)
 
 
-def _record(element: bytes, names: tuple[str, ...]) -> Record | str:
+def _record(element: bytes, names: tuple[str, ...]) -> Record | Message:
     if len(element) > MAX_ROW:
-        return f"a report must have at most {MAX_ROW:,} bytes"
+        return why_not("a report must have at most {most} bytes", most=f"{MAX_ROW:,}")
     fields: object = None
     with suppress(ValueError, RecursionError):
         fields = json.loads(element.decode())
     if not isinstance(fields, dict) or not fields.keys() >= {*names}:
-        return f"expected a JSON object with the fields {listed(names)}"
+        return why_not("expected a JSON object with the fields {names}", names=all_of(names))
     outside_id, channel, *value = (fields[name] for name in names)
     return record(names, outside_id, channel, *map(_as_text, value))
 
@@ -128,8 +129,8 @@ def _elements(source: Iterable[bytes]) -> Iterator[bytes]:
             element, number, start = b"", number + 1, at + 1
             if not depth:
                 if any(more.strip() for more in chain((piece[start:],), left)):
-                    raise DeniableError(f"{WHAT} must be one JSON list, but goes on after it")
+                    raise DeniableError("{what} must be one JSON list, but goes on after it", what=WHAT)
                 return
         escaped = 0 if escaped == len(piece) else -1
         element = (element + piece[start:]).lstrip()[: MAX_ROW + 1]
-    raise DeniableError(f"{WHAT} must be a whole JSON list, but is cut off")
+    raise DeniableError("{what} must be a whole JSON list, but is cut off", what=WHAT)

@@ -27,9 +27,21 @@ from os import SEEK_END
 from typing import BinaryIO
 
 from deniable.errors import DeniableError
-from deniable.programme.imports.reading import File, Record, Row, Table, in_place, is_name, opened, pieces, record
+from deniable.message import Message, why_not
+from deniable.programme.imports.reading import (
+    File,
+    Record,
+    Row,
+    Table,
+    in_place,
+    is_name,
+    line_of,
+    opened,
+    pieces,
+    record,
+)
 
-WHAT = "the Hush Line export"
+WHAT = why_not("the Hush Line export")
 
 MESSAGES = "db/messages.csv"
 USERNAMES = "db/usernames.csv"
@@ -65,8 +77,9 @@ def records(file: File, class_column: str | None = None) -> Iterator[Row]:
     """The reports of an export, lazily, in the file's order. The file must be seekable. It has no class column."""
     if class_column is not None:
         raise DeniableError(
-            f"{WHAT} does not say how serious a message is, so it has no class column: offer a username for each "
-            "class, and give the mapping a column class"
+            "{what} does not say how serious a message is, so it has no class column: offer a "
+            "username for each class, and give the mapping a column class",
+            what=WHAT,
         )
     with opened(file, WHAT) as binary:
         _check_end(binary)
@@ -74,49 +87,55 @@ def records(file: File, class_column: str | None = None) -> Iterator[Row]:
         with suppress(Exception):  # zipfile raises many kinds, and quotes the names of members
             archive = zipfile.ZipFile(binary)
         if archive is None:
-            raise DeniableError(f"{WHAT} is not a ZIP that can be read: it is damaged or cut off")
+            raise DeniableError("{what} is not a ZIP that can be read: it is damaged or cut off", what=WHAT)
         with archive:
             usernames = _usernames(archive)
             messages = _member(archive, MESSAGES)
             most = messages.compress_size // PACKED_ROW + FREE
-            table = Table(_unpacked(archive, messages), f"{MESSAGES} of {WHAT}", most=most)
+            table = Table(_unpacked(archive, messages), _of_export(MESSAGES), most=most)
             for number, cells in table.columns("id", "username_id"):
-                if isinstance(cells, str):
-                    made: Record | str = cells
+                if isinstance(cells, Message):
+                    made: Record | Message = cells
                 elif cells[1] in usernames:
                     made = record(("id", "username"), cells[0], usernames[cells[1]])
                 else:
-                    made = f"username_id must be an id of {USERNAMES}"
-                yield in_place(f"line {number}", made)
+                    made = why_not("username_id must be an id of {file}", file=USERNAMES)
+                yield in_place(line_of(number), made)
 
 
 def _usernames(archive: zipfile.ZipFile) -> dict[str, str]:
     """By their ids."""
-    what = f"{USERNAMES} of {WHAT}"
+    what = _of_export(USERNAMES)
     content = bytearray()
     for piece in _unpacked(archive, _member(archive, USERNAMES)):
         content += piece
         if len(content) > MAX_USERNAMES:
-            raise DeniableError(f"{what} must have at most {MAX_USERNAMES:,} bytes")
+            raise DeniableError(
+                "{what} must have at most {max_usernames} bytes", what=what, max_usernames=MAX_USERNAMES
+            )
     text = None
     with suppress(ValueError):
         text = content.decode("utf-8-sig")
     # strict: otherwise a quote left open would quietly swallow what follows
     rows = _rows(csv.reader(io.StringIO(text or "", newline=""), strict=True))
     header = next(rows, None)
-    no_csv = f"{what} must be a CSV file in UTF-8, with the columns id and username in its first line"
+    no_csv = DeniableError(
+        "{what} must be a CSV file in UTF-8, with the columns id and username in its first line", what=what
+    )
     if not header or not {"id", "username"} <= {*header}:
-        raise DeniableError(no_csv)
+        raise no_csv
     at, width = [header.index(name) for name in ("id", "username")], len(header)
     usernames: dict[str, str] = {}
     for row in rows:
         if row is None:
-            raise DeniableError(no_csv)
+            raise no_csv
         number, username = (row[i] for i in at) if len(row) == width else ("", "")
         if not is_name(number) or not is_name(username) or number in usernames:
-            raise DeniableError(f"{what} must have an id and a username in every row, no id twice")
+            raise DeniableError("{what} must have an id and a username in every row, no id twice", what=what)
         if len(usernames) == MOST_USERNAMES:
-            raise DeniableError(f"{what} must have at most {MOST_USERNAMES:,} usernames")
+            raise DeniableError(
+                "{what} must have at most {most_usernames} usernames", what=what, most_usernames=MOST_USERNAMES
+            )
         usernames[number] = username
     return usernames
 
@@ -144,51 +163,62 @@ def _check_end(binary: BinaryIO) -> None:
         binary.seek(max(0, size - _END.size - _END_64.size))
         tail = binary.read()
     if not isinstance(start, bytes) or not isinstance(tail, bytes) or not start:
-        raise DeniableError(f"{WHAT} must be a ZIP in a file that can be read from any place, and not empty")
+        raise DeniableError("{what} must be a ZIP in a file that can be read from any place, and not empty", what=WHAT)
     if start.startswith(b"-----BEGIN PGP MESSAGE"):
-        raise DeniableError(f"{WHAT} is encrypted with PGP: decrypt it first, and give the ZIP")
+        raise DeniableError("{what} is encrypted with PGP: decrypt it first, and give the ZIP", what=WHAT)
     end = tail[-_END.size :]
     if len(end) < _END.size or not end.startswith(b"PK\5\6"):
-        raise DeniableError(f"{WHAT} is not a ZIP as Hush Line writes it, or is cut off")
+        raise DeniableError("{what} is not a ZIP as Hush Line writes it, or is cut off", what=WHAT)
     *_, directory, _offset, comment = _END.unpack(end)
     if len(tail) == _END.size + _END_64.size:
         large, mark = _END_64.unpack_from(tail)
         is_large = mark == b"PK\6\7"
         directory = max(large if is_large else 0, 0 if is_large and directory == 2**32 - 1 else directory)
     if directory > max(MAX_DIRECTORY, size // 4) or comment:
-        raise DeniableError(f"{WHAT} must be a ZIP without comment, whose list of members is a small part of it")
+        raise DeniableError(
+            "{what} must be a ZIP without comment, whose list of members is a small part of it", what=WHAT
+        )
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
     """The one member of this name, if it is one that Hush Line writes."""
-    what = f"{name} of {WHAT}"
+    what = _of_export(name)
     found = [info for info in archive.infolist() if info.filename == name]
     if len(found) != 1:
-        raise DeniableError(f"{WHAT} must have the member {name} exactly once, got it {len(found)} times")
+        raise DeniableError(
+            "{what} must have the member {name} exactly once, got it {found} times",
+            what=WHAT,
+            name=name,
+            found=len(found),
+        )
     (info,) = found
     # zipfile ends a name at a NUL byte; orig_filename is all of it
     if info.orig_filename != name or stat.S_ISLNK(info.external_attr >> 16):
-        raise DeniableError(f"{what} must be a plain file")
+        raise DeniableError("{what} must be a plain file", what=what)
     if info.flag_bits & _ENCRYPTED:
-        raise DeniableError(f"{what} must not be encrypted")
+        raise DeniableError("{what} must not be encrypted", what=what)
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise DeniableError(f"{what} must be stored or deflated")
+        raise DeniableError("{what} must be stored or deflated", what=what)
     if info.file_size > MAX_RATIO * max(info.compress_size, FREE):
-        raise DeniableError(f"{what} must be packed at most {MAX_RATIO} times")
+        raise DeniableError("{what} must be packed at most {max_ratio} times", what=what, max_ratio=MAX_RATIO)
     return info
 
 
 def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
-    what = f"{info.filename} of {WHAT}"
+    what = _of_export(info.filename)
     member = None
     with suppress(Exception):
         member = archive.open(info)
     if member is None:
-        raise DeniableError(f"{what} cannot be opened: the ZIP is damaged")
+        raise DeniableError("{what} cannot be opened: the ZIP is damaged", what=what)
     left = info.file_size
     with member:
         for piece in pieces(member.read, what):  # zipfile stops at the declared size, and then checks the sum
             left -= len(piece)
             yield piece
     if left:
-        raise DeniableError(f"{what} is shorter than the ZIP says: it is damaged")
+        raise DeniableError("{what} is shorter than the ZIP says: it is damaged", what=what)
+
+
+def _of_export(member: str) -> Message:
+    return why_not("{member} of the Hush Line export", member=member)

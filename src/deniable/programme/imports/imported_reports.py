@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from deniable.arrays import IntArray
 from deniable.errors import DeniableError
+from deniable.message import why_not
 from deniable.programme.names import check_name
 from deniable.state import Secret
 
@@ -129,13 +130,15 @@ def seen_before(hashes: Hashes) -> NDArray[np.bool_]:
 
 
 def check_source(name: str) -> str:
-    return check_name("a hotline's name", name, LONGEST_NAME)
+    return check_name(why_not("a hotline's name"), name, LONGEST_NAME)
 
 
 def pack_sources(names: Sequence[str]) -> bytes:
     """The names of all sources, in a length that depends on their number alone."""
     if len(names) > MOST_SOURCES + 1:  # what is entered has a source of its own
-        raise DeniableError(f"a programme can have at most {MOST_SOURCES} hotlines; use one of those it has")
+        raise DeniableError(
+            "a programme can have at most {most_sources} hotlines; use one of those it has", most_sources=MOST_SOURCES
+        )
     letter = 12  # of a name in JSON: at most two escapes of six
     return json.dumps(names).encode().ljust(len(names) * (letter * LONGEST_NAME + 4))
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeVar
 
 from deniable.errors import DeniableError
+from deniable.message import Message, why_not
 
 PIECE = 1 << 16
 """Bytes read at once."""
@@ -62,27 +63,27 @@ class Record(NamedTuple):
 class Malformed(NamedTuple):
     """A row that cannot be read."""
 
-    place: str
-    why: str
+    place: Message
+    why: Message
     """In our own words; nothing of the row is in it."""
 
 
 Row = Record | Malformed
 
 
-def quietly(step: Callable[[], _T], what: str) -> _T:
+def quietly(step: Callable[[], _T], what: Message) -> _T:
     """The result of `step`, whose refusal is raised anew: without the frames, and so the variables, of the parser."""
     try:
         return step()
     except DeniableError as error:
         refusal = type(error)(*error.args)
     except Exception as error:  # its text may quote the file
-        refusal = DeniableError(f"{what} cannot be read ({type(error).__name__})")
+        refusal = DeniableError("{what} cannot be read ({name})", what=what, name=type(error).__name__)
     raise refusal
 
 
 @contextmanager
-def opened(file: File, what: str) -> Iterator[BinaryIO]:
+def opened(file: File, what: Message) -> Iterator[BinaryIO]:
     """A path opened for reading bytes, or the binary file that was given, which stays open."""
     if not isinstance(file, str | PathLike):
         yield file
@@ -95,18 +96,20 @@ def opened(file: File, what: str) -> Iterator[BinaryIO]:
     except ValueError:
         reason = "this is not a path"
     if reason:
-        raise DeniableError(f"{what} cannot be opened: {reason}")
+        raise DeniableError("{what} cannot be opened: {reason}", what=what, reason=reason)
     with binary:
         yield binary
 
 
-def pieces(read: Callable[[int], bytes], what: str) -> Iterator[bytes]:
+def pieces(read: Callable[[int], bytes], what: Message) -> Iterator[bytes]:
     while True:
         piece: object = None
         with suppress(Exception):  # a broken disk or ZIP: the text of the error may quote the file
             piece = read(PIECE)
         if not isinstance(piece, bytes):
-            raise DeniableError(f"{what} cannot be read to its end as bytes: it is damaged, or opened as text")
+            raise DeniableError(
+                "{what} cannot be read to its end as bytes: it is damaged, or opened as text", what=what
+            )
         if not piece:
             return
         yield piece
@@ -137,7 +140,7 @@ def lines(source: Iterable[bytes]) -> Iterator[bytes]:
     yield rest
 
 
-def empty_rows(what: str) -> Callable[[], None]:
+def empty_rows(what: Message) -> Callable[[], None]:
     """To be called for every row without a report in it; refuses what has too many, which only take time."""
     seen = 0
 
@@ -145,7 +148,11 @@ def empty_rows(what: str) -> Callable[[], None]:
         nonlocal seen
         seen += 1
         if seen > MAX_EMPTY:
-            raise DeniableError(f"{what} must have at most {MAX_EMPTY:,} rows that are blank or too short for a report")
+            raise DeniableError(
+                "{what} must have at most {max_empty} rows that are blank or too short for a report",
+                what=what,
+                max_empty=MAX_EMPTY,
+            )
 
     return check
 
@@ -161,7 +168,7 @@ class Table:
     def __init__(
         self,
         source: Iterable[bytes],
-        what: str,
+        what: Message,
         *,
         kinds: str = "CSV",
         may_be_blank: bool = False,
@@ -173,21 +180,22 @@ class Table:
         self._lines = enumerate(lines(in_utf8(source)), start=1)
         self._separator = ""
         number, header = next(self._rows(), (0, []))
-        if isinstance(header, str):
+        if isinstance(header, Message):
             raise self.refusal(number, header)
         if not header and not may_be_blank:
-            raise DeniableError(f"{what} must name its columns in the first line, but is empty")
+            raise DeniableError("{what} must name its columns in the first line, but is empty", what=what)
         self.names = header
 
-    def _rows(self) -> Iterator[tuple[int, list[str] | str]]:
+    def _rows(self) -> Iterator[tuple[int, list[str] | Message]]:
         """The number and the cells of every line that is not blank, or why it cannot be read."""
         check_empty = empty_rows(self._what)
         for number, line in self._lines:
             if self._most is not None and number > self._most:
-                raise DeniableError(f"{self._what} has far more lines than its size in the ZIP allows")
+                raise DeniableError("{what} has far more lines than its size in the ZIP allows", what=self._what)
             if not self._separator and _NO_TEXT.search(line.partition(b"\r")[0]):
                 raise DeniableError(
-                    f"this is not a {self._kinds} file; if it is a spreadsheet, save it as CSV and choose that file"
+                    "this is not a {kinds} file; if it is a spreadsheet, save it as CSV and choose that file",
+                    kinds=self._kinds,
                 )
             cells = self._cells(line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
             if not cells or len(line) < SHORTEST:
@@ -195,15 +203,15 @@ class Table:
             if cells:
                 yield number, cells
 
-    def _cells(self, line: bytes) -> list[str] | str:
+    def _cells(self, line: bytes) -> list[str] | Message:
         if not self._separator and line.strip():
             self._separator = max(_SEPARATORS, key=lambda one: line.count(one.encode()))
         return _cells(line, self._separator or ",")
 
-    def refusal(self, line: int, why: str) -> DeniableError:
-        return DeniableError(f"{self._what}, line {line}: {why}")
+    def refusal(self, line: int, why: Message) -> DeniableError:
+        return DeniableError("{what}, line {line}: {why}", what=self._what, line=line, why=why)
 
-    def columns(self, *wanted: str) -> Iterator[tuple[int, list[str] | str]]:
+    def columns(self, *wanted: str) -> Iterator[tuple[int, list[str] | Message]]:
         """The line number and the wanted cells of every row, in this order, or why it cannot be read; what else is in
         the row is dropped here.
         """
@@ -212,24 +220,27 @@ class Table:
         if any(self.names.count(name) != 1 for name in wanted):
             names = ", ".join(wanted)
             raise DeniableError(
-                f"{self._what} must name its columns in the first line, {names} among them, once each, between commas, "
-                "semicolons or tabs"
+                "{what} must name its columns in the first line, {names} among them, once each, "
+                "between commas, semicolons or tabs",
+                what=self._what,
+                names=names,
             )
         at = [self.names.index(name) for name in wanted]
         width = len(self.names)
         for number, cells in self._rows():
-            if isinstance(cells, str):
+            if isinstance(cells, Message):
                 yield number, cells
             elif len(cells) != width:
-                yield number, f"expected {width} cells as in the first line, got {len(cells)}"
+                got = len(cells)
+                yield number, why_not("expected {width} cells as in the first line, got {got}", width=width, got=got)
             else:
                 yield number, [cells[i] for i in at]
 
     def records(self, *names: str) -> Iterator[Row]:
         """A report for each row. names: of its columns for the id, the channel and, if it is read, the class."""
         for number, cells in self.columns(*names):
-            made = cells if isinstance(cells, str) else record(names, *cells)
-            yield in_place(f"line {number}", made)
+            made = cells if isinstance(cells, Message) else record(names, *cells)
+            yield in_place(line_of(number), made)
 
 
 def is_name(cell: object) -> bool:
@@ -237,35 +248,43 @@ def is_name(cell: object) -> bool:
     return isinstance(cell, str) and 0 < len(cell) <= 200 and cell.isprintable() and cell == cell.strip()
 
 
-def record(names: tuple[str, ...], outside_id: object, channel: object, value: object = "") -> Record | str:
+def record(names: tuple[str, ...], outside_id: object, channel: object, value: object = "") -> Record | Message:
     """The record of two or three cells, or why there is none, in terms of the columns' names."""
     missing = next((name for name, cell in zip(names, (outside_id, channel), strict=False) if cell == ""), None)
     if missing is not None:
-        return f"the {missing} is missing"
+        return why_not("the {column} is missing", column=missing)
     if not isinstance(outside_id, str) or not _PRINTABLE_ASCII.fullmatch(outside_id):
-        return f"the {names[0]} must be 1 to 100 letters, digits or signs, without spaces and accents"
+        return why_not(
+            "the {column} must be 1 to 100 letters, digits or signs, without spaces and accents", column=names[0]
+        )
     if not isinstance(channel, str) or not is_name(channel):
-        return f"the {names[1]} must be 1 to 200 printable characters"
+        return why_not("the {column} must be 1 to 200 printable characters", column=names[1])
     if not isinstance(value, str) or (value and not is_name(value)):
-        return f"the {names[2]} must be at most 200 printable characters"
+        return why_not("the {column} must be at most 200 printable characters", column=names[2])
     return Record(outside_id, channel, value)
 
 
-def in_place(place: str, made: Record | str) -> Row:
+def line_of(number: int) -> Message:
+    return why_not("line {line}", line=str(number))
+
+
+def in_place(place: Message, made: Record | Message) -> Row:
     return made if isinstance(made, Record) else Malformed(place, made)
 
 
-def _cells(line: bytes, separator: str) -> list[str] | str:
+def _cells(line: bytes, separator: str) -> list[str] | Message:
     """The cells of a line, trimmed, or why it cannot be read; none of a blank one."""
     if len(line) > MAX_ROW:
-        return f"a row must have at most {MAX_ROW:,} bytes"
+        return why_not("a row must have at most {most} bytes", most=f"{MAX_ROW:,}")
     decoded = cells = None
     with suppress(UnicodeDecodeError):
         decoded = line.decode()
     if decoded is None:
-        return "a letter cannot be read; in the spreadsheet, save the file as Unicode text"
+        return why_not("a letter cannot be read; in the spreadsheet, save the file as Unicode text")
     if not decoded.strip():
         return []
     with suppress(csv.Error):  # strict: otherwise a quote left open would pass for one that is closed
         cells = next(csv.reader([decoded], strict=True, delimiter=separator))
-    return "a quote or a line end is out of place" if cells is None else [cell.strip() for cell in cells]
+    if cells is None:
+        return why_not("a quote or a line end is out of place")
+    return [cell.strip() for cell in cells]

@@ -45,8 +45,6 @@ class Certificate:
     shows: tuple[str, ...]
     does_not_show: tuple[str, ...]
     fingerprint: str
-    extras: str
-    """What a reader must install."""
     say: Voice
     is_first_language: bool
     """Of the programme: the command that writes the page again need not name it."""
@@ -85,7 +83,6 @@ def certificate(checked: VerificationResult, round_: int, say: Voice) -> Certifi
         shows=_shows(parameters.randomness, say, has_value=has_value, witnessed=_is_witnessed(checked, round_)),
         does_not_show=_does_not_show(checked, round_, say, has_value=has_value),
         fingerprint=checked.head,
-        extras="programme,drand" if isinstance(parameters.randomness, Drand) else "programme",
         say=say,
         is_first_language=say.language.code == parameters.languages[0],
     )

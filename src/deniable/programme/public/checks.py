@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from deniable.languages.voice import Message, Voice, noted
+from deniable.languages.voice import Voice
+from deniable.message import Message, noted
 from deniable.programme.parameters import Parameters
 
 

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from deniable.errors import DeniableError, why
+from deniable.errors import DeniableError, PlaceError, why
 from deniable.programme.parameters import Parameters
-from deniable.programme.public.folder import folder_error, read_public
+from deniable.programme.public.folder import public_file, public_folder, read_public
 from deniable.programme.transcript.merkle import roots
 from deniable.programme.witness.checkpoints import Checkpoint, office_key
 from deniable.programme.witness.keys import KEY_FILE_BEGINS
@@ -70,7 +70,8 @@ def read_key(text: str) -> VerifierKey:
         content = text if _KEY.match(text) else read_public(Path(text)).decode("ascii").strip()
     except (OSError, ValueError):
         raise DeniableError(
-            f"the key of a witness must be a text NAME+ID+KEY or a file that holds one, got {reprlib.repr(text)}"
+            "the key of a witness must be a text NAME+ID+KEY or a file that holds one, got {text}",
+            text=reprlib.repr(text),
         ) from None
     if content.startswith(KEY_FILE_BEGINS):
         raise DeniableError("this is the private key of a witness; give the public one, which deniable witness prints")
@@ -85,11 +86,19 @@ def check_witnesses(keys: Sequence[VerifierKey], parameters: Parameters) -> tupl
     found: dict[bytes, VerifierKey] = {}
     for key in keys:
         if key.type != COSIGNATURE:
-            raise DeniableError(f"the key of {key.name} is not one for countersignatures; ask the witness for its own")
+            raise DeniableError(
+                "the key of {name} is not one for countersignatures; ask the witness for its own", name=key.name
+            )
         if key.public.hex() == parameters.public_key:
-            raise DeniableError(f"the key of {key.name} is the office's own, and the office cannot be its own witness")
+            raise DeniableError(
+                "the key of {name} is the office's own, and the office cannot be its own witness", name=key.name
+            )
         if (other := found.setdefault(key.public, key)) != key:
-            raise DeniableError(f"{other.name} and {key.name} have the same key, and so are one witness; name one")
+            raise DeniableError(
+                "{name} and {name_2} have the same key, and so are one witness; name one",
+                name=other.name,
+                name_2=key.name,
+            )
     return tuple(found.values())
 
 
@@ -130,7 +139,7 @@ def _countersigned(
         return []
     checkpoint = Checkpoint.parse(note.text)
     if checkpoint.origin != office.name:
-        raise DeniableError(f"{signed[0][0].name} countersigned another programme there")
+        raise DeniableError("{name} countersigned another programme there", name=signed[0][0].name)
     return [
         (key, Countersignature(checkpoint.size, datetime.fromtimestamp(one.time, UTC)), checkpoint.root)
         for key, one in signed
@@ -164,15 +173,16 @@ def put_note(folder: Path, name: str, note: Note) -> Path:
     try:
         for parent in parents:
             if parent.is_symlink():
-                raise folder_error(f"{parent} must be a folder, and not a link to one", folder)
+                raise PlaceError("{parent} must be a folder, and not a link to one", parent=public_file(parent))
             parent.mkdir(exist_ok=True)
         replace_file(path, note.to_bytes())
         for parent in path.parents[: len(parents) + 1]:
             sync_folder(parent)
     except OSError as error:
-        raise folder_error(
-            f"cannot write {path}: {why(error)}; with --out FILE it is written elsewhere, to be sent to the office",
-            folder,
+        raise PlaceError(
+            "cannot write {path}: {why}; with --out FILE it is written elsewhere, to be sent to the office",
+            path=public_file(path),
+            why=why(error),
         ) from None
     return path
 
@@ -190,10 +200,12 @@ def _contents(folder: Path) -> Iterator[bytes]:
             content = _content(entry.path)
             size += len(content)
             if files > MOST_FILES or size > MOST_BYTES_IN_ALL:
-                raise folder_error(
-                    f"{folder} must have at most {MOST_FILES:,} files and {MOST_BYTES_IN_ALL:,} bytes; take out what "
+                raise PlaceError(
+                    "{folder} must have at most {most_files} files and {most_bytes_in_all} bytes; take out what "
                     "does not belong there",
-                    folder.parent,
+                    folder=public_folder(folder),
+                    most_files=MOST_FILES,
+                    most_bytes_in_all=MOST_BYTES_IN_ALL,
                 )
             yield content
 
@@ -208,7 +220,7 @@ def _scanned(folder: Path) -> list[os.DirEntry[str]]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        raise folder_error(f"{folder} cannot be read: {why(error)}", folder.parent) from None
+        raise PlaceError("{folder} cannot be read: {why}", folder=public_folder(folder), why=why(error)) from None
 
 
 def _content(path: str) -> bytes:

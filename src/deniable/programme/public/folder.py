@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from deniable.errors import DeniableError, PlaceError
+from deniable.message import Place, why_not
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.chain import Head, check_head, from_file, parse_head
 from deniable.programme.witness.keys import KEY_FILE_BEGINS as WITNESS_KEY_BEGINS
@@ -46,9 +47,13 @@ _HEAD_ROOM = 1024
 _KEY_ROOM = 64
 
 
-def folder_error(sentence: str, folder: Path | str) -> PlaceError:
-    """A refusal that names a public folder, whose path only the office may see."""
-    return PlaceError(sentence, str(folder), "the public folder")
+def public_folder(folder: Path | str) -> Place:
+    """As sentences name it. Only the office may see its path."""
+    return Place(f"the folder {folder}", why_not("the public folder"))
+
+
+def public_file(path: Path) -> Place:
+    return Place(str(path), why_not("{file} in the public folder", file=path.name))
 
 
 def read_public(path: Path, last: int | None = None) -> bytes:
@@ -59,9 +64,14 @@ def read_public(path: Path, last: int | None = None) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise folder_error(f"{path} must be an ordinary file", path.parent)
+            raise PlaceError("{path} must be an ordinary file", path=public_file(path))
         if status.st_size > MOST_BYTES:
-            raise folder_error(f"{path} must have at most {MOST_BYTES} bytes, got {status.st_size}", path.parent)
+            raise PlaceError(
+                "{path} must have at most {most_bytes} bytes, got {st_size}",
+                path=public_file(path),
+                most_bytes=MOST_BYTES,
+                st_size=status.st_size,
+            )
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             if last is not None:
                 file.seek(max(0, status.st_size - last))
@@ -77,11 +87,13 @@ def read_published(path: Path) -> bytes:
         return read_public(path)
     except OSError as error:
         if error.errno == errno.ENOENT and not path.parent.is_dir():
-            raise folder_error(
-                f"the folder {path.parent} does not exist: give the one that holds {PROGRAMME} and {TRANSCRIPT}",
-                path.parent,
+            raise PlaceError(
+                "{parent} does not exist: give the one that holds {programme} and {transcript}",
+                parent=public_folder(path.parent),
+                programme=PROGRAMME,
+                transcript=TRANSCRIPT,
             ) from None
-        raise folder_error(f"{path} cannot be read: {error.strerror}", path.parent) from None
+        raise PlaceError("{path} cannot be read: {strerror}", path=public_file(path), strerror=error.strerror) from None
 
 
 def read_head(transcript: Path) -> Head:
@@ -104,10 +116,11 @@ def entries_in(transcript: Path, parameters: Parameters) -> int:
 
 
 def _unreadable(folder: Path, error: OSError) -> DeniableError:
-    return folder_error(
-        f"cannot read what was published in {folder}: {error.strerror}; put it back, from a copy if need be, or, if it "
-        "is gone for good, see: deniable programme publish --help",
-        folder,
+    return PlaceError(
+        "cannot read what was published in {folder}: {strerror}; put it back, from a copy if need "
+        "be, or, if it is gone for good, see: deniable programme publish --help",
+        folder=public_folder(folder),
+        strerror=error.strerror,
     )
 
 
@@ -127,15 +140,16 @@ def check_apart(folder: Path, database: Path | None, keys: Iterable[Path] = ()) 
     below a web server's folder may be very much.
     """
     if database is not None and holds(folder, database):
-        what = "the database is"
+        what = why_not("the database")
     elif any(holds(folder, key) for key in keys) or any(map(_is_key, _files(folder))):
-        what = "the key is"
+        what = why_not("the key")
     else:
         return
-    raise folder_error(
-        f"{what} in the folder {folder}, and what is published there is for all to see; publish into a folder of its "
-        "own, such as public",
-        folder,
+    raise PlaceError(
+        "{what} is in {folder}, and what is published there is for all to see; publish into a folder "
+        "of its own, such as public",
+        what=what,
+        folder=public_folder(folder),
     )
 
 

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from deniable.errors import DeniableError, why
+from deniable.errors import DeniableError, PlaceError, why
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.calendar_file import calendar_file
 from deniable.programme.public.folder import (
@@ -19,8 +19,8 @@ from deniable.programme.public.folder import (
     PROGRAMME,
     PUBLIC_KEY,
     TRANSCRIPT,
-    folder_error,
     in_languages,
+    public_folder,
     read_public,
     touch,
 )
@@ -56,7 +56,7 @@ def publish(
                 replace_file(folder / name, content, modified=modified)
         sync_folder(folder)
     except OSError as error:
-        raise folder_error(f"cannot publish into {folder}: {why(error)}", folder) from error
+        raise PlaceError("cannot publish into {folder}: {why}", folder=public_folder(folder), why=why(error)) from error
 
 
 def contents(
@@ -103,8 +103,8 @@ def _modified(parameters: Parameters, lines: Sequence[str]) -> float:
 def _check_folder(parameters: Parameters, lines: Sequence[str], folder: Path, names: Mapping[str, bytes]) -> None:
     rules, transcript = _content(folder / PROGRAMME), _content(folder / TRANSCRIPT)
     if rules is not None and rules != parameters.to_bytes():
-        raise folder_error(
-            f"the folder {folder} belongs to another programme; publish into a folder of its own", folder
+        raise PlaceError(
+            "{folder} belongs to another programme; publish into a folder of its own", folder=public_folder(folder)
         )
     if transcript is not None:
         _check_published(parameters, lines, folder, transcript)
@@ -112,10 +112,10 @@ def _check_folder(parameters: Parameters, lines: Sequence[str], folder: Path, na
         # The transcript is written first, so whatever else is there is not ours.
         foreign = [name for name in names if os.path.lexists(folder / name)]
         if foreign:
-            raise folder_error(
-                f"the folder {folder} has a file {foreign[0]} that no programme published; publish into a folder of "
-                "its own",
-                folder,
+            raise PlaceError(
+                "{folder} has a file {foreign} that no programme published; publish into a folder of its own",
+                folder=public_folder(folder),
+                foreign=foreign[0],
             )
 
 
@@ -124,21 +124,26 @@ def _check_published(parameters: Parameters, lines: Sequence[str], folder: Path,
         published, head_line = from_file(transcript)
         check_head(bytes.fromhex(parameters.public_key), parameters.digest, parse_head(head_line))
     except DeniableError as error:
-        raise folder_error(
-            f"the transcript in the folder {folder} is not one that this programme published: {error}", folder
+        raise PlaceError(
+            "the transcript in {folder} is not one that this programme published: {error}",
+            folder=public_folder(folder),
+            error=error,
         ) from None
     for number, (there, here) in enumerate(zip(published, lines, strict=False), start=1):
         if there != here:
-            raise folder_error(
-                f"entry {number} in the folder {folder} differs from the database's; keep the folder as evidence, "
-                "find out which of the two was changed, and publish into another folder",
-                folder,
+            raise PlaceError(
+                "entry {number} in {folder} differs from the database's; keep the folder as evidence, find "
+                "out which of the two was changed, and publish into another folder",
+                number=number,
+                folder=public_folder(folder),
             )
     if len(published) > len(lines):
-        raise folder_error(
-            f"the folder {folder} has entries the database does not know: {len(published)} against {len(lines)}; "
-            "the database is older than what was published and must be recovered first",
-            folder,
+        raise PlaceError(
+            "{folder} has entries the database does not know: {published} against {lines}; the database "
+            "is older than what was published and must be recovered first",
+            folder=public_folder(folder),
+            published=len(published),
+            lines=len(lines),
         )
 
 

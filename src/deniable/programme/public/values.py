@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Self
 
+from deniable.message import Message, why_not
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.frozen_rounds import frozen_rounds
+from deniable.programme.public.warnings import without_beacon
 from deniable.programme.randomness.drand import Beacon, check_beacons
 from deniable.programme.randomness.source import Drand, Source
 from deniable.programme.transcript.entry import Entry
@@ -81,27 +83,40 @@ class Values:
             said.append(f"round {self.waiting.round} is frozen and waits for {self.waiting.awaited}")
         return f"Draws: {'; '.join(said)}."
 
-    def warnings(self, now: datetime) -> list[str]:
+    def warnings(self, now: datetime) -> list[Message]:
         """A chain that may be the office's, a round drawn without drand's beacon, and one that waits for longer than it
         takes to bring its value, or to throw the numbers.
         """
-        waiting, source, found = self.waiting, self.source, list[str]()
+        waiting, source, found = self.waiting, self.source, list[Message]()
         if isinstance(source, Drand) and not source.is_known:
             found.append(
-                f"the chain {source.chain.hash} is not drand's own: if the office has its key, it knew all beacons"
+                why_not(
+                    "the chain {chain} is not drand's own: if the office has its key, it knew all beacons",
+                    chain=source.chain.hash,
+                )
             )
         if isinstance(source, Drand) and self.without:
-            found.append(
-                f"{_rounds(self.without)} drawn without drand's beacon, though beacons stay available: ask why"
-            )
+            found.append(without_beacon(self.without))
         if waiting is None or source is None:
             return found
         until = waiting.expected + (SOON if isinstance(source, Drand) else timedelta(days=source.days))
         if now <= until:
             return found
-        since = f"since {waiting.expected:%Y-%m-%d %H:%M} UTC"
-        out = f"{waiting.awaited} is out" if isinstance(source, Drand) else "the numbers could be thrown"
-        return [*found, f"round {waiting.round} is frozen and not drawn, though {out} {since}"]
+        since = f"{waiting.expected:%Y-%m-%d %H:%M}"
+        if isinstance(source, Drand):
+            slow = why_not(
+                "round {round} is frozen and not drawn, though drand's beacon {beacon} is out since {since} UTC",
+                round=waiting.round,
+                beacon=str(waiting.beacon),
+                since=since,
+            )
+        else:
+            slow = why_not(
+                "round {round} is frozen and not drawn, though the numbers could be thrown since {since} UTC",
+                round=waiting.round,
+                since=since,
+            )
+        return [*found, slow]
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""

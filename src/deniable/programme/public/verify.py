@@ -8,14 +8,15 @@ both, by the countersignatures in the folder.
 
 import datetime
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from deniable.errors import DeniableError, check_whole
+from deniable.message import Message
 from deniable.programme.parameters import Parameters
-from deniable.programme.public import compared
+from deniable.programme.public import compared, warnings
 from deniable.programme.public.compared import Compared
 from deniable.programme.public.cosignatures import Witnessed, check_witnesses, read_countersignatures
 from deniable.programme.public.folder import (
@@ -63,7 +64,7 @@ class VerificationResult:
     """Rounds whose names are not public yet, and need not be."""
     values: Values
     """With which public values the rounds were drawn."""
-    slow: tuple[str, ...]
+    slow: tuple[Message, ...]
     """Of a round that waits for longer than it should."""
     pages: Mapping[str, Compared]
     """index.html, and the pages in further languages, by name: each is what the transcript says (`matches`), is not
@@ -117,38 +118,36 @@ class VerificationResult:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What does not make the transcript wrong, but is not as it should be."""
-        found = []
-        if self.overdue:
-            found.append(f"{_rounds(self.overdue)} due but not in the transcript")
-        if self.early:
-            found.append(f"{_rounds(self.early)} in the transcript but not due yet")
+        return tuple(map(str, self.remarks))
+
+    @property
+    def remarks(self) -> tuple[Message, ...]:
+        """The same, for the console to say in other languages."""
         after = self.parameters.reveal_after
-        if names := [number for number in self.hidden if number + after in self.overdue]:
-            which = f"round {names[0]} were" if len(names) == 1 else f"rounds {names[0]} to {names[-1]} were"
-            found.append(f"the names of {which} due {count(after, 'round')} later, and are not in the transcript")
-        found += self.slow
-        found += [
-            f"{name} is not the {what} that this version of deniable writes for this transcript: "
-            "it was changed, or written by another version"
-            for what, files in (("page", self.pages), ("calendar", self.calendar_files))
-            for name, compared in files.items()
-            if compared == "differs"
+        found = [
+            *warnings.missing(self.overdue),
+            *warnings.early(self.early),
+            *warnings.unnamed([number for number in self.hidden if number + after in self.overdue]),
+            *self.slow,
+            *warnings.other_pages(self.pages),
+            *warnings.other_calendars(self.calendar_files),
         ]
         if self.instructions == "differs":
-            found.append(
-                f"{INSTRUCTIONS} is not what this version of deniable writes for this programme: "
-                "it was changed, or written by another version"
-            )
+            found.append(warnings.OTHER_INSTRUCTIONS)
         if self.checkpoint == "differs":
-            found.append(f"{CHECKPOINT} is not the one that follows from the signed head: it was changed")
+            found.append(warnings.OTHER_CHECKPOINT)
+        return (*found, *map(warnings.at_the_terminal, self._of_witnesses()))
+
+    def _of_witnesses(self) -> Iterator[str]:
+        """Only the terminal asks for witnesses."""
         if self.at_least is not None and self.seen_by(self.entries) < self.at_least:
             seen = f"fewer than {count(self.at_least, 'witness', 'witnesses')} countersigned"
-            found.append(f"{seen} the entries after entry {self.last_closing} so far")
+            yield f"{seen} the entries after entry {self.last_closing} so far"
         if self.frozen_unseen:
             which = f"{plural(len(self.frozen_unseen), 'round')} {', '.join(map(str, self.frozen_unseen))}"
             enough = count(self.at_least or 1, "witness", "witnesses")
-            found.append(f"fewer than {enough} saw {which} frozen before the public value was out")
-        return (*found, *self.left_aside)
+            yield f"fewer than {enough} saw {which} frozen before the public value was out"
+        yield from self.left_aside
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -202,8 +201,11 @@ def verify(
     head = parse_head(head_line)
     if head.entries != len(lines):
         raise DeniableError(
-            f"{TRANSCRIPT} must have the {head.entries} entries that its signed head speaks of, got {len(lines)}: "
-            "lines were taken out or added"
+            "{transcript} must have the {entries} entries that its signed head speaks of, got "
+            "{lines}: lines were taken out or added",
+            transcript=TRANSCRIPT,
+            entries=head.entries,
+            lines=len(lines),
         )
     entries = [parse(text, number) for number, text in enumerate(lines, start=1)]
     state = replay(parameters, entries)
@@ -211,13 +213,17 @@ def verify(
         raise DeniableError("the yearly figures must follow on the last entry, and do not: a line was taken out")
     if head.root != state.tree.root.hex():
         last = f"entry {len(lines)}" if lines else "the empty transcript"
-        raise DeniableError(f"{last} is not the one that the signed head speaks of: one of the two was changed")
+        raise DeniableError(
+            "{last} is not the one that the signed head speaks of: one of the two was changed", last=last
+        )
     check_head(public_key, parameters.digest, head)
     if not state.ended:
         state.check_revealed()
     check_values(parameters, entries)
     if (folder / PUBLIC_KEY).exists() and read_published(folder / PUBLIC_KEY) != pem(public_key).encode("ascii"):
-        raise DeniableError(f"{PUBLIC_KEY} is not the public key that {PROGRAMME} names")
+        raise DeniableError(
+            "{public_key} is not the public key that {programme} names", public_key=PUBLIC_KEY, programme=PROGRAMME
+        )
     if against is not None:
         _check_not_mistaken(against, parameters, entries)
         _check_against(against, parameters, raw, lines)
@@ -274,22 +280,29 @@ def _check_witnessed(result: VerificationResult, at_least: int) -> None:
     check_whole("the number of witnesses", at_least, least=1)
     if at_least > len(result.witnessed):
         raise DeniableError(
-            f"name every witness that may count: {count(at_least, 'witness', 'witnesses')} must have countersigned, "
-            f"and {len(result.witnessed):,} {plural(len(result.witnessed), 'is', 'are')} named"
+            "name every witness that may count: {at_least} must have countersigned, and {witnessed} {plural} named",
+            at_least=count(at_least, "witness", "witnesses"),
+            witnessed=len(result.witnessed),
+            plural=plural(len(result.witnessed), "is", "are"),
         )
     unseen = [one.round for one in result.unseen if one.entry > result.watched_from(at_least)]
     if unseen:
         raise DeniableError(
-            f"fewer than {count(at_least, 'witness', 'witnesses')} saw {plural(len(unseen), 'round')} "
-            f"{', '.join(map(str, unseen))} frozen before the public value was out: the office may have chosen what it "
-            "drew from when it knew the value"
+            "fewer than {at_least} saw {plural} {unseen} frozen before the public value was out: "
+            "the office may have chosen what it drew from when it knew the value",
+            at_least=count(at_least, "witness", "witnesses"),
+            plural=plural(len(unseen), "round"),
+            unseen=", ".join(map(str, unseen)),
         )
     seen = result.seen_by(result.last_closing)
     if seen < at_least:
         what = f"entry {result.last_closing}, of round {result.rounds}," if result.rounds else PROGRAMME
         raise DeniableError(
-            f"{what} must be countersigned by at least {count(at_least, 'witness', 'witnesses')}, and is by "
-            f"{seen:,}; if it is new, check again when the others have seen it"
+            "{what} must be countersigned by at least {at_least}, and is by {seen}; if it is new, "
+            "check again when the others have seen it",
+            what=what,
+            at_least=count(at_least, "witness", "witnesses"),
+            seen=seen,
         )
 
 
@@ -301,20 +314,24 @@ def _check_not_mistaken(against: Path | str, parameters: Parameters, entries: Se
     hexadecimal = re.fullmatch("([0-9a-fA-F]{4,})(?:…|[.]{3})?", text)
     if hexadecimal is None:
         raise DeniableError(
-            f"an earlier copy must be a folder, its transcript.jsonl or a fingerprint of 64 characters, got {text}, "
-            "which is none of them"
+            "an earlier copy must be a folder, its transcript.jsonl or a fingerprint of 64 "
+            "characters, got {text}, which is none of them",
+            text=text,
         )
     if len(hexadecimal[1]) != 64:
-        raise DeniableError(f"a fingerprint must have 64 characters, got {len(hexadecimal[1])}: give it in full")
+        raise DeniableError(
+            "a fingerprint must have 64 characters, got {hexadecimal}: give it in full", hexadecimal=len(hexadecimal[1])
+        )
     if text.lower() == parameters.public_key:
         raise DeniableError(
-            f"{text} is the office's public key: give the fingerprint, the last line that verify prints"
+            "{text} is the office's public key: give the fingerprint, the last line that verify prints", text=text
         )
     commitments = [parameters.commitment, *(entry.new_commitment for entry in entries)]
     if text.lower() in commitments:
         raise DeniableError(
-            f"{text} is the commitment to the random number of a round: give the fingerprint of the record, the last "
-            "line that verify prints"
+            "{text} is the commitment to the random number of a round: give the fingerprint of the "
+            "record, the last line that verify prints",
+            text=text,
         )
 
 
@@ -324,13 +341,14 @@ def _check_against(against: Path | str, parameters: Parameters, raw: bytes, line
     if not _exists(earlier):
         if str(against).lower() not in [parameters.digest, *map(digest, lines)]:
             raise DeniableError(
-                f"the transcript never had the fingerprint {against}: it was rewritten, or it is older than the "
-                "fingerprint, or that was copied wrong"
+                "the transcript never had the fingerprint {against}: it was rewritten, or it is "
+                "older than the fingerprint, or that was copied wrong",
+                against=against,
             )
         return
     if earlier.is_dir():
         if read_published(earlier / PROGRAMME) != raw:
-            raise DeniableError(f"{PROGRAMME} is not the same as in the earlier copy")
+            raise DeniableError("{programme} is not the same as in the earlier copy", programme=PROGRAMME)
         earlier = earlier / TRANSCRIPT
     before, before_line = from_file(read_published(earlier))
     before_head = parse_head(before_line)
@@ -338,11 +356,15 @@ def _check_against(against: Path | str, parameters: Parameters, raw: bytes, line
         raise DeniableError("the earlier copy is damaged: its signed head speaks of another number of entries")
     for number, (old, new) in enumerate(zip(before, lines, strict=False), start=1):
         if old != new:
-            raise DeniableError(f"entry {number} is not the same as in the earlier copy: the transcript was rewritten")
+            raise DeniableError(
+                "entry {number} is not the same as in the earlier copy: the transcript was rewritten", number=number
+            )
     if len(before) > len(lines):
         raise DeniableError(
-            f"the earlier copy has {len(before)} entries and this one {len(lines)}: "
-            "entries were taken back, or the copies are in the wrong order"
+            "the earlier copy has {before} entries and this one {lines}: entries were taken back, "
+            "or the copies are in the wrong order",
+            before=len(before),
+            lines=len(lines),
         )
     try:
         check_lines(bytes.fromhex(parameters.public_key), parameters.digest, before, before_line)
@@ -355,9 +377,3 @@ def _exists(path: Path | str) -> bool:
         return Path(path).exists()
     except (OSError, ValueError):  # no name of a file, such as one that is too long
         return False
-
-
-def _rounds(numbers: Sequence[int]) -> str:
-    if len(numbers) == 1:
-        return f"round {numbers[0]} is"
-    return f"rounds {numbers[0]} to {numbers[-1]} are"

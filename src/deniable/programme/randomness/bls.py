@@ -1,6 +1,6 @@
 """BLS signatures on the curve BLS12-381, with signatures in G1 and keys in G2, checked many at a time.
 
-Needs the extra `drand`. docs/explanation/drand.md has the proof that a batch with a wrong signature passes with
+Needs the extra `programme`. docs/explanation/drand.md has the proof that a batch with a wrong signature passes with
 a probability of at most 2^-128.
 """
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from deniable.errors import DeniableError, check_whole
 from deniable.languages.voice import Voice
-from deniable.wording import count
 
 BITS = 100
 """What the throws must at least be worth: more than a computer can try out."""
@@ -110,12 +109,18 @@ class Throws:
             drawings = [self._numbers(part) for part in text.split("/")]
             for drawing in drawings:
                 if len(drawing) != self.numbers:
-                    has = f"one between slashes has {len(drawing):,}"
-                    raise DeniableError(f"each drawing must have {count(self.numbers, 'number')}, and {has}")
+                    raise DeniableError.of(
+                        self.numbers,
+                        "each drawing must have {number} number, and one between slashes has {has}",
+                        "each drawing must have {number} numbers, and one between slashes has {has}",
+                        has=len(drawing),
+                    )
             return drawings
         numbers = self._numbers(text)
         if len(numbers) % self.numbers:
-            raise DeniableError(f"the last drawing is incomplete; each must have {self.numbers:,} numbers")
+            raise DeniableError(
+                "the last drawing is incomplete; each must have {numbers} numbers", numbers=self.numbers
+            )
         return [numbers[start : start + self.numbers] for start in range(0, len(numbers), self.numbers)]
 
     def _numbers(self, text: str) -> list[int]:
@@ -126,18 +131,35 @@ class Throws:
 
     def _number(self, word: str) -> int:
         if not re.fullmatch(r"[0-9]{1,4}", word) or not 1 <= int(word) <= self.of:
-            raise DeniableError(f"write numbers from 1 to {self.of:,} and nothing else, got {word[:20]!a}")
+            raise DeniableError(
+                "write numbers from 1 to {of} and nothing else, got {word}", of=self.of, word=ascii(word[:20])
+            )
         return int(word)
 
     def _check_drawing(self, drawing: Sequence[int]) -> None:
         if len(set(drawing)) < len(drawing):
             repeated = next(number for number in drawing if drawing.count(number) > 1)
-            raise DeniableError(f"a drawing has the number {repeated:,} twice; compare it with the drawing")
+            raise DeniableError(
+                "a drawing has the number {repeated} twice; compare it with the drawing", repeated=repeated
+            )
 
     def _check_how_many(self, throws: int) -> None:
-        one = "throw" if self.numbers == 1 else "drawing"
-        if throws != self.times:
-            raise DeniableError(
-                f"there must be {count(self.times, one)}, got {throws:,}: with fewer the result could be foreseen, and "
-                "with more the office could stop when it likes the result"
+        if throws == self.times:
+            return
+        if self.numbers == 1:
+            raise DeniableError.of(
+                self.times,
+                "there must be {number} throw, got {throws}: with fewer the result could be foreseen, and with more "
+                "the office could stop when it likes the result",
+                "there must be {number} throws, got {throws}: with fewer the result could be foreseen, and with more "
+                "the office could stop when it likes the result",
+                throws=throws,
             )
+        raise DeniableError.of(
+            self.times,
+            "there must be {number} drawing, got {throws}: with fewer the result could be foreseen, and with more the "
+            "office could stop when it likes the result",
+            "there must be {number} drawings, got {throws}: with fewer the result could be foreseen, and with more the "
+            "office could stop when it likes the result",
+            throws=throws,
+        )

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from deniable.errors import DeniableError, check_whole
+from deniable.message import why_not
 
 SCHEME = "bls-unchained-g1-rfc9380"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -26,7 +27,7 @@ def check_round(round_: int) -> int:
 
 def _check_hex(what: str, text: str, digits: int) -> None:
     if not isinstance(text, str) or not re.fullmatch(f"[0-9a-f]{{{digits}}}", text):
-        raise DeniableError(f"{what} must be {digits} hexadecimal digits, in lower case")
+        raise DeniableError("{what} must be {digits} hexadecimal digits, in lower case", what=what, digits=digits)
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Chain:
     def from_dict(cls, fields: Mapping[str, Any]) -> "Chain":
         wanted = cls.__dataclass_fields__.keys()
         if not isinstance(fields, Mapping) or fields.keys() != wanted:
-            raise DeniableError(f"a drand chain has the fields {', '.join(wanted)}, and no others")
+            raise DeniableError("a drand chain has the fields {wanted}, and no others", wanted=", ".join(wanted))
         return cls(**fields)
 
     def round_at(self, instant: datetime) -> int:
@@ -117,7 +118,8 @@ def check_beacons(chain: Chain, beacons: Sequence[Beacon]) -> None:
     """Refuse the first beacon that the chain's key did not sign, by its round."""
     if (wrong := first_wrong(chain, beacons)) is not None:
         raise DeniableError(
-            f"the beacon of drand's round {wrong.round} is not genuine: its signature is not that of the chain's key"
+            "the beacon of drand's round {round} is not genuine: its signature is not that of the chain's key",
+            round=str(wrong.round),
         )
 
 
@@ -144,7 +146,7 @@ def check_chain(chain: Chain) -> None:
         raise DeniableError(_NO_KEY) from None
 
 
-_NO_KEY = "the public key of the drand chain is not a valid key; copy it again"
+_NO_KEY = why_not("the public key of the drand chain is not a valid key; copy it again")
 
 
 def _bls() -> ModuleType:
@@ -155,7 +157,7 @@ def _bls() -> ModuleType:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("deniable"):
             raise
-        raise DeniableError("drand's beacons need py_ecc: install it with pip install 'deniable[drand]'") from None
+        raise DeniableError("drand's beacons need py_ecc: install it with pip install 'deniable[programme]'") from None
     finally:  # py_ecc raises it, so far that JSON nested deeply enough would end the process
         sys.setrecursionlimit(limit)
     return bls

@@ -49,7 +49,9 @@ def fetch(chain: Chain, round_: int, mirrors: Sequence[str] = MIRRORS, timeout: 
             return found
         reasons.append(f"{place.hostname} {found}")
     told = "; ".join(reasons) or "none was named"
-    raise NoBeaconError(f"no mirror gave the beacon of drand's round {round_} ({told}); try again later")
+    raise NoBeaconError(
+        "no mirror gave the beacon of drand's round {round} ({told}); try again later", round=str(round_), told=told
+    )
 
 
 def check_mirrors(mirrors: Sequence[str]) -> Sequence[str]:
@@ -76,7 +78,9 @@ def _from_mirror(place: SplitResult, chain: Chain, round_: int, timeout: float) 
 def read_beacon(path: Path) -> Beacon:
     """From a file with the JSON that a mirror gives. Whether it is genuine, `check_beacons` says."""
     if (beacon := _beacon_in(_read(path))) is None:
-        raise DeniableError(f"{path} has no beacon of drand; it must be the JSON that a mirror gives for one round")
+        raise DeniableError(
+            "{path} has no beacon of drand; it must be the JSON that a mirror gives for one round", path=path
+        )
     return beacon
 
 
@@ -96,11 +100,16 @@ def read_chain(path: Path) -> Chain:
         scheme = given["schemeID"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise DeniableError(
-            f"{path} describes no chain of drand; it must be the JSON that a mirror gives at /CHAIN/info, with hash, "
-            "public_key, genesis_time, period and schemeID"
+            "{path} describes no chain of drand; it must be the JSON that a mirror gives at "
+            "/CHAIN/info, with hash, public_key, genesis_time, period and schemeID",
+            path=path,
         ) from None
     if scheme != SCHEME:
-        raise DeniableError(f"{path} has a chain with another scheme than {SCHEME}; its beacons cannot be checked")
+        raise DeniableError(
+            "{path} has a chain with another scheme than {scheme}; its beacons cannot be checked",
+            path=path,
+            scheme=SCHEME,
+        )
     return Chain(*described)
 
 
@@ -109,7 +118,7 @@ def _read(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(LARGEST + 1)
     except OSError as error:
-        raise DeniableError(f"cannot read {path}: {why(error)}") from None
+        raise DeniableError("cannot read {path}: {why}", path=path, why=why(error)) from None
 
 
 def _beacon_in(text: bytes) -> Beacon | None:
@@ -132,7 +141,11 @@ def _place(mirror: str) -> SplitResult:
         place = urlsplit("")
     encrypted = place.scheme == "https" or (place.scheme == "http" and _is_loopback(place.hostname or ""))
     if not encrypted or not place.hostname or place.query or place.fragment or "@" in place.netloc:
-        raise DeniableError(f"a mirror of drand must be an address such as {MIRRORS[0]}, got {mirror!a}")
+        raise DeniableError(
+            "a mirror of drand must be an address such as {mirrors}, got {mirror}",
+            mirrors=MIRRORS[0],
+            mirror=ascii(mirror),
+        )
     return place
 
 

@@ -79,7 +79,9 @@ class Dice:
     def __post_init__(self) -> None:
         place = self.place
         if not isinstance(place, str) or place != place.strip() or not 1 <= len(place) <= MOST_PLACE:
-            raise DeniableError(f"the place of the throw must have 1 to {MOST_PLACE} characters, on one line")
+            raise DeniableError(
+                "the place of the throw must have 1 to {most_place} characters, on one line", most_place=MOST_PLACE
+            )
         if not place.isprintable():
             raise DeniableError("the place of the throw must be printable, and on one line")
         _check_times(self.minutes, self.days)
@@ -140,6 +142,13 @@ def _check_times(minutes: int, days: int) -> None:
         "the days that a round waits for its value",
     )
     if check_whole(before, minutes, LEAST_MINUTES) > MOST_MINUTES:
-        raise DeniableError(f"{before} must be at most {MOST_MINUTES:,}, got {minutes}")
+        raise DeniableError(
+            "{before} must be at most {most_minutes}, got {minutes}",
+            before=before,
+            most_minutes=MOST_MINUTES,
+            minutes=minutes,
+        )
     if check_whole(after, days, least=1) > MOST_DAYS:
-        raise DeniableError(f"{after} must be at most {MOST_DAYS}, got {days}")
+        raise DeniableError(
+            "{after} must be at most {most_days}, got {days}", after=after, most_days=MOST_DAYS, days=days
+        )

@@ -26,8 +26,9 @@ class KeyFile:
         """A master key for a new programme, and what the database must keep to find it again: nothing."""
         if os.path.lexists(self.transcript) and not self.path.exists():
             raise DeniableError(
-                f"{self.transcript} exists already and belongs to the key file that was here before; move it away, or "
-                "name another key file"
+                "{transcript} exists already and belongs to the key file that was here before; "
+                "move it away, or name another key file",
+                transcript=self.transcript,
             )
         return new_key_file(self.path), None
 

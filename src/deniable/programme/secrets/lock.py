@@ -61,10 +61,10 @@ def vault_of(connection: sa.Connection, key: Key, where: str) -> Vault:
     row = connection.execute(sa.select(tables.lock)).one_or_none()
     check = _stored_check(connection)
     if row is None or check is None:
-        raise DeniableError(f"{where} is damaged: its lock is missing; restore the last backup")
+        raise DeniableError("{where} is damaged: its lock is missing; restore the last backup", where=where)
     vault = Vault(key.master(row.kdf), row.programme)
     if not vault.matches(check):
-        raise DeniableError(f"this is not the key of the programme in {where}")
+        raise DeniableError("this is not the key of the programme in {where}", where=where)
     return vault
 
 

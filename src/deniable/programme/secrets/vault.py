@@ -52,7 +52,7 @@ class Vault:
 
     def __init__(self, master: bytes, programme: str) -> None:
         if not isinstance(master, bytes) or len(master) != KEY_BYTES:
-            raise DeniableError(f"the master key must be {KEY_BYTES} bytes")
+            raise DeniableError("the master key must be {key_bytes} bytes", key_bytes=KEY_BYTES)
         self._programme = programme
         self._cipher = AESGCM(_derived(master, programme, b"deniable-vault/1 encryption"))
 
@@ -75,7 +75,7 @@ class Vault:
             return self._cipher.decrypt(blob[:_NONCE_BYTES], blob[_NONCE_BYTES:], self._bound_to(name))
         except (InvalidTag, ValueError):  # ValueError: cut off within the nonce
             raise DeniableError(
-                f"the stored {name} cannot be read: it was changed, or belongs to another row or programme"
+                "the stored {name} cannot be read: it was changed, or belongs to another row or programme", name=name
             ) from None
 
     def check(self) -> bytes:
@@ -110,9 +110,11 @@ def new_key_file(path: Path) -> bytes:
             os.close(file)
         sync_folder(Path(path).parent)
     except FileExistsError:
-        raise DeniableError(f"{path} exists already; a key file is never overwritten, so name another") from None
+        raise DeniableError(
+            "{path} exists already; a key file is never overwritten, so name another", path=path
+        ) from None
     except OSError as error:
-        raise DeniableError(f"cannot write the key file {path}: {why(error)}") from None
+        raise DeniableError("cannot write the key file {path}: {why}", path=path, why=why(error)) from None
     return key
 
 
@@ -122,25 +124,26 @@ def read_key_file(path: Path) -> bytes:
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe must not make us wait
     except FileNotFoundError:
         raise DeniableError(
-            f"there is no key file {path}; nothing secret can be read without it, so put back the copy you keep"
+            "there is no key file {path}; nothing secret can be read without it, so put back the copy you keep",
+            path=path,
         ) from None
     except OSError as error:
-        raise DeniableError(f"cannot read the key file {path}: {error.strerror}") from None
+        raise DeniableError("cannot read the key file {path}: {strerror}", path=path, strerror=error.strerror) from None
     try:
         # Asked of the open file: the path may name another one by now.
         status = os.fstat(file)
         if not stat.S_ISREG(status.st_mode):
-            raise DeniableError(f"the key file {path} must be an ordinary file")
+            raise DeniableError("the key file {path} must be an ordinary file", path=path)
         if status.st_mode & 0o077:
-            raise DeniableError(f"the key file {path} must be closed to other users; run: chmod 600 {path}")
+            raise DeniableError("the key file {path} must be closed to other users; run: chmod 600 {path}", path=path)
         content = os.read(file, 1024)
     except OSError as error:
-        raise DeniableError(f"cannot read the key file {path}: {error.strerror}") from None
+        raise DeniableError("cannot read the key file {path}: {strerror}", path=path, strerror=error.strerror) from None
     finally:
         os.close(file)
     found = _KEY_FILE.fullmatch(content)
     if found is None:
-        raise DeniableError(f"{path} is not a key file of deniable, or it was changed")
+        raise DeniableError("{path} is not a key file of deniable, or it was changed", path=path)
     return bytes.fromhex(found[1].decode("ascii"))
 
 
@@ -159,11 +162,13 @@ class Kdf:
 
     def __post_init__(self) -> None:
         if not isinstance(self.salt, str) or not re.fullmatch(f"[0-9a-f]{{{2 * _SALT_BYTES}}}", self.salt):
-            raise DeniableError(f"salt must be {2 * _SALT_BYTES} lower-case hex characters")
+            raise DeniableError("salt must be {value} lower-case hex characters", value=2 * _SALT_BYTES)
         # Upper limits, so that a changed database cannot exhaust the machine.
         for name, least, most in (("memory_kib", 65536, 4194304), ("iterations", 3, 100), ("lanes", 1, 64)):
             if check_whole(name, getattr(self, name), least) > most:
-                raise DeniableError(f"{name} must be at most {most}, got {getattr(self, name)}")
+                raise DeniableError(
+                    "{name} must be at most {most}, got {name_2}", name=name, most=most, name_2=getattr(self, name)
+                )
 
     @classmethod
     def new(cls) -> Self:
@@ -188,7 +193,9 @@ def derive(passphrase: str, kdf: Kdf) -> bytes:
     """
     typed = unicodedata.normalize("NFC", passphrase)
     if len(typed) < LEAST_PASSPHRASE:
-        raise DeniableError(f"the passphrase must have at least {LEAST_PASSPHRASE} characters")
+        raise DeniableError(
+            "the passphrase must have at least {least_passphrase} characters", least_passphrase=LEAST_PASSPHRASE
+        )
     try:
         encoded = typed.encode("utf-8")
     except UnicodeEncodeError:
@@ -205,7 +212,7 @@ def derive(passphrase: str, kdf: Kdf) -> bytes:
         )
     except HashingError:
         raise DeniableError(
-            f"the key cannot be derived: that needs {kdf.memory_kib // 1024} MiB of free memory"
+            "the key cannot be derived: that needs {memory_kib} MiB of free memory", memory_kib=kdf.memory_kib // 1024
         ) from None
 
 

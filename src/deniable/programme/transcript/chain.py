@@ -58,7 +58,7 @@ def parse_head(text: str) -> Head:
     values = read_canonical(text, "the signed head")
     checks = {"entries": whole(0), "root": hexadecimal(64), "signature": hexadecimal(128)}
     if values.keys() != checks.keys():
-        raise DeniableError(f"the fields of the signed head must be {', '.join(checks)}")
+        raise DeniableError("the fields of the signed head must be {checks}", checks=", ".join(checks))
     return Head(**{name: check(f"{name} of the signed head", values[name]) for name, check in checks.items()})
 
 
@@ -80,9 +80,11 @@ def check_lines(public_key: bytes, parameters_digest: str, lines: Sequence[str],
     digests = [parameters_digest, *map(digest, lines)]
     for number, (line, before) in enumerate(zip(lines, digests, strict=False), start=1):
         if f'"previous":"{before}"' not in line:  # all of it is parsed elsewhere, and this is asked with every page
-            raise DeniableError(f"entry {number} does not name the hash of the one before: a line was changed")
+            raise DeniableError(
+                "entry {number} does not name the hash of the one before: a line was changed", number=number
+            )
     if (head.entries, head.root) != (len(lines), merkle.root(lines).hex()):
-        raise DeniableError(f"the signed head is not that of these {len(lines)} entries")
+        raise DeniableError("the signed head is not that of these {lines} entries", lines=len(lines))
     return head
 
 
@@ -118,7 +120,9 @@ def read_canonical(text: str, name: str) -> dict[str, Any]:
         values = json.loads(text)
         is_canonical = isinstance(values, dict) and canonical(values) == text
     except (ValueError, RecursionError):
-        raise DeniableError(f"{name} must be a line of JSON") from None
+        raise DeniableError("{name} must be a line of JSON", name=name) from None
     if not is_canonical:
-        raise DeniableError(f"{name} must be a JSON object in the canonical form: sorted keys, no spaces, ASCII")
+        raise DeniableError(
+            "{name} must be a JSON object in the canonical form: sorted keys, no spaces, ASCII", name=name
+        )
     return dict(values)

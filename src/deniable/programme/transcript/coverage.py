@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple, Self
 
-from deniable.languages.voice import Message, Voice
+from deniable.languages.voice import Voice
+from deniable.message import Message
 from deniable.programme.calendar import Calendar, Day, due_in_words
 
 
@@ -21,8 +22,8 @@ class Lapse(NamedTuple):
     @classmethod
     def from_list(cls, stored: list[Any]) -> Self:
         """As JSON has it."""
-        entry, round_, (text, values) = stored
-        return cls(entry, round_, Message(text, tuple((name, value) for name, value in values)))
+        entry, round_, (text, values, many) = stored
+        return cls(entry, round_, Message(text, tuple((name, value) for name, value in values), many))
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Coverage:
     promise holds for reports filed from the next round on.
 
     >>> from datetime import date
-    >>> from deniable.languages.voice import noted
+    >>> from deniable.message import noted
     >>> lapse = Lapse(9, round=7, because=noted("The office ordered {an_audit} by hand."))
     >>> Coverage(Calendar(date(2026, 1, 5), "1W", "UTC"), (lapse,)).holds_from
     8
@@ -54,12 +55,12 @@ class Coverage:
         """The lapse from which it takes longest to recover."""
         return max(self.lapses, key=lambda lapse: (lapse.round, lapse.entry), default=None)
 
-    def lost_until(self, now: datetime) -> Day | None:
+    def lost_until(self, now: datetime, say: Voice) -> Day | None:
         """The end of the time in which reports are filed that the promise does not cover; None where it covers those
         filed now.
         """
         last = self.holds_from - 1
-        return due_in_words(self.calendar, last) if last and now < self.calendar.due(last) else None
+        return due_in_words(self.calendar, last, say) if last and now < self.calendar.due(last) else None
 
     def after(self, lapse: Lapse | None) -> "Coverage":
         return self if lapse is None else replace(self, lapses=(*self.lapses, lapse))

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from deniable.errors import DeniableError
-from deniable.languages.voice import Message, Voice, noted
+from deniable.languages.voice import Voice
+from deniable.message import Message, noted
 from deniable.programme.calendar import Calendar, day_in_words, due_in_words
 from deniable.programme.transcript.coverage import Lapse
 from deniable.programme.transcript.entry import Entry
@@ -42,7 +43,7 @@ class Decision(Entry):
         check_during(self.during, self.round)
 
     def made(self, calendar: Calendar, say: Voice) -> str:
-        return made_during(calendar, self.during, say)
+        return made_during(calendar, self.round, self.during, say)
 
     def effect(self, calendar: Calendar, say: Voice) -> str:
         return say(INDEPENDENT) if self.independent else not_covered(calendar, self.during, say)
@@ -83,12 +84,16 @@ def consequence(state: PublicState, during: int, say: Voice) -> Consequence:
 
 def check_during(during: int, round_: int) -> None:
     if during < round_:
-        raise DeniableError(f"it was made during round {round_} or later, not during round {during}")
+        raise DeniableError(
+            "it was made during round {round} or later, not during round {during}", round=round_, during=during
+        )
 
 
-def made_during(calendar: Calendar, during: int, say: Voice) -> str:
-    """Of an entry that names the round of the calendar."""
+def made_during(calendar: Calendar, round_: int, during: int, say: Voice) -> str:
+    """When an entry was made that names the round of the calendar; a later one than its own while that is overdue."""
     day = day_in_words(calendar.day(during), say).words
+    if during > round_:
+        return say("after round {round} was due, and by {day}", round=round_, day=day)
     return say("during round {round}, which ends on {day}", round=during, day=day)
 
 

@@ -32,7 +32,7 @@ class Details(Entry):
         if given[:2] == (before[:2] if before else (None, None)):
             raise DeniableError("the contact and the hotline are the same as before; nothing was changed")
         if state.closed and datetime.date.fromisoformat(self.day) < state.parameters.calendar.day(state.closed):
-            raise DeniableError(f"the day cannot be before that of round {state.closed}, which is closed")
+            raise DeniableError("the day cannot be before that of round {closed}, which is closed", closed=state.closed)
         return replace(state, details=given if self.contact or self.hotline else None)
 
     def deed(self, say: Voice) -> str:

@@ -7,7 +7,8 @@ import numpy as np
 
 from deniable.arrays import BoolArray, IntArray
 from deniable.errors import DeniableError
-from deniable.languages.voice import Voice, noted
+from deniable.languages.voice import Voice
+from deniable.message import noted
 from deniable.programme.calendar import Calendar, due_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.entry import Entry
@@ -80,10 +81,13 @@ def check_hidden_names(parameters: Parameters, round_: int, public_after: int, c
         raise DeniableError("the programme publishes at once whom it draws, and cannot hide it")
     if public_after != round_ + after:
         raise DeniableError(
-            f"the names of round {round_} are public when round {round_ + after} is closed, not round {public_after}"
+            "the names of round {round} are public when round {closed} is closed, not round {public_after}",
+            round=round_,
+            closed=round_ + after,
+            public_after=public_after,
         )
     if len(capsule) != (digits := capsule_digits(parameters.audits)):
-        raise DeniableError(f"a capsule has {digits} digits, got {len(capsule)}")
+        raise DeniableError("a capsule has {digits} digits, got {capsule}", digits=digits, capsule=len(capsule))
 
 
 def without_reports(tally: IntArray, targets: Collection[int], classes: BoolArray | None = None) -> IntArray:

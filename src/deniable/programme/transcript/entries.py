@@ -11,7 +11,8 @@ import numpy as np
 
 from deniable.arrays import IntArray
 from deniable.errors import DeniableError
-from deniable.languages.voice import Message, Voice, noted
+from deniable.languages.voice import Voice
+from deniable.message import Message, noted, why_not
 from deniable.programme.calendar import Calendar
 from deniable.programme.transcript.decision import Decision
 from deniable.programme.transcript.details import Details
@@ -54,7 +55,11 @@ class Round(Draw):
         if parameters.reveal_after:
             raise DeniableError("the programme does not publish at once whom it draws, and this round does")
         if len(self.audits) != parameters.audits:
-            raise DeniableError(f"a round has {parameters.audits} audits, got {len(self.audits)}")
+            raise DeniableError(
+                "a round has {audits_number} audits, got {audits_number_2}",
+                audits_number=parameters.audits,
+                audits_number_2=len(self.audits),
+            )
         return super()._change(state).after_draw(self.audits)
 
     def change_run(self, run: AuditRun, tally: IntArray, state: PublicState) -> IntArray:
@@ -86,7 +91,7 @@ class Skip(Decision):
         return self.commitment
 
     def _change(self, state: PublicState) -> PublicState:
-        state.check_nothing_waits("another round is skipped")
+        state.check_nothing_waits(why_not("another round is skipped"))
         return state
 
     def heading(self, say: Voice) -> str:
@@ -156,7 +161,10 @@ class Emergency(Entry):
 
     def _change(self, state: PublicState) -> PublicState:
         if not named(state.parameters.classes, self.report_class).leads_to_visit:
-            raise DeniableError(f"a report of class {self.report_class} leads to no visit, but counts in the draw")
+            raise DeniableError(
+                "a report of class {report_class} leads to no visit, but counts in the draw",
+                report_class=self.report_class,
+            )
         return state.after_order(self.audits)
 
     def change_run(self, run: AuditRun, tally: IntArray, state: PublicState) -> IntArray:
@@ -206,12 +214,14 @@ class Targets(Decision):
     def _change(self, state: PublicState) -> PublicState:
         terms = state.parameters.terms
         if not self.added and not self.removed:
-            raise DeniableError(f"the change must add or remove {terms.a_target}")
-        state.check_nothing_waits(f"{terms.targets} join or leave")
+            raise DeniableError("the change must add or remove {a_target_word}", a_target_word=terms.a_target)
+        state.check_nothing_waits(why_not("{targets_word} join or leave", targets_word=terms.targets))
         state.check_new_names(self.added)
         if self.added and isinstance(state.parameters.weights, tuple):
             raise DeniableError(
-                f"the programme has fixed weights for its first {terms.targets}, so no {terms.target} can join"
+                "the programme has fixed weights for its first {targets_word}, so no {target_word} can join",
+                targets_word=terms.targets,
+                target_word=terms.target,
             )
         return state.after_change(self.added, self.removed)
 

@@ -148,12 +148,20 @@ class Entry:
         if state.ended:
             raise DeniableError("the programme has ended, and nothing can come after its end")
         if self.number != state.entries + 1:
-            raise DeniableError(f"entry {state.entries + 1} is expected here: a line was moved or taken out")
+            raise DeniableError(
+                "entry {entries} is expected here: a line was moved or taken out", entries=state.entries + 1
+            )
         if self.previous != state.head:
             before = f"entry {state.entries}" if state.entries else "programme.json"
-            raise DeniableError(f"it does not follow on {before}: one of the two was changed, moved or taken out")
+            raise DeniableError(
+                "it does not follow on {before}: one of the two was changed, moved or taken out", before=before
+            )
         if self.round != state.open_round:
-            raise DeniableError(f"it belongs to round {self.round}, but round {state.open_round} is open")
+            raise DeniableError(
+                "it belongs to round {round}, but round {open_round} is open",
+                round=self.round,
+                open_round=state.open_round,
+            )
         self._check_revealed(state)
         self._check_figures(state)
 

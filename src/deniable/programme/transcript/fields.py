@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from deniable.errors import DeniableError
-from deniable.programme.names import check_name
+from deniable.message import why_not
+from deniable.programme.names import TARGET_NAME, check_name
 
 MAX_REASON = 500
 MAX_NUMBER = 10**9
@@ -29,7 +30,7 @@ Check = Callable[[str, Any], Any]
 def whole(least: int, most: int = MAX_NUMBER) -> Check:
     def check(name: str, value: Any) -> int:
         if type(value) is not int or not least <= value <= most:
-            raise DeniableError(f"{name} must be a whole number of at least {least}")
+            raise DeniableError("{name} must be a whole number of at least {least}", name=name, least=least)
         return value
 
     return check
@@ -38,7 +39,7 @@ def whole(least: int, most: int = MAX_NUMBER) -> Check:
 def hexadecimal(digits: int) -> Check:
     def check(name: str, value: Any) -> str:
         if not isinstance(value, str) or not re.fullmatch(f"[0-9a-f]{{{digits}}}", value):
-            raise DeniableError(f"{name} must be {digits} lower-case hexadecimal digits")
+            raise DeniableError("{name} must be {digits} lower-case hexadecimal digits", name=name, digits=digits)
         return value
 
     return check
@@ -46,19 +47,19 @@ def hexadecimal(digits: int) -> Check:
 
 def some_hexadecimal(name: str, value: Any) -> str:
     if not isinstance(value, str) or not re.fullmatch("(?:[0-9a-f]{2})+", value):
-        raise DeniableError(f"{name} must be lower-case hexadecimal digits, two a byte")
+        raise DeniableError("{name} must be lower-case hexadecimal digits, two a byte", name=name)
     return value
 
 
 def names(least: int) -> Check:
-    some = "one or more " if least else ""
-
     def check(name: str, value: Any) -> tuple[str, ...]:
         if not isinstance(value, list | tuple) or len(value) < least:
-            raise DeniableError(f"{name} must be a list of {some}different names of targets")
-        found = tuple(check_name("a target's name", target) for target in value)
+            if least:
+                raise DeniableError("{name} must be a list of one or more different names of targets", name=name)
+            raise DeniableError("{name} must be a list of different names of targets", name=name)
+        found = tuple(check_name(TARGET_NAME, target) for target in value)
         if len(set(found)) < len(found):
-            raise DeniableError(f"{name} must be a list of different names of targets, got one of them twice")
+            raise DeniableError("{name} must be a list of different names of targets, got one of them twice", name=name)
         return found
 
     return check
@@ -76,14 +77,16 @@ def one_line(name: str, value: Any) -> str:
         or value != value.strip()
     ):
         raise DeniableError(
-            f"{name} must be 1 to {MAX_REASON} printable characters on one line, without spaces at the ends"
+            "{name} must be 1 to {max_reason} printable characters on one line, without spaces at the ends",
+            name=why_not("reason") if name == "reason" else name,
+            max_reason=MAX_REASON,
         )
     return value
 
 
 def flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise DeniableError(f"{name} must be true or false")
+        raise DeniableError("{name} must be true or false", name=name)
     return value
 
 
@@ -91,13 +94,13 @@ def figures(name: str, value: Any) -> tuple[tuple[str, int], ...]:
     if not isinstance(value, list | tuple) or not all(
         isinstance(pair, list | tuple) and len(pair) == 2 for pair in value
     ):
-        raise DeniableError(f"{name} must be pairs of a class and a number")
-    return tuple((check_name("a class's name", one), figure(name, number)) for one, number in value)
+        raise DeniableError("{name} must be pairs of a class and a number", name=name)
+    return tuple((check_name(why_not("a class's name"), one), figure(name, number)) for one, number in value)
 
 
 def figure(name: str, value: Any) -> int:
     if type(value) is not int or not abs(value) < MAX_FIGURE:
-        raise DeniableError(f"{name} must be a whole number, and may be below 0")
+        raise DeniableError("{name} must be a whole number, and may be below 0", name=name)
     return value
 
 
@@ -107,12 +110,12 @@ def calendar_day(name: str, value: Any) -> str:
             return str(value)
     except (TypeError, ValueError):
         pass
-    raise DeniableError(f"{name} must be a calendar day written YYYY-MM-DD")
+    raise DeniableError("{name} must be a calendar day written YYYY-MM-DD", name=name)
 
 
 def public_value(name: str, value: Any) -> str:
     if not isinstance(value, str) or not re.fullmatch("[ -~]{1,2000}", value):
-        raise DeniableError(f"{name} must be a beacon's signature or the numbers that were thrown")
+        raise DeniableError("{name} must be a beacon's signature or the numbers that were thrown", name=name)
     return value
 
 
@@ -123,7 +126,7 @@ def instant(name: str, value: Any) -> str:
             return str(value)
     except (TypeError, ValueError):
         pass
-    raise DeniableError(f"{name} must be an instant written YYYY-MM-DDTHH:MM:SSZ")
+    raise DeniableError("{name} must be an instant written YYYY-MM-DDTHH:MM:SSZ", name=name)
 
 
 Number = Annotated[int, whole(1)]

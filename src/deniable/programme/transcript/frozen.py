@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from deniable.arrays import IntArray
 from deniable.errors import DeniableError
 from deniable.languages.voice import Voice
+from deniable.message import why_not
 from deniable.programme.calendar import Calendar, moment_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.randomness.drand import Beacon, check_beacons
@@ -43,7 +44,7 @@ class Freeze(Draw):
     """Of drand; None where people throw numbers in public."""
 
     def _change(self, state: PublicState) -> PublicState:
-        state.check_nothing_waits("another round is frozen")
+        state.check_nothing_waits(why_not("another round is frozen"))
         source, waiting = _source(state.parameters), self.waiting
         # By days: the calendar's instants depend on what a computer knows of time zones.
         after = (waiting.expected.date() - state.parameters.calendar.day(self.round)).days
@@ -93,7 +94,7 @@ class FrozenDraw(Entry):
 
     def _change(self, state: PublicState) -> PublicState:
         if state.waiting is None or state.waiting.round != self.of:
-            raise DeniableError(f"round {self.of} does not wait for a public value")
+            raise DeniableError("round {of} does not wait for a public value", of=self.of)
         if self.value is not None:
             _source(state.parameters).check(self.value, self.time)
             check_announced(state.waiting, self.time)
@@ -153,7 +154,11 @@ class Drawn(FrozenDraw):
         if state.parameters.reveal_after:
             raise DeniableError("the programme does not publish at once whom it draws, and this draw does")
         if len(self.audits) != state.parameters.audits:
-            raise DeniableError(f"a round has {state.parameters.audits} audits, got {len(self.audits)}")
+            raise DeniableError(
+                "a round has {audits_number} audits, got {audits_number_2}",
+                audits_number=state.parameters.audits,
+                audits_number_2=len(self.audits),
+            )
         return super()._change(state).after_frozen_draw(self.audits)
 
     def deed(self, say: Voice) -> str:
@@ -233,13 +238,14 @@ def check_may_draw(parameters: Parameters, waiting: Waiting, value: PublicValue,
         source.check(value.text, value.time)
         check_announced(waiting, value.time)
         if value.time is not None and read_instant(value.time) > now:
-            raise DeniableError(f"the numbers cannot have been thrown in the future, at {value.time}")
+            raise DeniableError("the numbers cannot have been thrown in the future, at {time}", time=value.time)
         if isinstance(source, Drand) and waiting.beacon is not None:
             check_beacons(source.chain, [Beacon(waiting.beacon, value.text)])
     elif now < (first := waiting.without_from(source.days)):
         raise DeniableError(
-            f"round {waiting.round} must wait for its public value until {first:%Y-%m-%d %H:%M} UTC; from then on it "
-            "may be drawn without"
+            "round {round} must wait for its public value until {first} UTC; from then on it may be drawn without",
+            round=waiting.round,
+            first=f"{first:%Y-%m-%d %H:%M}",
         )
 
 
@@ -249,8 +255,10 @@ def check_announced(waiting: Waiting, time: str | None) -> None:
     """
     if time is not None and not waiting.expected <= read_instant(time) <= waiting.expected + ONE_DAY:
         raise DeniableError(
-            f"the numbers of round {waiting.round} are thrown at {waiting.expected:%Y-%m-%d %H:%M} UTC, as announced, "
-            "or within a day after it; those of another time do not count"
+            "the numbers of round {round} are thrown at {expected} UTC, as announced, or within a "
+            "day after it; those of another time do not count",
+            round=waiting.round,
+            expected=f"{waiting.expected:%Y-%m-%d %H:%M}",
         )
 
 

@@ -40,8 +40,9 @@ def check_hotline(name: str, value: Any) -> str:
     text = check_name(name, value, LONGEST_HOTLINE)
     if _ANY_SCHEME.match(text) and not _LINK.fullmatch(text):
         raise DeniableError(
-            f"{name} must be a link that begins with https://, an onion link that begins with http://, or a phone "
-            "number or other words that do not look like a link"
+            "{name} must be a link that begins with https://, an onion link that begins with "
+            "http://, or a phone number or other words that do not look like a link",
+            name=name,
         )
     return text
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from deniable.errors import DeniableError
-from deniable.languages.voice import Voice, noted
+from deniable.languages.voice import Voice
+from deniable.message import noted
 from deniable.programme.calendar import Calendar, day_in_words
 from deniable.programme.transcript.decision import Decision, check_during, made_during
 from deniable.programme.transcript.entry import Entry, Outcome
@@ -45,7 +46,12 @@ class CarriedOut(Entry):
         if not first <= day <= last:
             an_audit = state.parameters.terms.an_audit
             raise DeniableError(
-                f"{an_audit} of round {self.of} that is recorded now took place from {first} to {last}, not on {day}"
+                "{an_audit_word} of round {of} that is recorded now took place from {first} to {last}, not on {day}",
+                an_audit_word=an_audit,
+                of=self.of,
+                first=first,
+                last=last,
+                day=day,
             )
         return changed
 
@@ -60,7 +66,7 @@ class CarriedOut(Entry):
         return {"name": self.target, "round": self.of, "day": day}
 
     def made(self, calendar: Calendar, say: Voice) -> str:
-        return made_during(calendar, self.during, say)
+        return made_during(calendar, self.round, self.during, say)
 
     def effect(self, calendar: Calendar, say: Voice) -> str:
         return say("The promise covers which {targets} were drawn, not the day on which the office went there.")

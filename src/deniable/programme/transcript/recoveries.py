@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from deniable.errors import DeniableError
-from deniable.languages.voice import Voice, noted
+from deniable.languages.voice import Voice
+from deniable.message import noted
 from deniable.programme.calendar import Calendar
 from deniable.programme.transcript.coverage import Lapse
 from deniable.programme.transcript.decision import check_during, made_during, not_covered
@@ -52,7 +53,7 @@ class Recovery(Entry):
 
     def _change(self, state: PublicState) -> PublicState:
         if self.lost > state.open_round:
-            raise DeniableError(f"records of round {self.lost} cannot be lost before it opened")
+            raise DeniableError("records of round {lost} cannot be lost before it opened", lost=self.lost)
         if self.inputs_lost != (state.waiting is not None and self.lost <= state.waiting.round):
             raise DeniableError(
                 "the inputs of a frozen round are lost with the records of that round, and only with them"
@@ -68,7 +69,7 @@ class Recovery(Entry):
         return say("The office restored its records from a backup")
 
     def made(self, calendar: Calendar, say: Voice) -> str:
-        return made_during(calendar, self.during, say)
+        return made_during(calendar, self.round, self.during, say)
 
     def effect(self, calendar: Calendar, say: Voice) -> str:
         return " ".join(self._effects(calendar, say))

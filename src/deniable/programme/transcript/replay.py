@@ -21,19 +21,30 @@ def parse(text: str, number: int | None = None) -> Entry:
     values = read_canonical(text, name)
     missing = [field for field in ("entry", "kind", "round", "previous") if field not in values]
     if missing:
-        raise DeniableError(f"{name} must have the field {missing[0]}")
+        raise DeniableError("{name} must have the field {missing}", name=name, missing=missing[0])
     stated, kind = values.pop("entry"), values.pop("kind")
     if number is not None and stated != number:
-        raise DeniableError(f"{name} is numbered {reprlib.repr(stated)}: a line was changed, moved or taken out")
+        raise DeniableError(
+            "{name} is numbered {stated}: a line was changed, moved or taken out",
+            name=name,
+            stated=reprlib.repr(stated),
+        )
     if not isinstance(kind, str) or kind not in KINDS:
-        raise DeniableError(f"{name}: kind must be one of {', '.join(KINDS)}, got {reprlib.repr(kind)}")
+        raise DeniableError(
+            "{name}: kind must be one of {kinds}, got {kind}",
+            name=name,
+            kinds=", ".join(KINDS),
+            kind=reprlib.repr(kind),
+        )
     own = KINDS[kind].own_fields()
     if values.keys() != {"round", "previous", *own}:
-        raise DeniableError(f"{name}: the fields of the kind {kind} must be {', '.join(own)}")
+        raise DeniableError(
+            "{name}: the fields of the kind {kind} must be {own}", name=name, kind=kind, own=", ".join(own)
+        )
     try:
         return KINDS[kind](number=stated, **values)
     except DeniableError as error:
-        raise DeniableError(f"{name}: {error}") from None
+        raise DeniableError("{name}: {error}", name=name, error=error) from None
 
 
 def replay(parameters: Parameters, entries: Iterable[Entry]) -> PublicState:
@@ -49,6 +60,8 @@ def replay(parameters: Parameters, entries: Iterable[Entry]) -> PublicState:
             state = entry.after(state)
             entry.check_commitment_is_new(published)
         except DeniableError as error:
-            raise DeniableError(f"entry {entry.number} ({entry.kind}) is not valid: {error}") from None
+            raise DeniableError(
+                "entry {number} ({kind}) is not valid: {error}", number=entry.number, kind=entry.kind, error=error
+            ) from None
         published.add(state.commitment)
     return state

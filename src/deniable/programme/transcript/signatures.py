@@ -81,4 +81,6 @@ def _has_small_order(key: bytes) -> bool:
 def _check_length(which: str, key: bytes) -> None:
     if not isinstance(key, bytes) or len(key) != KEY_BYTES:
         came = f"{len(key)} bytes" if isinstance(key, bytes) else type(key).__name__
-        raise DeniableError(f"the {which} key must be {KEY_BYTES} bytes, got {came}")
+        raise DeniableError(
+            "the {which} key must be {key_bytes} bytes, got {came}", which=which, key_bytes=KEY_BYTES, came=came
+        )

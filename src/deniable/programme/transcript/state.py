@@ -13,7 +13,8 @@ import numpy as np
 from deniable.arrays import BoolArray, IntArray
 from deniable.errors import DeniableError
 from deniable.mechanisms.base import Mechanism
-from deniable.programme.names import caseless
+from deniable.message import Message
+from deniable.programme.names import check_unused
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.coverage import Coverage, Lapse
 from deniable.programme.transcript.hidden import Hidden, Step, names_commitment
@@ -114,8 +115,7 @@ class PublicState:
     def check_sealed(self, sealed: str | None, what: str) -> None:
         """Refuse a record for the oversight body that is missing, or that there is without such a body."""
         if (sealed is None) != (self.parameters.oversight is None):
-            needed = "needs" if sealed is None else "has no oversight body and cannot have"
-            raise DeniableError(f"the programme {needed} a sealed record of {what}")
+            raise DeniableError("a sealed record of {what} must be there just if there is an oversight body", what=what)
 
     def calendar_round(self, now: datetime) -> int:
         """The calendar's round now, by which reporters count: a later one than the open one while it is overdue."""
@@ -154,13 +154,17 @@ class PublicState:
         """The number of a target that takes part."""
         number = self._number(target)
         if not self.history.present[0, number]:
-            raise DeniableError(f"{target} was removed before, and takes part no longer")
+            raise DeniableError("{name} was removed before, and takes part no longer", name=target)
         return number
 
-    def check_nothing_waits(self, what: str) -> None:
+    def check_nothing_waits(self, what: Message) -> None:
         """Refuse what could be chosen by who knows the public value before the draw."""
         if (waiting := self.waiting) is not None:
-            raise DeniableError(f"round {waiting.round} waits for its public value, and must be drawn before {what}")
+            raise DeniableError(
+                "round {round} waits for its public value, and must be drawn before {what}",
+                round=waiting.round,
+                what=what,
+            )
 
     def after_freeze(self, waiting: Waiting) -> "PublicState":
         """With the open round frozen: its audits follow."""
@@ -203,12 +207,13 @@ class PublicState:
         """With these names of a draw; refuses others than those committed to, and what the rules did not allow then."""
         draw = next(iter(self.hidden.draws), None)
         if draw is None or self.hidden.before is None or draw.round != round_:
-            raise DeniableError(f"the names of round {round_} are not the next to be revealed")
+            raise DeniableError("the names of round {round} are not the next to be revealed", round=round_)
         drawn = [self._number(target) for target in audits]
         if names_commitment(self.parameters.programme, round_, salt, drawn) != draw.names:
-            raise DeniableError(f"these are not the names, or not the salt, that round {round_} committed to")
+            raise DeniableError("the names or the salt are not those that round {round} committed to", round=round_)
         if len(drawn) != self.parameters.audits:
-            raise DeniableError(f"a round has {self.parameters.audits} audits, got {len(drawn)}")
+            expected = self.parameters.audits
+            raise DeniableError("a round has {expected} audits, got {drawn}", expected=expected, drawn=len(drawn))
         self._allowed(self.hidden.before, drawn)
         hidden, history = self.hidden.revealed(drawn)
         is_ending = hidden.is_ending or not self.is_due(draw)
@@ -219,15 +224,11 @@ class PublicState:
         """Refuse where names are due, all of them at the `ending`, and not public; and where names came early, unless
         the end follows.
         """
-        after = self.parameters.reveal_after
         for draw in self.hidden.draws:
             if self.is_due(draw):
-                raise DeniableError(
-                    f"the names of round {draw.round} are due since round {draw.round + after} was closed, and must be "
-                    "revealed first"
-                )
+                raise DeniableError("the names of round {round} are due, and must be revealed first", round=draw.round)
             if ending:
-                raise DeniableError(f"the names of round {draw.round} must be revealed before the end")
+                raise DeniableError("the names of round {round} must be revealed before the end", round=draw.round)
         if self.hidden.is_ending and not ending:
             raise DeniableError("names were revealed early, so only the end of the programme can follow")
 
@@ -242,7 +243,8 @@ class PublicState:
         for number in drawn:
             allowed = self.mechanism.rules.eligible(history, chosen, len(drawn))[0]
             if number >= len(allowed) or not allowed[number]:
-                raise DeniableError(f"the public rules did not allow an audit of {self.targets[number]} at this point")
+                name = self.targets[number]
+                raise DeniableError("the public rules did not allow an audit of {name} at this point", name=name)
             chosen[0, number] = True
         return chosen
 
@@ -261,7 +263,8 @@ class PublicState:
         hidden = self.hidden.after(Step(left=_numbers(gone), joined=len(added)), self.history)
         left, least = int(history.present.sum()), max(2, self.parameters.audits)
         if left < least:
-            raise DeniableError(f"at least {least} {self.parameters.terms.targets} must be left, got {left}")
+            word = self.parameters.terms.targets
+            raise DeniableError("{targets_word} left must be at least {least}", targets_word=word, least=least)
         self.mechanism.check_targets(left, len(targets))
         if not hidden.steps:  # otherwise the office alone knows whom the rules allow, and checks it (`rounds.apply`)
             self.mechanism.rules.eligible(history, np.zeros_like(history.present), self.parameters.audits)
@@ -280,26 +283,24 @@ class PublicState:
 
     def check_new_names(self, names: Sequence[str]) -> None:
         """Refuse a name that a target has or had, however its letters are cased."""
-        former = {one.former for one in self.renamed}
-        used = {caseless(name): name for name in (*self.targets, *former)} if names else {}
-        for target in names:
-            if (other := used.setdefault(caseless(target), target)) != target:
-                raise DeniableError(f"{other} and {target} differ only in upper and lower case; choose another name")
-            if target in self.numbers or target in former:
-                raise DeniableError(f"the name {target} was used before; choose another name")
+        check_unused(names, {*self.targets, *(one.former for one in self.renamed)} if names else set())
 
     def after_outcome(self, target: str, round_: int) -> "PublicState":
         """With what became of the target's audit of that round, its latest, on record."""
         number = self._number(target)
         if self.latest_audit[number] != round_ and any(draw.round == round_ for draw in self.hidden.draws):
             raise DeniableError(
-                f"the names of round {round_} are not public before round {round_ + self.parameters.reveal_after} is "
-                "closed; record it then"
+                "the names of round {round} are not public before round {closed} is closed; record it then",
+                round=round_,
+                closed=round_ + self.parameters.reveal_after,
             )
         if self.latest_audit[number] != round_:
             raise DeniableError(
-                f"no {self.parameters.terms.audit} of {target} in round {round_} is open: it was not selected then, or "
-                "was selected again since, or what became of it is recorded already"
+                "no {audit_word} of {name} in round {round} is open: it was not selected "
+                "then, or was selected again since, or what became of it is recorded already",
+                audit_word=self.parameters.terms.audit,
+                name=target,
+                round=round_,
             )
         latest_audit = self.latest_audit.copy()
         latest_audit[number] = 0
@@ -307,7 +308,8 @@ class PublicState:
 
     def _number(self, target: str) -> int:
         if target not in self.numbers:
-            raise DeniableError(f"there is no {self.parameters.terms.target} named {target}")
+            word = self.parameters.terms.target
+            raise DeniableError("there is no {target_word} named {name}", target_word=word, name=target)
         return self.numbers[target]
 
     def _mask(self, targets: Sequence[str]) -> BoolArray:

@@ -69,7 +69,7 @@ def upgrade() -> None:
         sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("day", sa.Text, nullable=False),
         sa.Column("who", sa.Text, nullable=False),
-        sa.Column("action", sa.Text, nullable=False),
+        sa.Column("action", sa.Text, nullable=False, comment="JSON: an English text and the values in it"),
         sa.Column("about", sa.Text, nullable=False, comment="programme, people or reports"),
         sqlite_strict=True,
     )

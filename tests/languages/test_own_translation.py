@@ -1,0 +1,98 @@
+"""An office's own translation: complete, with the values and tags of the English sentences, and part of the rules."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from babel.messages.pofile import read_po, write_po
+from tests.programme.public.published import chained, made
+
+from deniable.errors import DeniableError
+from deniable.languages.language import FOLDER, language
+from deniable.languages.own_translation import check_translation, read_translation
+from deniable.programme.parameters import Parameters
+from deniable.programme.public.page import render
+
+OURS = FOLDER / "de" / "public.po"
+KEY = "Rounds"
+
+
+def changed(folder: Path, change: Callable[[str], str]) -> Path:
+    """Our German file with another translation of one sentence."""
+    with OURS.open("rb") as opened:
+        catalogue = read_po(opened, locale="de")
+    message = catalogue[KEY]
+    assert message is not None
+    assert isinstance(message.string, str)
+    message.string = change(message.string)
+    file = folder / "own.po"
+    with file.open("wb") as opened:
+        write_po(opened, catalogue)
+    return file
+
+
+def in_german(parameters: Parameters) -> str:
+    return render(parameters, chained(parameters, []), None, parameters.voice("de"))
+
+
+def test_it_is_said_in_the_place_of_ours(tmp_path: Path) -> None:
+    own = read_translation("de", changed(tmp_path, lambda _: "Runden unseres Amts"))
+    parameters = made(languages=("de", "en"), translations={"de": own})
+    assert parameters.voice("de")(KEY) == "Runden unseres Amts"
+    assert parameters.voice("de").language.is_reviewed
+    assert not language("de").is_reviewed
+    assert parameters.voice("en")(KEY) == KEY
+    assert Parameters.from_bytes(parameters.to_bytes()) == parameters
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda _: "", "lacks 1 sentence"),
+        (lambda said: said + " {of_no_value}", "which is no value"),
+        (lambda said: said + " <b>", "tags"),
+        (lambda said: said + " <img src=x onerror=", "no part of a tag"),
+        (lambda said: said + " {", "braces"),
+        (lambda said: said + " {Audits.__class__}", "braces with more than a name|no value"),
+        (lambda said: said + " {audits:999999999}", "braces with more than a name"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(tmp_path: Path, change: Callable[[str], str], why: str) -> None:
+    with pytest.raises(DeniableError, match=why):
+        read_translation("de", changed(tmp_path, change))
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DeniableError, match=r"none\.po"):
+        read_translation("de", tmp_path / "none.po")
+
+
+@pytest.mark.parametrize(
+    ("code", "sentences", "why"),
+    [
+        ("en", {KEY: ["Rounds"]}, "another language"),
+        ("de", [KEY], "object"),
+        ("de", {KEY: "Runden"}, "object"),
+        ("de", {KEY: []}, "object"),
+        ("de", {KEY: ["Runde", "Runden"]}, "plural forms"),
+    ],
+)
+def test_what_a_programme_states_is_checked(code: str, sentences: object, why: str) -> None:
+    """programme.json may come from others."""
+    with pytest.raises(DeniableError, match=why):
+        check_translation(code, sentences)
+
+
+def test_it_must_be_of_a_language_of_the_page() -> None:
+    with pytest.raises(DeniableError, match="one of the languages of the public page, en, got"):
+        made(translations={"de": {KEY: ("Runden",)}})
+
+
+def test_the_page_is_in_it_and_says_no_longer_that_no_one_checked_it(tmp_path: Path) -> None:
+    unchecked = "Muttersprach"
+    ours = made(languages=("de",))
+    assert unchecked in in_german(ours)
+    own = read_translation("de", changed(tmp_path, lambda _: "Runden unseres Amts"))
+    text = in_german(made(languages=("de",), translations={"de": own}))
+    assert unchecked not in text
+    assert "Runden unseres Amts" in text
