@@ -284,6 +284,11 @@ def most_telling(where: str, now: Mapping[str, float], before: Mapping[str, floa
     return Row(f"a watcher, {where}, {question}: {what}", most[0], peer, most_before[0], "AUC")
 
 
+def standard_errors(seconds: float) -> tuple[float, float]:
+    """Of the AUC of a watcher who learns nothing, for the database and for requests."""
+    return (6 * seconds / 3) ** -0.5, (6 * 4 * seconds / 3) ** -0.5
+
+
 def main(args: list[str] | None = None) -> list[Row]:
     given_ = sys.argv[1:] if args is None else args
     if given_[:1] == ["--as-before"]:
@@ -294,7 +299,7 @@ def main(args: list[str] | None = None) -> list[Row]:
     parser.add_argument("--seconds", type=int, default=300)
     parser.add_argument("--database", choices=["sqlite", "postgresql"], nargs="+", default=["sqlite", "postgresql"])
     given = parser.parse_args(given_)
-    errors = [(2 / (12 * number)) ** 0.5 for number in (given.seconds / 3, 4 * given.seconds / 3)]
+    errors = standard_errors(given.seconds)
     print(
         f"{given.seconds} seconds, and {given.seconds // 4} of the control. The AUC of a watcher who learns nothing "
         f"has a standard error of {errors[0]:.3f} for the database and {errors[1]:.3f} for requests.\n"

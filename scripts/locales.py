@@ -12,6 +12,9 @@ FOLDER = Path(__file__).resolve().parent.parent / "src/deniable/languages"
 TERRITORIES = {"en": "en_GB", "pt-BR": "pt_BR"}
 """Where a language alone is not what we write."""
 
+COMMAS, SEMICOLONS = {"ar": "، "}, {"ar": "؛ ", "fr": "\u00a0; "}
+"""Where they differ from those of English. The CLDR has them only within its lists."""
+
 
 def main() -> None:
     for folder in sorted(path for path in FOLDER.iterdir() if path.is_dir() and path.name != "__pycache__"):
@@ -34,6 +37,8 @@ def locale_file(code: str) -> str:
         "decimal": symbols["decimal"],
         "group_sizes": list(grouping),
         "digits": "".join(chr(0x09E6 + digit) for digit in range(10)) if digits == "beng" else "0123456789",
+        "comma": COMMAS.get(code, ", "),
+        "semicolon": SEMICOLONS.get(code, "; "),
         "and": _list(locale, "standard"),
         "or": _list(locale, "or"),
     }

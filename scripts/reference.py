@@ -52,7 +52,7 @@ RESEARCH: dict[str, list[str]] = {
     ],
     "deniable.promptness": [
         "quiet_waits", "QuietWait", "passed_over", "lead_needed", "least_lead", "most_chance", "is_bound",
-        "decided_by_gap",
+        "bounds_lead", "decided_by_gap",
     ],
     "deniable.calibration": [],
     "deniable.utility": [],

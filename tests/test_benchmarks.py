@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks import console, counters, drand, engine, forecast, programme, race, start_up, watcher
+from tests.docs.blocks import DOCS
 
 
 def test_counters(capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,6 +79,13 @@ def test_watcher(capsys: pytest.CaptureFixture[str]) -> None:
     compared = [row.split("|") for row in rows if "database: content" in row]
     assert len(compared) == 2  # with nothing, and with a page
     assert all(float(content[5]) > 0.8 > float(content[4]) for content in compared)
+
+
+def test_the_page_has_the_watchers_standard_errors() -> None:
+    page = " ".join((DOCS / "explanation" / "silent.md").read_text(encoding="utf-8").split())
+    assert "`python -m benchmarks.watcher --seconds 600`" in page
+    database, requests = watcher.standard_errors(600)
+    assert f"is {database:.3f} for the database and {requests:.3f} for requests" in page
 
 
 def test_what_tells_most_is_the_watchers_row() -> None:

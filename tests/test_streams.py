@@ -149,6 +149,8 @@ def stream(counts: Any, targets: Any = AB, rounds: Any = None) -> ReportStream:
 def test_stream_fields() -> None:
     s = stream([[1, 2], [3, 4], [5, 6]])
     assert (s.n_rounds, s.n_targets, s.targets, s.rounds) == (3, 2, AB, ("1", "2", "3"))
+    assert not s.is_dated
+    assert stream([[1, 2]], rounds=("2024-01-01",)).is_dated
     assert s.counts.dtype == np.int64
 
 

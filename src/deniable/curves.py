@@ -24,6 +24,9 @@ from deniable.rounding import float_above
 
 # Relative room for the errors of an argument, of a function of the normal distribution, and of a few roundings.
 _ARGUMENT, _NORMAL, _FEW = 1e-14, 1e-12, 2.0**-47
+# More than the discrete noise of any Gaussian counter, under all reports of one person, differs from a rounded Gaussian
+# (docs/explanation/exact-arithmetic.md).
+_DISCRETE = 1e-17
 # Far more than a probability that was computed to so many digits can be wrong by.
 _DIGITS, _WRONG = 50, Decimal("1e-40")
 
@@ -71,8 +74,11 @@ class TotalVariation:
 
 @dataclass(frozen=True)
 class Gaussian:
-    """TPR <= Phi(Phi^-1(FPR) + mu), the curve of a Gaussian counter with mu = M_T / sigma = 2 kappa_delta
+    """TPR <= Phi(Phi^-1(FPR + h) + mu) + h, the curve of a Gaussian counter with mu = M_T / sigma = 2 kappa_delta
     (`app:lem:tv-shifted`).
+
+    h, at most _DISCRETE, is there because the noise is discrete; in `delta` the room in mu covers it. What cannot
+    happen without the report cannot happen with it either, so a TPR is 0 where the FPR is.
     """
 
     mu: float
@@ -91,22 +97,27 @@ class Gaussian:
         return math.inf
 
     def tradeoff(self, fpr: FloatArray) -> FloatArray:
-        x = ndtri(np.maximum(fpr, 1e-300))  # below that it is not precise, and the curve rises
-        tpr = ndtr(x + self.mu + _ARGUMENT * (1 + np.abs(x) + self.mu)) * (1 + _NORMAL)
+        x = ndtri(np.minimum(1.0, _sum_above(fpr, _DISCRETE)))
+        tpr = ndtr(x + self.mu + _ARGUMENT * (1 + np.abs(x) + self.mu)) * (1 + _NORMAL) + _DISCRETE
         return np.where(fpr > 0, np.minimum(np.minimum(1.0, _just_above(tpr)), _sum_above(fpr, self.delta)), 0.0)
 
     def delta_at(self, epsilon: float) -> tuple[float, float]:
-        """Accusing, exonerating; see `Guarantee.delta_at`. The same (Balle and Wang 2018, theorem 8)."""
+        """Accusing, exonerating; see `Guarantee.delta_at`. The same (Balle and Wang 2018, theorem 8).
+
+        The largest TPR - exp(epsilon) FPR, at FPR + h = Phi(-mu / 2 - epsilon / mu), or where that is below h, at 0.
+        """
         if self.mu == 0:
             return 0.0, 0.0
         middle = epsilon / self.mu
-        if middle - self.mu / 2 > 40:  # where Phi(-40) < 1e-340 bounds it
-            return sys.float_info.min, sys.float_info.min
+        if float(ndtr(-self.mu / 2 - middle)) < (1 - 1e-9) * _DISCRETE:
+            least = float(self.tradeoff(np.array(sys.float_info.min)))
+            return least, least
         room = _ARGUMENT * (1 + self.mu + middle)
         above = float(ndtr(self.mu / 2 - middle + room)) * (1 + _NORMAL)
         logarithm = float(log_ndtr(-self.mu / 2 - middle - room))
         below = math.exp(epsilon + logarithm - _ARGUMENT * (1 + epsilon - logarithm))
-        delta = math.nextafter(above - below, math.inf)
+        discrete = _DISCRETE * (1 + math.exp(epsilon)) * (1 + _NORMAL)
+        delta = min(self.delta, math.nextafter(math.nextafter(above - below, math.inf) + discrete, math.inf))
         return delta, delta
 
     def for_reports(self, reports: int) -> "Gaussian":

@@ -288,7 +288,7 @@ def write_csv(stream: ReportStream, path: FilePath, form: Literal["long", "wide"
     """
     if form not in ("long", "wide"):
         raise DeniableError(f"form must be long or wide, got {form}")
-    unit = "round" if stream.rounds[0] == "1" else "date"
+    unit = "date" if stream.is_dated else "round"
     if form == "wide":
         for name in stream.targets:
             if name in _LONG | _UNITS:

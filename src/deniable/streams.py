@@ -215,6 +215,11 @@ class ReportStream:
     def n_targets(self) -> int:
         return len(self.targets)
 
+    @property
+    def is_dated(self) -> bool:
+        """Whether the rounds are labelled with their first days, and not numbered."""
+        return self.rounds[0] != "1"
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ReportStream):
             return NotImplemented

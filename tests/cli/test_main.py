@@ -8,6 +8,7 @@ from typing import NoReturn
 import pytest
 import typer
 from tests.cli.running import RACE, SECRET, Run, assert_refused, in_a_process
+from tests.programme.public.published import made, write
 
 import deniable as dn
 from deniable.cli.main import _got
@@ -139,3 +140,15 @@ def test_version_and_help(run: Run) -> None:
     for option in ("--delta", "--mechanism", "--target-list", "--horizon", "--period", "--rounds", "--out", "--json"):
         assert option in out
     assert "\n    deniable audit reports.csv --target-list targets.txt" in out
+
+
+def test_what_an_error_quotes_from_a_file_does_not_command_the_terminal(run: Run, tmp_path: Path) -> None:
+    """A public folder comes from others, and whoever checks it reads the error in a terminal."""
+    folder = tmp_path / "public"
+    write(folder, made(), [])
+    programme = folder / "programme.json"
+    programme.write_bytes(programme.read_bytes().replace(b'"race"', b'"\\u001b[2J\\u202e"'))
+    result = run("programme", "verify", folder)
+    assert_refused(result, r"got \x1b[2J\u202e")
+    assert "\x1b" not in result.err
+    assert "\u202e" not in result.err

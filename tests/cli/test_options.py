@@ -80,6 +80,13 @@ def test_every_declared_option_is_used() -> None:
     assert {name for _, name, _ in options()} >= OPTIONS.keys()
 
 
+def test_help_refers_to_no_page_that_is_not_installed() -> None:
+    """A wheel has no docs."""
+    told = [(words, command.help or "") for words, command in commands(get_command(app))]
+    told += [(f"{words} {name}", option.help or "") for words, name, option in options()]
+    assert [words for words, text in told if "docs/" in text] == []
+
+
 def test_what_differs_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control."""
     found = list(options())

@@ -128,6 +128,8 @@ def test_the_key_explains_the_signs_shown(run: Run) -> None:
     assert "no target waits longer than 8 rounds" in words
     assert "up to 60 audits of 100" in words  # (6 - 3) / (8 - 3)
     assert "there is no formula" not in words
+    assert " - nothing is proven about this lead or wait" in words
+    assert rows(out, "tca")[1].split()[4] == "-"  # after the name and "counts ± 9"
 
 
 def test_small_numbers_of_reports_are_there(run: Run) -> None:
@@ -241,7 +243,7 @@ def test_without_matplotlib_a_chart_says_how_to_get_it(
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     code, _, err = run(*SMALL, "--chart", tmp_path / "plan.png")
     assert code == 2
-    assert err == "error: charts need matplotlib: install it with pip install 'deniable[research]'\n"
+    assert err == "error: charts need matplotlib: run pip install '.[research]' in a copy of the project\n"
     assert run(*SMALL).code == 0
 
 
@@ -272,6 +274,22 @@ def test_a_deadline_says_what_it_takes(run: Run) -> None:
     assert max(map(len, out.splitlines())) <= 80
 
 
+def test_a_lower_limit_in_the_table_is_rounded_down(run: Run) -> None:
+    given = ["plan", "--targets", "5", "--delta", "0.1", "--audits", "2", "--cooldown", "2", "--runs", "2"]
+    _, out, _ = run(*given, "--deadline", "4")
+    needed, *visited, _, _, _, forced = rows(out, "race")[-1].split()[1:]
+    assert (needed, visited, forced) == ("3", ["≥", "90.0", "≥", "83.9"], "-")
+
+
+def test_an_estimate_in_the_table_is_marked_as_one(run: Run) -> None:
+    given = ["plan", "--targets", "600", "--delta", "0.1", "--audits", "15", "--max-gap", "40", "--runs", "2"]
+    _, out, _ = run(*given, "--deadline", "13")
+    assert re.fullmatch(r"race +\d+ +~ [\d.]+ +~ [\d.]+ +\d+ ± \d+ +~ [\d.]+ *", rows(out, "race")[-1])
+    assert "What has a ~ is estimated." in " ".join(out.split())
+    _, out, _ = run(*SMALL, "--deadline", "4")
+    assert "~" not in out
+
+
 def test_a_deadline_in_json_is_what_the_calculation_says(run: Run) -> None:
     _, out, _ = run(*SMALL, "--deadline", "4", "--json")
     found = json.loads(out)["deadline"]
@@ -289,6 +307,15 @@ def test_a_deadline_in_json_is_what_the_calculation_says(run: Run) -> None:
     low, high = tca["simulated"]["alone"]["interval"]
     assert 0 <= low <= tca["simulated"]["alone"]["visited"] / 10 <= high <= 1
     assert "rr" not in by_id
+
+
+@pytest.mark.parametrize("given", [["--deadline", "3"], ["--yearly-figures-delta", "0.02"]])
+def test_what_is_calculated_for_race_is_refused_where_race_is_not_covered(run: Run, given: list[str]) -> None:
+    strict = ["plan", "--targets", "3", "--delta", "1e-16", "--runs", "2", "--horizon", "10"]
+    assert run(*strict)[0] == 0
+    code, out, err = run(*strict, *given)
+    assert (code, out) == (2, "")
+    assert "are calculated for race, which is not covered here: " in " ".join(err.split())
 
 
 def test_yearly_figures_cost_what_they_add(run: Run) -> None:

@@ -110,8 +110,8 @@ def test_a_95_percent_wait_that_has_not_ended_is_a_lower_bound(run: Run) -> None
     [
         (["--targets", "4"], "missing option '--mechanism'"),
         (RACE, "give --targets, the number of targets, or --stream"),
-        ([*RACE, "--targets", "1"], "n_targets must be a whole number of at least 2, got 1"),
-        ([*RACE, "--targets", "4", "--rounds", "0"], "rounds must be a whole number of at least 1, got 0"),
+        ([*RACE, "--targets", "1"], "--targets must be a whole number of at least 2, got 1"),
+        ([*RACE, "--targets", "4", "--rounds", "0"], "--rounds must be a whole number of at least 1, got 0"),
         ([*RACE, "--targets", "4", "--runs", "0"], "runs must be a whole number of at least 1, got 0"),
         ([*RACE, "--targets", "4", "--runs", "1000001"], "runs must be at most 1000000, got 1000001"),
         ([*RACE, "--targets", "1000000", "--rounds", "1000000"], "targets times rounds must be at most 268435456"),
@@ -120,8 +120,8 @@ def test_a_95_percent_wait_that_has_not_ended_is_a_lower_bound(run: Run) -> None
         ([*RACE, "--targets", "4", "--seed", "-1"], "seed must be a whole number of at least 0, got -1"),
         ([*RACE, "--targets", "4", "--workers", "0"], "workers must be a whole number of at least 1, got 0"),
         ([*RACE, "--targets", "4", "--audits", "5"], "audits must be at most the number of targets, 4, got 5"),
-        ([*RACE, "--targets", "4", "--rates", "1"], "rates must be two numbers"),
-        ([*RACE, "--targets", "4", "--rates", "1,low"], "rates must be two numbers with a comma"),
+        ([*RACE, "--targets", "4", "--rates", "1"], "--rates must be two numbers"),
+        ([*RACE, "--targets", "4", "--rates", "1,low"], "--rates must be two numbers with a comma"),
         (
             [*RACE, "--targets", "4", "--rates", "1,-1"],
             "other must be a rate of at least 0 and at most 1000000 reports a round, got -1",
@@ -134,13 +134,13 @@ def test_a_95_percent_wait_that_has_not_ended_is_a_lower_bound(run: Run) -> None
         (["--mechanism", "rr", "--delta", "0.1", "--targets", "4", "--audits", "2"], "covers one audit a round, got 2"),
         (
             ["--mechanism", "uniform", "--targets", "9", "--max-gap", "3", "--workers", "1"],
-            "max_gap must be at least 9",
+            "--max-gap must be at least 9",
         ),
         ([*RACE, "--stream", "{reports}", "--targets", "3"], "are for generated reports, not for --stream"),
         ([*RACE, "--stream", "{reports}", "--cluster", "tcp://a:1"], "do not leave this machine"),
         (
             [*RACE, "--stream", "{reports}", "--horizon", "3"],
-            "horizon must cover every round of the stream, got 3",
+            "--horizon must cover every round of the stream, 4, got 3",
         ),
         ([*RACE, "--stream", "nowhere.csv"], "cannot read nowhere.csv"),
         ([*RACE, "--targets", "4", "--out", "{reports}"], "exists, and is not overwritten"),

@@ -155,7 +155,7 @@ class Browser:
         """Send a decision, and send it again from the page that shows what it does."""
         path = f"/round/decisions/{kind}"
         answer = self.post(path, data)
-        seen = re.search(r'name="confirmed" value="(\d+)"', answer.text)
+        seen = re.search(r'name="confirmed" value="([\d-]+)"', answer.text)
         return answer if seen is None else self.post(path, {**data, "confirmed": seen[1]})
 
     def confirm_decision(self) -> Any:

@@ -3,6 +3,7 @@
 import itertools
 import json
 import warnings
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from tests.programme.offices import TARGETS
 from deniable.console.accounts import tokens
 from deniable.console.api import LONGEST_ID
 from deniable.errors import MAX_REPORTS
+from deniable.programme import intake, ticker
+from deniable.programme.ticker import Ticker
 from deniable.programme.transaction import SEED
 from deniable.storage import tables
 
@@ -283,6 +286,47 @@ def test_answers_and_statements_are_the_same_whatever_the_counts(office: Office)
     programme.report(dict.fromkeys(TARGETS, 1000))
     assert len(first[-1]) > 3
     assert seen(MAX_REPORTS) == first
+
+
+def test_a_token_of_which_too_much_waits_is_told_to_come_again(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And counts once it does: nothing of what was refused is known."""
+    programme = office.begin()
+    headers, machine, sent = token(office, "reports"), office.browser(), {"id": "one", "reports": {"Ash Mill": 3}}
+    monkeypatch.setattr(intake, "Ticker", partial(Ticker, every=0.01))
+    office.console.start()
+    with monkeypatch.context() as full:
+        full.setattr(ticker, "MOST_WAITING", 0)
+        answer = push(machine, headers, sent)
+        assert (answer.status_code, answer.headers["Retry-After"]) == (429, "60")
+        assert answer.json()["error"].startswith("Too much that this token sent before")
+    assert push(machine, headers, sent).status_code == 200
+    assert programme.active_counts()["Ash Mill"] == 3
+    office.console.close()
+
+
+@pytest.mark.parametrize("is_revoked", [True, False])
+def test_what_waits_of_a_revoked_token_does_not_count(
+    office: Office, monkeypatch: pytest.MonkeyPatch, is_revoked: bool
+) -> None:
+    office.begin()
+    token(office, "reports")
+    monkeypatch.setattr(intake, "Ticker", partial(Ticker, every=1e6))
+    office.console.start()
+    programme = office.console.programme()
+    assert programme is not None
+    now = programme._intake._ticker
+    assert now is not None
+    with office.console.store.writing() as connection:
+        (one,) = tokens.listed(connection, office.console.key)
+        if is_revoked:
+            tokens.revoke(connection, one.id)
+    monkeypatch.setattr(ticker, "OF_ONE", 1)
+    written = [programme.bring_push(one.id, str(number), {"Ash Mill": 1})[1] for number in range(3)]
+    for _ in range(4):
+        now._tick()
+    assert [wait.exception() is None for wait in written] == [True, *[not is_revoked] * 2]
+    assert programme.active_counts()["Ash Mill"] == (1 if is_revoked else 3)
+    office.console.close()
 
 
 def test_the_document_describes_the_api_and_nothing_else(office: Office) -> None:

@@ -46,6 +46,9 @@ def test_a_longest_gap_and_a_rest_change_the_waits_and_are_said() -> None:
     counters = charts.waits(CounterAuditing.calibrate(50, 0.1, rules=rules), 1, None, plain())
     assert counters is not None
     assert counters.columns[1].endswith("at most")
+    race = Race.calibrate(50, 0.1, rules=rules)
+    errors = charts.errors(race, 1, CounterAuditing.calibrate(50, 0.1, rules=rules), plain())
+    assert errors == charts.errors(race, 1, None, plain())  # nothing is proven about counters here
     assert "limit" in counters.note
     assert "rest" in charts.errors(Race.calibrate(50, 0.1, rules=rules), 1, None, plain()).note
 

@@ -157,7 +157,7 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
         report.ReportPage,
         {"round", "due", "is_overdue", "ended", "notices", "targets", "found", "is_long", "most", "classes", "visits",
          "may_withdraw", "auditors", "form_id", "entered", "target", "receipt", "most_counted", "error", "error_at",
-         "taken_back"},
+         "taken_back", "typed"},
     ),
     "reset.html": (people.ResetPage, {"id", "name", "role", "is_self"}),
     "revoke.html": (tokens.RevokePage, {"id", "name"}),

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.console.offices import Office
+from tests.console.offices import Office, new_office
 from tests.console.serving import link, port_of, served
 from tests.programme.offices import TARGETS
 
 from deniable.cli.main import main
 from deniable.cli.serve import Address, _greeting
+from deniable.console.accounts import invitations
 from deniable.errors import DeniableError
 from deniable.programme.calendar import Calendar
 
@@ -153,6 +154,18 @@ def test_the_first_start(tmp_path: Path) -> None:
     assert (out, err) == ("", "")
     files = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob("programme.*")}
     assert files == {"programme.db": 0o600, "programme.key": 0o600}
+
+
+def test_the_first_link_says_how_long_it_works(tmp_path: Path) -> None:
+    office = new_office(tmp_path, people=False)
+    printed = "\n".join(_greeting(office.console, "http://testserver", None))
+    assert "It works once, until the end of the third day from now (UTC), or until this command is started" in printed
+    token = link(printed, "first-run").rpartition("/")[2]
+    last = (office.clock() + datetime.timedelta(days=3)).replace(hour=23, minute=59)
+    with office.console.store.reading() as connection:
+        for time, works in ((last, True), (last + datetime.timedelta(minutes=1), False)):
+            assert (invitations.find(connection, office.console.key, token, time) is not None) == works
+    office.console.close()
 
 
 def test_another_administrator(office: Office) -> None:

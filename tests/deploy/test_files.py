@@ -53,6 +53,13 @@ def test_the_units_are_equally_hardened() -> None:
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+def test_a_unit_cannot_take_the_memory_of_the_machine(unit: Path) -> None:
+    told = settings(unit)
+    assert (told["MemoryMax"], told["MemorySwapMax"]) == (["2G"], ["0"])
+    assert "2 GB of memory (`MemoryMax`)" in (ROOT / "docs" / "howto" / "deploy.md").read_text()
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 def test_systemd_accepts_a_unit(unit: Path, tmp_path: Path) -> None:
     if shutil.which("systemd-analyze") is None:
         pytest.skip("there is no systemd-analyze")

@@ -94,6 +94,14 @@ def test_no_command_hides_in_a_block_of_another_language(page: Path) -> None:
         assert known or not re.search(r"^(?:\$ )?(?:deniable|pip|make) ", block.source, re.MULTILINE), block.line
 
 
+@pytest.mark.parametrize(
+    "file", [*PAGES, *sorted((README.parent / "examples").glob("*.ipynb"))], ids=lambda file: file.name
+)
+def test_no_page_installs_from_a_package_index(file: Path) -> None:
+    """None has deniable, and a stranger could take the name there."""
+    assert "pip install 'deniable[" not in file.read_text("utf-8")
+
+
 # Pages that are wrong fail.
 
 
@@ -106,7 +114,8 @@ def test_no_command_hides_in_a_block_of_another_language(page: Path) -> None:
         "1. a\n\n    ```sh\n    exit 3\n    ```\n",
         "```sh\ndeniable plan --targets none\n```\n",
         "```sh\nmake coffee\n```\n",
-        "```sh\npip install 'deniable[coffee]'\n```\n",
+        "```sh\npip install '.[coffee]'\n```\n",
+        "```sh\npip install 'deniable[console]'\n```\n",  # no package index has it
         "```sh\npip install something-else\n```\n",
         "```console\n$ echo 1\n2\n```\n",
         "```console\n$ echo 1\n```\n",

@@ -8,7 +8,7 @@ from babel.messages.pofile import read_po, write_po
 from tests.programme.public.published import chained, made
 
 from deniable.errors import DeniableError
-from deniable.languages.language import FOLDER, language
+from deniable.languages.language import FOLDER, check_languages, language
 from deniable.languages.own_translation import check_translation, read_translation
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.page import render
@@ -55,6 +55,9 @@ def test_it_is_said_in_the_place_of_ours(tmp_path: Path) -> None:
         (lambda said: said + " {", "braces"),
         (lambda said: said + " {Audits.__class__}", "braces with more than a name|no value"),
         (lambda said: said + " {audits:999999999}", "braces with more than a name"),
+        (lambda said: said + " {number}", "which is no value"),
+        (lambda said: said + "\nURL:https://elsewhere.example", "line break"),
+        (lambda said: said + " \u202e", "not to be seen"),
     ],
 )
 def test_what_cannot_be_used_is_refused(tmp_path: Path, change: Callable[[str], str], why: str) -> None:
@@ -75,12 +78,26 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         ("de", {KEY: "Runden"}, "object"),
         ("de", {KEY: []}, "object"),
         ("de", {KEY: ["Runde", "Runden"]}, "plural forms"),
+        ("de", {KEY: ["Runden \ud800"]}, "not to be seen"),
     ],
 )
 def test_what_a_programme_states_is_checked(code: str, sentences: object, why: str) -> None:
     """programme.json may come from others."""
     with pytest.raises(DeniableError, match=why):
         check_translation(code, sentences)
+
+
+def test_a_row_of_angle_brackets_is_refused_at_once() -> None:
+    row = "<" * 1_000_000
+    with pytest.raises(DeniableError, match="no part of a tag"):
+        check_translation("de", {row: [row]})
+
+
+@pytest.mark.parametrize("languages", [[["de"]], [{}], [None], ["de", []]])
+def test_languages_that_are_no_names_are_refused(languages: object) -> None:
+    """programme.json may come from others."""
+    with pytest.raises(DeniableError, match="name each language once"):
+        check_languages(languages)
 
 
 def test_it_must_be_of_a_language_of_the_page() -> None:

@@ -56,3 +56,9 @@ def test_the_weight_makes_no_difference_to_randomized_response_and_uniform() -> 
 def test_weights_are_whole_numbers_from_one_on(weights: list[int]) -> None:
     with pytest.raises(dn.DeniableError, match="weight"):
         dn.Race(4, 2.0).guarantee_for(weights)
+
+
+@pytest.mark.parametrize("name", ["step", "draw", "guarantee"])
+def test_a_field_does_not_replace_a_method(name: str) -> None:
+    with pytest.raises(dn.DeniableError, match=rf"^Ramp cannot have a field named {name}: .*choose another name$"):
+        type("Ramp", (dn.Race,), {"__annotations__": {name: float}, name: 0.5})

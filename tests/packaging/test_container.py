@@ -65,6 +65,8 @@ def service_faults(name: str, service: dict[str, Any]) -> Iterator[str]:
         yield f"{name}: has capabilities"
     if "no-new-privileges:true" not in service.get("security_opt", []):
         yield f"{name}: may gain privileges"
+    if service["image"].startswith("deniable:") and service.get("mem_limit") != "2g":
+        yield f"{name}: may take other memory than the page says"
 
 
 def exposure(name: str, service: dict[str, Any]) -> Iterator[str]:
@@ -122,6 +124,7 @@ def test_a_spoilt_containerfile_is_noticed(spoil: Callable[[str], str], fault: s
         ("console", {"read_only": False}, "written"),
         ("console", {"cap_add": ["NET_ADMIN"]}, "capabilities"),
         ("console", {"security_opt": []}, "privileges"),
+        ("rounds", {"mem_limit": None}, "memory"),
         ("console", {"environment": {"DENIABLE_PASSPHRASE": "hush"}}, "in the clear"),
         ("console", {"environment": {"DENIABLE_DATABASE": "postgresql://deniable:hush@database/deniable"}}, "password"),
         ("database", {"ports": ["127.0.0.1:5432:5432"]}, "published"),

@@ -99,7 +99,8 @@ class Environment:
         before = sorted(self.work.iterdir())
         done = self.run("-m", "deniable", *command.split())
         assert done.returncode == 2, done.stderr
-        assert re.fullmatch(rf"error: [^\n]* pip install 'deniable\[{extra}\]'[^\n]*\n", done.stderr), done.stderr
+        wanted = rf"error: [^\n]* run pip install '\.\[{extra}\]' in a copy of the project\n"
+        assert re.fullmatch(wanted, done.stderr), done.stderr
         assert done.stdout == ""
         assert sorted(self.work.iterdir()) == before
 
@@ -159,12 +160,12 @@ def test_core_names_the_extra_that_is_missing(core: Environment, command: str, e
 
 def test_core_has_no_black_box(core: Environment) -> None:
     done = core.run("-c", BLACK_BOX)
-    assert done.stderr.splitlines()[-1].endswith("install it with pip install 'deniable[research]'")
+    assert done.stderr.splitlines()[-1].endswith("run pip install '.[research]' in a copy of the project")
 
 
 def test_core_checks_no_beacons(core: Environment) -> None:
     done = core.run("-c", BEACON)
-    assert done.stderr.splitlines()[-1].endswith("install it with pip install 'deniable[programme]'")
+    assert done.stderr.splitlines()[-1].endswith("run pip install '.[programme]' in a copy of the project")
 
 
 def test_research(with_extra: Callable[[str], Environment]) -> None:

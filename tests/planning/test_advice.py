@@ -22,9 +22,9 @@ def test_the_soonest_is_chosen_and_its_price_named() -> None:
         "An observer is right at most 10 times in 100 more often about one report, and 27.4 about all 3 "
         "reports of one person. "
         "This is about what the audits show, not about leaked logs or an audit so narrow that it points to a person. "
-        "Next: deniable programme init TARGET_LIST --name NAME --mechanism race --delta 0.2, where TARGET_LIST lists "
-        "your targets; for reports that are in one file already, deniable audit STREAM --mechanism race --delta 0.2, "
-        "where STREAM is your file."
+        "Next: deniable programme init TARGET_LIST --name NAME --mechanism race --delta 0.2 --reports-per-person 3, "
+        "where TARGET_LIST lists your targets; for reports that are in one file already, deniable audit STREAM "
+        "--mechanism race --delta 0.2, where STREAM is your file."
     )
 
 
@@ -133,9 +133,11 @@ def test_the_next_command_exists_and_keeps_the_promise() -> None:
     assert 0.0499 < dn.Race.calibrate(10, float(found[1])).guarantee().for_reports(3).advantage <= 0.05
     ruled = replace(OFFICE, audits=2, rules=dn.Rules(max_gap=20, cooldown=1))
     words = advice(ruled, [GREEDY, option("race", (20, 7, 1)), LOTS])
-    same = "--mechanism race --delta 0.2 --audits 2 --max-gap 20 --cooldown 1, "
-    assert f"Next: deniable programme init TARGET_LIST --name NAME {same}" in words
-    assert f"deniable audit STREAM {same}" in words
+    promise, rules = "--mechanism race --delta 0.2", "--audits 2 --max-gap 20 --cooldown 1, "
+    assert f"init TARGET_LIST --name NAME {promise} --reports-per-person 3 {rules}" in words
+    assert f"deniable audit STREAM {promise} {rules}" in words
+    words = advice(replace(OFFICE, reports_per_person=1), [GREEDY, option("race", (20, 7, 1)), LOTS])
+    assert "--reports-per-person" not in words
 
 
 def test_what_no_programme_can_run_is_not_proposed_for_one() -> None:

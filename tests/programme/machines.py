@@ -32,6 +32,8 @@ class Machine:
     """How long a draw takes."""
     events: dict[datetime, Callable[[], object]] = field(default_factory=dict)
     """What happens while the scheduler waits, at its time."""
+    ahead: timedelta = timedelta()
+    """By which the clock was set forward."""
     quiet: int = 0
     """Minutes in which nothing happened."""
 
@@ -66,4 +68,6 @@ class Machine:
             self.told.append((self.clock.now, type(event).__name__))
 
     def scheduler(self, folder: Path | None = None, database: str = "programme.db") -> Scheduler:
-        return Scheduler(database, KeyFile(Path("programme.key")), folder, self.clock, self.wait, self.tell)
+        key = KeyFile(Path("programme.key"))
+        passed = lambda: self.clock.now - NOON - self.ahead  # noqa: E731
+        return Scheduler(database, key, folder, self.clock, self.wait, self.tell, since_boot=passed)

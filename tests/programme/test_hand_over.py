@@ -1,18 +1,22 @@
 """A command hands its reports to the process that runs: on the disk when it is told so, and by the key alone."""
 
+import errno
 import os
 import secrets
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Queue
 from threading import Event, Thread
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -122,36 +126,54 @@ def test_a_stranger_who_calls_is_refused(where: str, vault: Vault, stranger: Vau
     with listening(where, vault, desk.take):
         with pytest.raises(DeniableError, match=WHAT_TO_DO):
             hand_over(where, stranger, BROUGHT)
-        for message in (b"", BROUGHT.tobytes(), vault.seal("handed over/0", BROUGHT.tobytes())):
-            assert answer_to(where, message) == b""
+        for proof in (b"", bytes(module._ASKING), vault.seal("asked/0", bytes(module._ASKED))):
+            for message in (b"", BROUGHT.tobytes(), vault.seal("handed over/0", BROUGHT.tobytes())):
+                assert answer_to(where, proof, message) == b""
     assert desk.brought.empty()
 
 
-def answer_to(where: str, message: bytes) -> bytes:
-    """What is said to a caller who waits for the challenge and sends this."""
-    called = call(where)
-    assert called is not None
-    with called:
-        called.settimeout(LONG)
-        module._receive(called)
-        module._send(called, message)
-        return called.recv(1)
+def answer_to(where: str, *messages: bytes) -> bytes:
+    """What is said to a caller who waits for the challenge and sends these."""
+    with called(where) as caller:
+        module._receive(caller)
+        with suppress(ConnectionError):  # it hung up after the first
+            for message in messages:
+                module._send(caller, message)
+            return caller.recv(1)
+        return b""
+
+
+@contextmanager
+def called(where: str) -> Iterator[socket.socket]:
+    caller = call(where)
+    assert caller is not None
+    with caller:
+        caller.settimeout(LONG)
+        yield caller
 
 
 def test_what_was_handed_over_cannot_be_handed_over_again(where: str, vault: Vault, desk: Desk) -> None:
-    """A stranger takes the place of the process, keeps what comes, and gives it to the process later."""
+    """A stranger takes the place of the process, passes on and keeps what is said, and says it to the process again."""
     kept: list[bytes] = []
+    hidden = f"{where}/hidden"
 
     def answer(caller: socket.socket) -> None:
-        module._send(caller, b"0" * 32)
-        kept.append(module._receive(caller))
+        with called(hidden) as process:
+            module._send(caller, module._receive(process))
+            for _ in range(2):
+                kept.append(module._receive(caller))
+                module._send(process, kept[-1])
+                module._send(caller, module._receive(process))
 
-    with impostor(where, answer), pytest.raises(DeniableError, match=WHAT_TO_DO):
-        hand_over(where, vault, BROUGHT)
-    with listening(where, vault, desk.submit):
-        assert answer_to(where, kept[0]) == b""
+    with listening(hidden, vault, desk.take):
+        with impostor(where, answer):
+            hand_over(where, vault, BROUGHT)
+        assert desk.brought.get(timeout=LONG)[0].tobytes() == BROUGHT.tobytes()
+        assert answer_to(hidden, *kept) == b""
+        with module._proven(hidden, vault) as (caller, _):
+            module._send(caller, kept[1])
+            assert caller.recv(1) == b""
     assert desk.brought.empty()
-    assert vault.open(f"handed over/{'0' * 32}", kept[0]) == BROUGHT.tobytes()  # so that this would be seen
 
 
 @contextmanager
@@ -196,7 +218,7 @@ def says_it_with_its_own_key(caller: socket.socket) -> None:
 
 
 def says_too_much(caller: socket.socket) -> None:
-    module._send(caller, b"0" * 65)
+    module._send(caller, b"0" * 33)
 
 
 def says_half(caller: socket.socket) -> None:
@@ -244,10 +266,8 @@ def test_where_no_process_listens(where: str, vault: Vault, desk: Desk) -> None:
     assert call(where) is None
     with pytest.raises(DeniableError, match=WHAT_TO_DO):
         hand_over(where, vault, BROUGHT)
-    with listening(where, vault, desk.submit):
-        called = call(where)
-        assert called is not None
-        called.close()
+    with listening(where, vault, desk.submit), called(where):
+        pass
     assert call(where) is None
 
 
@@ -276,6 +296,173 @@ def test_the_address_is_that_of_one_programme_in_one_database() -> None:
     addresses = {address(programme, database) for programme in ("0", "1") for database in ("0", "1")}
     assert len(addresses) == 4
     assert all(one.startswith("\0") for one in addresses)
+
+
+# Strangers who exhaust, hang or keep out
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that no test passes because a process has waited long enough."""
+    monkeypatch.setattr(module, "_PATIENCE", 10 * LONG)
+
+
+@pytest.mark.usefixtures("patient")
+def test_a_caller_who_has_not_shown_the_key_says_little(where: str, vault: Vault, desk: Desk) -> None:
+    with listening(where, vault, desk.take), called(where) as caller:
+        module._receive(caller)
+        caller.sendall(module._LENGTH.pack(module._ASKING + 1))
+        assert caller.recv(1) == b""
+
+
+@pytest.mark.usefixtures("patient")
+def test_a_caller_has_one_deadline_however_slowly_they_speak(
+    where: str, vault: Vault, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = time.monotonic() + 20 * LONG
+    with listening(where, vault, desk.take), called(where) as caller:
+        module._receive(caller)
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: over))
+        with suppress(ConnectionError):  # it hung up before
+            caller.sendall(b"\0")
+            assert caller.recv(1) == b""
+
+
+def has_answered(monkeypatch: pytest.MonkeyPatch) -> Event:
+    answered, answer = Event(), Listener._answer
+
+    def noted(self: Listener, caller: socket.socket, is_stranger: bool) -> None:
+        answer(self, caller, is_stranger)
+        answered.set()
+
+    monkeypatch.setattr(Listener, "_answer", noted)
+    return answered
+
+
+@pytest.mark.usefixtures("patient")
+def test_few_strangers_at_a_time(where: str, vault: Vault, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def is_let_in(caller: socket.socket) -> bool:
+        return caller.recv(1) != b""
+
+    monkeypatch.setattr(module, "_is_stranger", lambda _: True)
+    answered = has_answered(monkeypatch)
+    with listening(where, vault, desk.take), ExitStack() as held:
+        strangers = [held.enter_context(called(where)) for _ in range(module._MOST_STRANGERS)]
+        assert all(map(is_let_in, strangers))
+        with called(where) as one_more:
+            assert not is_let_in(one_more)
+        assert not is_listening(where, vault)
+        with monkeypatch.context() as own:
+            own.setattr(module, "_is_stranger", lambda _: False)
+            hand_over(where, vault, BROUGHT)
+            assert answered.wait(LONG)
+        answered.clear()
+        strangers[0].close()
+        assert answered.wait(LONG)
+        for _ in range(2):
+            held.enter_context(module._proven(where, vault))  # who has shown the key takes no place
+
+
+@pytest.mark.parametrize(("user", "is_stranger"), [(0, False), (1000, False), (1001, True)])
+def test_who_is_a_stranger(user: int, is_stranger: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    caller = SimpleNamespace(getsockopt=lambda *_: module._CREDENTIALS.pack(1, user, 1))
+    assert module._is_stranger(caller) is is_stranger  # type: ignore[arg-type]
+
+
+def test_the_own_user_is_no_stranger() -> None:
+    one, other = socket.socketpair()
+    with one, other:
+        assert not module._is_stranger(one)
+
+
+class Troubled(socket.socket):
+    """Accepts no call at first."""
+
+    trouble: ClassVar = [errno.EMFILE, errno.ENFILE, errno.ECONNABORTED]
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        if self.trouble:
+            raise OSError(self.trouble.pop(), "trouble")
+        return super().accept()
+
+
+def test_a_lack_of_descriptors_passes(where: str, vault: Vault, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PAUSE", 0)
+    monkeypatch.setattr(socket, "socket", Troubled)
+    with listening(where, vault, desk.take):
+        assert is_listening(where, vault)
+    assert Troubled.trouble == []
+
+
+def test_a_lack_of_threads_passes(where: str, vault: Vault, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST_STRANGERS", 1)
+    monkeypatch.setattr(module, "_is_stranger", lambda _: True)
+
+    def refused(**_: Any) -> Thread:
+        raise RuntimeError("can't start new thread")
+
+    with listening(where, vault, desk.take):
+        with monkeypatch.context() as full:
+            full.setattr(module, "Thread", refused)
+            assert not is_listening(where, vault)
+        assert is_listening(where, vault)
+
+
+def test_a_queue_that_is_full_ends_the_call(where: str, vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PATIENCE", 0.01)
+    with ThreadPoolExecutor(1) as thread, ExitStack() as held:
+        queue = held.enter_context(socket.socket(socket.AF_UNIX))
+        queue.bind(where)
+        queue.listen(0)
+        with suppress(BlockingIOError):
+            while True:
+                waiting = held.enter_context(socket.socket(socket.AF_UNIX))
+                waiting.setblocking(False)
+                waiting.connect(where)
+        assert not thread.submit(is_listening, where, vault).result(LONG)
+
+
+def begun_to_listen(monkeypatch: pytest.MonkeyPatch) -> Event:
+    begun, listen = Event(), Listener._listen
+
+    def noted(self: Listener, opened: socket.socket) -> None:
+        begun.set()
+        listen(self, opened)
+
+    monkeypatch.setattr(Listener, "_listen", noted)
+    return begun
+
+
+def test_a_process_that_is_kept_out_says_so_and_takes_its_place_later(
+    where: str, vault: Vault, desk: Desk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "_AGAIN", 0.001)
+    begun = begun_to_listen(monkeypatch)
+    with ExitStack() as held:
+        with socket.socket(socket.AF_UNIX) as squatter:
+            squatter.bind(where)
+            listener = held.enter_context(listening(where, vault, desk.take))
+            assert listener.is_kept_out
+        assert begun.wait(LONG)
+        assert is_listening(where, vault)
+        assert not listener.is_kept_out
+    assert [record.getMessage() for record in caplog.records] == [module._KEPT_OUT]
+
+
+def test_a_second_process_is_not_kept_out_and_takes_the_place_of_the_first(
+    where: str, vault: Vault, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_AGAIN", 0.001)
+    first = Listener(where, vault, desk.submit)
+    assert is_listening(where, vault)
+    begun = begun_to_listen(monkeypatch)
+    with listening(where, vault, desk.take) as second:
+        assert not second.is_kept_out
+        first.stop()
+        assert begun.wait(LONG)
+        hand_over(where, vault, BROUGHT)
+    assert desk.brought.get(timeout=LONG)[0].tobytes() == BROUGHT.tobytes()
 
 
 # Two programmes on one database
@@ -330,13 +517,7 @@ def test_a_programme_without_the_key_hands_nothing_over(office: Office) -> None:
 def test_an_import_that_takes_long_to_read_is_handed_over(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process that runs does not wait for what is not yet there to hand over."""
     monkeypatch.setattr(module, "_PATIENCE", 0.01)
-    answered, answer = Event(), Listener._answer
-
-    def noted(self: Listener, caller: socket.socket) -> None:
-        answer(self, caller)
-        answered.set()
-
-    monkeypatch.setattr(Listener, "_answer", noted)
+    answered = has_answered(monkeypatch)
 
     def rows_of_a_long_file() -> Iterator[tuple[str, str]]:
         yield "1", ASH
@@ -361,9 +542,9 @@ def runs_and_dies(database: str, key: KeyFile, is_written: bool, started: Connec
     """As soon as something is brought: before it is on the disk, or after, but before it answers."""
 
     class Dying(Ticker):
-        def submit(self, brought: Slots) -> "Future[None]":
+        def submit(self, brought: Slots, owner: str = "") -> "Future[None]":
             if is_written:
-                super().submit(brought).result()
+                super().submit(brought, owner).result()
             os.kill(os.getpid(), signal.SIGKILL)
             raise AssertionError
 

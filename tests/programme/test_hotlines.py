@@ -2,7 +2,10 @@
 
 import os
 import signal
+import time
 from collections.abc import Callable
+from contextlib import closing
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -13,15 +16,18 @@ import sqlalchemy as sa
 from tests.programme.insight import rows
 from tests.programme.offices import TARGETS, Clock, Office, new_office
 
-from deniable.programme import counting
+from deniable.programme import counting, intake
 from deniable.programme.buffer import NOTHING, ROOM, Kind, Slots
+from deniable.programme.imports.imported_reports import KnownReports
 from deniable.programme.imports.kept import Assigned, Kept
 from deniable.programme.programme import Programme
+from deniable.programme.ticker import PEOPLE, PUSHES, Ticker
 from deniable.storage import tables
 
 ASH, BIRCH, *_ = TARGETS
 EXPORT = [("1", ASH), ("2", ASH), ("3", BIRCH)]
 NONE = dict.fromkeys(TARGETS, 0)
+OF_IMPORTS = ROOM - PEOPLE - PUSHES
 
 
 @pytest.fixture
@@ -222,6 +228,12 @@ def stored(office: Office) -> list[tuple[str, object, int]]:
     return sorted([*found, *(("page", row["place"], len(row["blob"])) for row in rows(office.database, tables.pages))])
 
 
+def with_room(office: Office, taken: int = 0) -> None:
+    """Let the next reports of the hotline fit into a block."""
+    with office.programme._access.counting() as transaction:
+        transaction.write_known("hotline", KnownReports(KnownReports.none().hashes, taken), 0)
+
+
 def pages_with(office: Office, *, is_taken_back: bool) -> list[list[tuple[str, object, int]]]:
     """What the database has after each tick, where something is imported and taken back, or nothing happens."""
     programme, seen = office.programme, []
@@ -241,6 +253,7 @@ def test_what_is_written_does_not_tell_that_an_import_was_taken_back(tmp_path_fa
         folder = tmp_path_factory.mktemp("office")
         office = new_office(str(folder / "programme.db"), folder)
         office.programme.hotlines.add("hotline")
+        with_room(office)
         seen.append(pages_with(office, is_taken_back=is_taken_back))
     assert seen[0] == seen[1]
 
@@ -255,8 +268,72 @@ def test_what_takes_an_import_back_waits_behind_all_of_it(office: Office) -> Non
     ticker.stop()
     ticker._stop.clear()
     ticker.submit(gone)
-    assert [[len(one.slots) for one in queue] for queue in ticker._queues] == [[], [1]]
+    assert [len(one.slots) for one in ticker._imported] == [1]
     assert gone["kind"][0] == Kind.TAKEN_BACK
+
+
+def page(programme: Programme, *, is_time_to_count: bool = False) -> None:
+    """One more tick of this process."""
+    ticker = programme._intake._ticker
+    assert ticker is not None
+    ticker._counted = -1.0 if is_time_to_count else time.time() // ticker._counted_every
+    ticker._tick()
+
+
+@pytest.mark.parametrize("before", [0, 1, 2], ids=["before all of it", "before the rest", "after all of it"])
+@pytest.mark.parametrize("counts_first", ["the one that imports", "the one that takes back"])
+def test_an_import_of_one_process_that_another_takes_back_counts_for_nothing(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: int, counts_first: str
+) -> None:
+    """However much of it is written before, and although pages are counted in between."""
+    monkeypatch.setattr(intake, "Ticker", partial(Ticker, every=1e6, counted_every=1e9))
+    office = new_office(database, tmp_path)
+    first, reports = office.programme, [(str(number), ASH) for number in range(OF_IMPORTS + 7)]
+    first.hotlines.add("hotline")
+    with closing(office.again()) as second:
+        first.start_ticking()
+        second.start_ticking()
+        _, written = first.hotlines.bring("hotline", reports, name="one")
+        for _ in range(before):
+            page(first)
+        gone = second.hotlines.take_back("hotline", "one")
+        page(second)
+        assert gone.done()
+        page(first if counts_first == "the one that imports" else second, is_time_to_count=True)
+        for _ in range(2):
+            page(first)
+        assert written.done()
+        page(second, is_time_to_count=True)
+        assert not second.hotlines.is_final("hotline", "one")
+        assert first.active_counts() == NONE
+        counted, _ = second.hotlines.bring("hotline", reports, name="two")
+        page(second)
+        page(second)
+        page(second, is_time_to_count=True)
+        assert counted == OF_IMPORTS + 7
+        assert second.hotlines.is_final("hotline", "two")
+        assert first.active_counts() == NONE | {ASH: OF_IMPORTS + 7}
+        first.close()
+
+
+def test_what_is_left_of_an_import_that_was_taken_back_does_not_count_after_a_restart(office: Office) -> None:
+    """It is known for good, as reports are, and takes one place however often it is written."""
+    programme = office.programme
+    with_room(office, taken=100)
+    with programme._access.looking() as transaction:
+        every, _ = counting.imported(transaction, "hotline", EXPORT, count=True, name="one")
+        gone, _ = counting.taken_back(transaction, "hotline", "one")
+    programme._intake._write_page(gone, False)
+    programme._intake._write_page(gone, True)
+    programme._intake._write_page(every[:2], True)
+    programme = office.again()
+    programme._intake._write_page(every[2:], True)
+    programme._intake._write_page(gone, True)
+    programme._intake._write_page(NOTHING, True)
+    assert programme.active_counts() == NONE
+    assert not programme.hotlines.is_final("hotline", "one")
+    with programme._access.looking() as transaction:
+        assert transaction.known("hotline").taken == 101
 
 
 def _import_and_wait(database: str, key: object, now: object, line: Connection) -> None:

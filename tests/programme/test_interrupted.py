@@ -202,7 +202,9 @@ def test_a_restore_that_was_killed_is_done_again(tmp_path: Path, step: str) -> N
     assert names <= {"programme.db", "programme.db-wal", "programme.db-shm"}  # nothing of the first try is left
 
 
-def test_a_backup_that_was_killed_is_done_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("again", ["sunday", "monday"])
+def test_a_backup_that_was_killed_is_done_again(tmp_path: Path, again: str) -> None:
+    """Under the same name or another: nothing of the first try is left."""
     office = new_office(str(tmp_path / "programme.db"), tmp_path)
     office.programme.close()
     (tmp_path / "backups").mkdir()
@@ -211,5 +213,15 @@ def test_a_backup_that_was_killed_is_done_again(tmp_path: Path) -> None:
         lambda monkeypatch: monkeypatch.setattr(Programme, "check_kept", die), lambda: office.again().backup(backup)
     )
     assert [file.suffix for file in backup.parent.iterdir()] == [".partial"]
-    office.again().backup(backup)
-    assert list(backup.parent.iterdir()) == [backup]
+    named = tmp_path / "backups" / f"{again}.backup"
+    office.again().backup(named)
+    assert list(backup.parent.iterdir()) == [named]
+
+
+def test_a_database_that_was_made_and_killed_then_has_one_name(tmp_path: Path) -> None:
+    database, key = tmp_path / "programme.db", tmp_path
+    killed_when(lambda monkeypatch: monkeypatch.setattr(files, "_remove", die), lambda: new_office(str(database), key))
+    assert database.stat().st_nlink == 2
+    Store.open(str(database)).dispose()
+    assert database.stat().st_nlink == 1
+    assert not list(tmp_path.glob("*.partial*"))

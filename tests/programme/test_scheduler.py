@@ -1,5 +1,6 @@
 """The scheduler: rounds are closed when they are due, whatever happens to the machine."""
 
+import time
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from tests.cli.programmes import Desk
 from tests.programme.machines import NOON, Machine, at
 
 from deniable.errors import DeniableError
-from deniable.programme.scheduler import LATE, MINUTE, Scheduler
+from deniable.programme.scheduler import LATE, MINUTE, Scheduler, since_boot
 from deniable.storage.store import StoreError
 
 
@@ -91,6 +92,54 @@ def test_a_clock_that_is_wrong_for_a_while_closes_nothing(office: Desk, machine:
     (trouble,) = machine.troubles
     assert trouble.startswith("104 rounds are overdue")
     assert "--catch-up" in trouble
+
+
+def set_forward(machine: Machine, by: timedelta) -> None:
+    machine.clock.now += by
+    machine.ahead += by
+
+
+@pytest.mark.parametrize("days", [1, 2])
+def test_a_clock_that_is_set_forward_closes_no_round_before_its_time(machine: Machine, days: int) -> None:
+    by = timedelta(days=days)
+    machine.events[at(13)] = lambda: set_forward(machine, by)
+    machine.stop = at(23) + by
+    machine.scheduler().forever()
+    assert machine.told == []
+    assert machine.troubles == [
+        "round 1 is not closed: this computer's clock jumped forward; set it right, or start run again if "
+        "it is right now"
+    ]
+
+
+def test_a_round_is_closed_when_it_is_due_by_both_clocks(machine: Machine) -> None:
+    day = timedelta(days=1)
+    machine.events[at(13)] = lambda: set_forward(machine, day)
+    machine.stop = at(13, day=6) + day
+    machine.scheduler().forever()
+    assert machine.told == [(at(0, day=6) + day, "Round 1")]
+
+
+def test_a_clock_that_is_set_right_again_closes_rounds_as_before(machine: Machine) -> None:
+    day = timedelta(days=1)
+    machine.events = {at(13): lambda: set_forward(machine, day), at(14, day=6): lambda: set_forward(machine, -day)}
+    machine.scheduler().forever()
+    assert machine.told == [(at(0, day=6), "Round 1"), (at(0, day=7), "Round 2")]
+    assert len(machine.troubles) == 1
+
+
+def test_a_clock_that_is_put_right_by_minutes_is_followed(machine: Machine) -> None:
+    machine.events[at(23, 30)] = lambda: set_forward(machine, timedelta(minutes=30))
+    machine.stop = at(1, day=6)
+    machine.scheduler().forever()
+    assert machine.told == [(at(0, day=6), "Round 1")]
+    assert not machine.troubles
+
+
+def test_time_passes_on_the_clock_that_cannot_be_set() -> None:
+    before = since_boot()
+    time.sleep(0.01)
+    assert timedelta(seconds=0.01) <= since_boot() - before < MINUTE
 
 
 def test_more_rounds_are_caught_up_with_when_asked(office: Desk, machine: Machine) -> None:

@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 from deniable.errors import DeniableError
-from deniable.programme.buffer import ROOM, Kind, Slots, slots
-from deniable.programme.ticker import Ticker
+from deniable.programme import ticker
+from deniable.programme.buffer import ROOM, TOGETHER, Kind, Slots, slots
+from deniable.programme.ticker import MOST_WAITING, OF_ONE, PEOPLE, PUSHES, StillWaitingError, Ticker
 
+OF_IMPORTS = ROOM - PEOPLE - PUSHES
 LONG = 60
 """Seconds, of which a test that passes takes none."""
 
@@ -124,26 +126,150 @@ def test_what_comes_together_has_a_group_of_its_own(disk: Disk, slow: Ticker) ->
 
 
 def test_what_belongs_together_waits_for_a_page_with_room(disk: Disk, slow: Ticker) -> None:
-    first, second = slow.submit(brought(1, size=ROOM - 1)), slow.submit(brought(2, size=2))
+    first, second = slow.submit(brought(1, size=PEOPLE - 1)), slow.submit(brought(2, size=2))
     slow._tick()
     assert (first.done(), second.done()) == (True, False)
     slow._tick()
     assert second.done()
-    assert [len(page) for page in disk.pages] == [ROOM - 1, 2]
+    assert [len(page) for page in disk.pages] == [PEOPLE - 1, 2]
 
 
 def test_an_import_lets_few_pass(disk: Disk, slow: Ticker) -> None:
-    whole = slow.submit(imported(10, 2 * ROOM))
+    whole = slow.submit(imported(10, 2 * OF_IMPORTS))
     slow._tick()
     report = slow.submit(brought(7))
     slow._tick()
     assert report.done()
-    assert not whole.done()
-    slow._tick()
     assert whole.done()
-    assert [len(page) for page in disk.pages] == [ROOM, ROOM, 1]
-    assert [page.count(7) for page in disk.pages] == [0, 1, 0]
-    assert sorted(itertools.chain(*disk.pages)) == [7, *range(10, 10 + 2 * ROOM)]
+    assert [len(page) for page in disk.pages] == [OF_IMPORTS, OF_IMPORTS + 1]
+    assert [page.count(7) for page in disk.pages] == [0, 1]
+    assert sorted(itertools.chain(*disk.pages)) == [7, *range(10, 10 + 2 * OF_IMPORTS)]
+
+
+def test_a_token_holds_up_no_person_and_no_other_token(
+    disk: Disk, slow: Ticker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own pushes come in their order."""
+    monkeypatch.setattr(ticker, "OF_ONE", TOGETHER)
+    flood = [slow.submit(brought(number, Kind.PUSHED, TOGETHER), "first") for number in range(100, 110)]
+    report, push = slow.submit(brought(7)), slow.submit(brought(8, Kind.PUSHED), "second")
+    slow._tick()
+    assert (report.done(), push.done()) == (True, True)
+    assert [one.done() for one in flood] == [True] + [False] * 9
+    for number in range(9):
+        slow._tick()
+        assert flood[number + 1].done()
+    assert disk.pages == [[7, 8] + [100] * TOGETHER, *([number] * TOGETHER for number in range(101, 110))]
+
+
+def test_whom_less_waits_of_is_not_held_up_by_many_busy_tokens(slow: Ticker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ticker, "OF_ONE", TOGETHER)
+    monkeypatch.setattr(ticker, "PUSHES", 2 * TOGETHER)
+    for number in range(100, 110):
+        for token in ("first", "second", "third"):
+            slow.submit(brought(number, Kind.PUSHED, TOGETHER), token)
+    push = slow.submit(brought(8, Kind.PUSHED), "fourth")
+    slow._tick()
+    assert push.done()
+
+
+def test_a_person_imports_one_file_after_the_other(slow: Ticker) -> None:
+    """Whatever other people do, and whoever took an import back."""
+    first = slow.submit(imported(10, 2 * OF_IMPORTS), "Ida")
+    assert slow.is_importing("Ida")
+    with pytest.raises(StillWaitingError):
+        slow.submit(imported(5000, 1), "Ida")
+    others = [slow.submit(imported(6000, 1), "Anna"), slow.submit(imported(7000, 1)), slow.submit(imported(8000, 1))]
+    slow._tick()
+    assert slow.is_importing("Ida")
+    slow._tick()
+    assert first.done()
+    slow._tick()
+    assert all(one.done() for one in others)
+    assert not slow.is_importing("Ida")
+    assert ticks_until(slow, slow.submit(imported(5000, 1), "Ida")) == 1
+
+
+def test_what_waits_of_a_person_or_token_that_may_bring_nothing_is_dropped(slow: Ticker) -> None:
+    """Of an import that has begun one slot more is written, which takes it back. All others go on."""
+    named = imported(10, 2 * OF_IMPORTS)
+    named["import"] = 3
+    begun, stays = slow.submit(named, "Ida"), slow.submit(imported(5000, 2), "Anna")
+    pushes = [slow.submit(pushed(OF_ONE), "token") for _ in range(2)]
+    slow._tick()
+    waits, at_terminal = slow.submit(named, "Ike"), slow.submit(imported(6000, 1))
+    kinds = list[list[int]]()
+    slow._write = lambda page, _: kinds.append(page["kind"].tolist())
+    for _ in range(2):
+        slow.keep_only({"Anna"})
+        slow._tick()
+    for gone in (begun, waits, pushes[1]):
+        assert is_refused(gone, "the account was disabled, or the token was revoked")
+    assert [one.result() for one in (stays, pushes[0], at_terminal)] == [None] * 3
+    assert kinds == [[Kind.TAKEN_BACK, *[Kind.IMPORTED] * 3], []]
+
+
+def pushed(size: int) -> Slots:
+    """Slots of which as many have one id as may."""
+    return slots(Kind.PUSHED, np.arange(size, dtype=np.uint64)[:, None].repeat(2, 1) // np.uint64(TOGETHER), 0, 1)
+
+
+OTHERS = {
+    "a person": (brought(7), ""),
+    "people": (brought(7, size=PEOPLE), ""),
+    "a token": (brought(7, Kind.PUSHED), "another"),
+    "a busy token": (pushed(OF_ONE), "another"),
+    "an import": (imported(1000, 2 * ROOM), ""),
+}
+BUSY = {
+    "a push": (
+        pushed(9 * OF_ONE),
+        "token",
+    ),
+    "an import": (imported(10, 3 * OF_IMPORTS), ""),
+}
+
+
+@pytest.mark.parametrize(("busy", "other"), [(one, two) for one in BUSY for two in OTHERS if one != two])
+def test_how_long_it_takes_does_not_tell_what_others_bring(slow: Ticker, busy: str, other: str) -> None:
+    """Although it fills its part of every page to the last slot."""
+    alone = ticks_until(slow, slow.submit(*BUSY[busy]))
+    slow.submit(*OTHERS[other])
+    assert ticks_until(slow, slow.submit(*BUSY[busy])) == alone == (9 if busy == "a push" else 3)
+
+
+def test_the_check_catches_room_that_is_lent(slow: Ticker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ticker, "PUSHES", OF_ONE)
+    slow.submit(*OTHERS["a token"])
+    assert ticks_until(slow, slow.submit(*BUSY["a push"])) > 9
+
+
+def ticks_until(slow: Ticker, written: "Future[None]") -> int:
+    for number in itertools.count():
+        if written.done():
+            return number
+        slow._tick()
+    raise AssertionError
+
+
+def test_a_token_waits_until_enough_of_what_it_sent_is_written(slow: Ticker) -> None:
+    """It alone: what others send changes nothing, and a push that is large by itself is taken."""
+    large = slots(Kind.PUSHED, np.arange(2 * MOST_WAITING, dtype=np.uint64)[:, None].repeat(2, 1), 0, 1)
+    first = slow.submit(large, "first")
+    for _ in range(2):
+        with pytest.raises(StillWaitingError, match="is not counted yet"):
+            slow.submit(brought(7, Kind.PUSHED), "first")
+    slow.submit(brought(7, Kind.PUSHED), "second")
+    slow.submit(brought(7))
+    for _ in range(MOST_WAITING // OF_ONE):
+        with pytest.raises(StillWaitingError):
+            slow.submit(brought(7, Kind.PUSHED), "first")
+        slow._tick()
+    slow._tick()
+    again = slow.submit(brought(7, Kind.PUSHED), "first")
+    assert not first.done()
+    ticks_until(slow, again)
+    assert first.done()
 
 
 @pytest.mark.parametrize("error", [DeniableError("the disk is full"), OSError("the disk is full")])
@@ -163,7 +289,7 @@ def test_an_error_reaches_all_who_wait_and_the_next_tick_works(disk: Disk, slow:
 
 
 def test_those_who_are_not_on_the_page_do_not_share_its_error(disk: Disk, slow: Ticker) -> None:
-    first, second = slow.submit(brought(1, size=ROOM)), slow.submit(brought(2))
+    first, second = slow.submit(brought(1, size=PEOPLE)), slow.submit(brought(2))
     disk.fails = DeniableError("the disk is full")
     slow._tick()
     assert is_refused(first, "full")

@@ -192,9 +192,11 @@ def lived(folder: Path, web: Mirrors, rounds: int) -> Year:
     office = new_office(str(folder / "programme.db"), folder, **settings)
     office.clock.now = WEEKLY.due(1) - DAY
     year = Year(office, web, rounds)
-    Scheduler(
+    scheduler = Scheduler(
         office.database, office.key, folder / "public", office.clock, year.wait, year.tell, mirrors=web.urls
-    ).forever()
+    )
+    scheduler.since_boot = lambda: office.clock.now - WEEKLY.due(1)
+    scheduler.forever()
     write_seals(office.programme.seals(), folder / "seals")
     return year
 

@@ -74,8 +74,8 @@ class Hand(Ticker):
         self.is_held = False
         self.ticks = 0
 
-    def submit(self, brought: Slots) -> "Future[None]":
-        written = super().submit(brought)
+    def submit(self, brought: Slots, owner: str = "") -> "Future[None]":
+        written = super().submit(brought, owner)
         while not (written.done() or self.is_held):
             self.tick()
         return written

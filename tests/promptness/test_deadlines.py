@@ -17,7 +17,7 @@ from deniable.promptness import (
     audits_for_certainty,
     audits_needed,
     cost,
-    in_words,
+    deadline_in_words,
     least_audits,
     least_visited_anyway,
     visit_chance,
@@ -137,17 +137,19 @@ def test_a_longest_gap_of_the_deadline_makes_it_certain_even_for_counters() -> N
     rules = dn.Rules(max_gap=13)
     for mechanism in (dn.Race.calibrate(50, 0.1, rules=rules), dn.CounterAuditing.calibrate(50, 0.1, 13, rules=rules)):
         assert audits_needed(mechanism, Deadline(13)) == 4
-        assert "certain, with a report and without one" in in_words(mechanism, "it", Deadline(13), 4, plain())[0]
+        assert (
+            "certain, with a report and without one" in deadline_in_words(mechanism, "it", Deadline(13), 4, plain())[0]
+        )
 
 
 def test_what_has_no_formula_says_so() -> None:
     counters = dn.CounterAuditing.calibrate(50, 0.1, 1000)
     assert visit_chance(counters, 13, 2) is None
     assert audits_needed(counters, Deadline(13)) is None
-    assert "cannot be calculated" in in_words(counters, "counter auditing", Deadline(13), 1, plain())[0]
+    assert "cannot be calculated" in deadline_in_words(counters, "counter auditing", Deadline(13), 1, plain())[0]
     rr = dn.RandomizedResponse.calibrate(50, 0.1)
     assert audits_needed(rr, Deadline(13)) is None
-    assert "no number of audits" in in_words(rr, "rr", Deadline(13), 1, plain())[0]
+    assert "no number of audits" in deadline_in_words(rr, "rr", Deadline(13), 1, plain())[0]
 
 
 def test_a_rest_that_is_cut_short_gives_a_lower_limit() -> None:
@@ -156,6 +158,31 @@ def test_a_rest_that_is_cut_short_gives_a_lower_limit() -> None:
     assert found is not None
     assert (found.kind, found.high) == ("at least", 1.0)
     assert found.low <= simulated(race, 4, 2, 4000) + 0.05
+
+
+def test_a_lower_limit_is_said_as_one() -> None:
+    """How probable a visit is at most is not known, with a report or without one: 1.0 stands in its place."""
+    race, deadline = dn.Race.calibrate(5, 0.1, rules=dn.Rules(cooldown=2)), Deadline(4)
+    found = cost(race, deadline, 2)
+    assert found is not None
+    assert (found.anyway.kind, round(found.anyway.low, 4)) == ("at least", 0.64)
+    enough, today, *others = deadline_in_words(race, "race", deadline, 2, plain())
+    assert enough.endswith(": in at least 90 cases of 100, against at least 83.9 without any report.")
+    assert today.endswith(" it is at least 72.5 cases of 100, against at least 63.9 without any report.")
+    assert not any("force delta" in sentence for sentence in (enough, today, *others))
+
+
+def test_an_estimate_is_said_as_one() -> None:
+    race, deadline = dn.Race.calibrate(600, 0.1, rules=dn.Rules(max_gap=40)), Deadline(13)
+    found = cost(race, deadline, 15)
+    assert found is not None
+    assert (found.visited.kind, found.anyway.kind) == ("about", "about")
+    enough, today, *_ = deadline_in_words(race, "race", deadline, 15, plain())
+    assert " it takes about " in enough
+    assert " with a probability of about 0.9: in about " in enough
+    assert ", against about " in enough
+    assert " would then force delta up to about " in today
+    assert "at least" not in enough + today
 
 
 def test_bad_deadlines() -> None:

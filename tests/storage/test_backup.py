@@ -1,6 +1,7 @@
 """The file of a backup: every row of every table, whole or refused, the same for both databases."""
 
 import base64
+import errno
 import hashlib
 import json
 import os
@@ -99,6 +100,29 @@ def test_it_is_never_overwritten(store: Store, tmp_path: Path) -> None:
     with pytest.raises(DeniableError, match=r"exists already.*never overwritten"):
         backup.write(store, tmp_path / "backup", everything)
     assert (tmp_path / "backup").read_text() == "mine"
+
+
+def test_one_without_a_name_leaves_nothing_behind(store: Store, tmp_path: Path) -> None:
+    """No file is seen while it is written, so that none is left where the process is killed."""
+    folder, seen = tmp_path / "folder", list[list[Path]]()
+    folder.mkdir()
+    with backup.nameless(store, folder, everything, lambda: seen.append(list(folder.iterdir()))) as file:
+        assert os.fstat(file.fileno()).st_mode & 0o777 == 0o600
+        backup.write(store, tmp_path / "named", everything)
+        assert file.read() == (tmp_path / "named").read_bytes()
+    assert [*seen, list(folder.iterdir())] == [[], []]
+    with pytest.raises(DeniableError, match=r"cannot write the backup .*No such file"):
+        backup.nameless(store, tmp_path / "away", everything, nothing_to_check)
+
+    def refuses() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(DeniableError, match="the disk is full; make room and try again; nothing was kept of it"):
+        backup.nameless(store, folder, everything, refuses)
+
+
+def nothing_to_check() -> None:
+    pass
 
 
 def test_where_it_cannot_be_written_or_read(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

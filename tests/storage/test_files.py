@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deniable.storage.files import new_file, write_new
+from deniable.storage.files import new_file, remove_second_names, write_new
 
 CONTENT = (b"one\n", b"two\n")
 
@@ -82,3 +82,56 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_n
         path.unlink()
     assert path.read_bytes() == b"mine"
     assert {file.name for file in tmp_path.iterdir()} == {"backup", "backup.partial.txt"}
+
+
+def killed_after_link(path: Path) -> Path:
+    """The file is whole, and the name under which it was written is left."""
+    path.write_bytes(b"whole")
+    left = path.with_name(f"{path.name}.abcd_123.partial")
+    left.hardlink_to(path)
+    return left
+
+
+def test_a_second_name_is_removed_though_the_first_is_taken(tmp_path: Path) -> None:
+    """It is not opened: that would end the locks of SQLite on a database which this process has open."""
+    path, other = tmp_path / "programme.db", tmp_path / "other.db"
+    left = [killed_after_link(path), killed_after_link(other)]
+    mine = tmp_path / "programme.db.mine"
+    mine.hardlink_to(path)
+    with pytest.raises(FileExistsError):
+        write_new(path, CONTENT)
+    assert not any(file.exists() for file in left)
+    assert {file.name for file in tmp_path.iterdir()} == {"programme.db", "other.db", "programme.db.mine"}
+    assert path.read_bytes() == b"whole"
+
+
+def test_a_second_name_of_one_file_is_removed(tmp_path: Path) -> None:
+    path = tmp_path / "programme.db"
+    left, of_another = killed_after_link(path), killed_after_link(tmp_path / "other.db")
+    half = tmp_path / "programme.db.zzzzzzzz.partial"
+    half.touch()
+    remove_second_names(path)
+    remove_second_names(tmp_path / "missing")
+    assert [file.exists() for file in (left, of_another, half, path)] == [False, True, True, True]
+
+
+def test_what_was_left_under_other_names_is_known_by_how_it_begins(tmp_path: Path) -> None:
+    def half(name: str, content: bytes) -> Path:
+        (tmp_path / name).write_bytes(content)
+        return tmp_path / name
+
+    ours, same = half("monday.abcd_123.partial", b"one\nt"), half("sunday.abcd_123.partial", b"")
+    others = [half("film.download.partial", b"film"), half("empty.abcd_123.partial", b""), half("one", b"one\n")]
+    os.mkfifo(tmp_path / "fifo.abcd_123.partial")
+    (tmp_path / "link.abcd_123.partial").symlink_to(tmp_path / "one")
+    with new_file(tmp_path / "tuesday") as living:
+        living.write_bytes(b"one\n")
+        write_new(tmp_path / "saturday", CONTENT)
+        assert ours.exists()
+        write_new(tmp_path / "sunday", CONTENT, begins=b"one")
+        assert living.exists()
+    assert not ours.exists()
+    assert not same.exists()
+    assert all(file.exists() for file in others)
+    assert (tmp_path / "fifo.abcd_123.partial").exists()
+    assert (tmp_path / "link.abcd_123.partial").is_symlink()

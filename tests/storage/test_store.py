@@ -19,6 +19,7 @@ from deniable.errors import DeniableError
 from deniable.programme.programme import Programme
 from deniable.storage import store as module
 from deniable.storage import tables
+from deniable.storage.driver_errors import PATIENCE
 from deniable.storage.layout import LAYOUT, LAYOUTS
 from deniable.storage.store import OneMomentError, Store
 
@@ -193,6 +194,7 @@ def test_scrubbing_never_fails(database: str) -> None:
         connection.execute(sa.select(tables.secrets)).all()
         if not store.is_sqlite:  # SQLite would wait for its full patience
             store.scrub()
+            assert _patience(store, "SHOW lock_timeout") == "0"  # who reads next waits as long as before
     store.dispose()
     store.scrub()
 
@@ -216,6 +218,12 @@ def test_a_checkpoint_that_fails_is_not_the_end(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(DeniableError, match="it refused"), store.reading() as connection:
         connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
     store.scrub()
+    assert _patience(store, "PRAGMA busy_timeout") == PATIENCE * 1000
+
+
+def _patience(store: Store, asked: str) -> object:
+    with store.reading() as connection:
+        return connection.exec_driver_sql(asked).scalar()
 
 
 def forget(store: Store, monkeypatch: pytest.MonkeyPatch, *, comes_to_scrub: bool = True) -> None:
@@ -335,7 +343,7 @@ def test_a_database_that_cannot_be_used(database: str, says: str) -> None:
 
 def test_postgresql_needs_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(DeniableError, match=r"install it with: pip install 'deniable\[postgres\]'"):
+    with pytest.raises(DeniableError, match=r"run pip install '\.\[postgres\]' in a copy of the project"):
         Store("postgresql://somewhere/else")
 
 

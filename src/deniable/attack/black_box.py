@@ -41,7 +41,7 @@ def _classifier(games: int, seed: int) -> Any:
         from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415  (optional)
     except ImportError:
         raise DeniableError(
-            "the black-box adversary needs scikit-learn: install it with pip install 'deniable[research]'"
+            "the black-box adversary needs scikit-learn: run pip install '.[research]' in a copy of the project"
         ) from None
     # Shallow and slow: one report leaves a weak trace, and deep trees would learn the noise.
     return HistGradientBoostingClassifier(

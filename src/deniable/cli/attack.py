@@ -45,6 +45,7 @@ from deniable.cli.options import (
     Seed,
     SteadyForecast,
     WeightsFile,
+    as_options,
     checked_rules,
     chosen_forecast,
     one_delta,
@@ -140,7 +141,10 @@ def attack(
     level = one_delta(delta)
     check_games(games)
     check_whole("seed", seed, least=0)
-    check_failure_probability(failure_probability)
+    try:
+        check_failure_probability(failure_probability)
+    except DeniableError as error:
+        raise DeniableError(as_options(str(error))) from None
     learnt = chosen_forecast(weights, forecast=forecast, steady_forecast=steady_forecast)
     if public is not None:
         _refuse_beside_public(context)
@@ -215,8 +219,8 @@ def _size(reports: ReportStream | None, targets: int | None, rounds: int | None)
     """The number of targets and of rounds."""
     if reports is not None:
         return reports.n_targets, reports.n_rounds
-    n_targets = check_whole("n_targets", TARGETS if targets is None else targets, least=2)
-    rounds = check_whole("rounds", ROUNDS if rounds is None else rounds, least=1)
+    n_targets = check_whole("--targets", TARGETS if targets is None else targets, least=2)
+    rounds = check_whole("--rounds", ROUNDS if rounds is None else rounds, least=1)
     check_size(n_targets, rounds)
     return n_targets, rounds
 

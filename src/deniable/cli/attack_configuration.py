@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deniable.cli.groups import imported
-from deniable.cli.options import in_words
+from deniable.cli.options import rules_in_words
 from deniable.mechanisms import NEEDS, Mechanism, Race, calibrate
 from deniable.mechanisms.forecasts import FORECASTS
 from deniable.mechanisms.race import Weights
@@ -79,7 +79,7 @@ class Configuration:
             mechanism_id,
             f"{self.n_targets:,} targets",
             f"{count(self.audits, 'audit')} a round",
-            *(in_words(self.rules) or ["no rules"]),
+            *(rules_in_words(self.rules) or ["no rules"]),
             *([weighted] if mechanism_id == "race" else []),
         ])  # fmt: skip
 

@@ -30,11 +30,12 @@ from deniable.cli.options import (
     MaxGap,
     MostCounted,
     StreamFile,
+    checked_horizon,
     checked_most_counted,
     checked_rules,
     chosen_classes,
-    in_words,
     one_delta,
+    rules_in_words,
     shared,
 )
 from deniable.counters import GaussianCounter
@@ -154,7 +155,7 @@ def audit(
     read_off = {
         "the list of targets": target_list is None and "--target-list FILE",
         f"the number of rounds{certified}": rounds is None and "--rounds N",
-        "the first day": start is None and _dated(stream) and "--start YYYY-MM-DD",
+        "the first day": start is None and stream.is_dated and "--start YYYY-MM-DD",
     }
     unstated = {} if assume_public else {what: option for what, option in read_off.items() if option}
     if out is not None and unstated:
@@ -179,10 +180,6 @@ def audit(
 
 def _told(message: str, unstated: Mapping[str, str]) -> str:
     return message.format(what=", ".join(unstated), options=", ".join(unstated.values()))
-
-
-def _dated(stream: ReportStream) -> bool:
-    return stream.rounds[0] != "1"
 
 
 @dataclass(frozen=True)
@@ -236,8 +233,7 @@ def _horizon_is_read_off(mechanism_id: str, horizon: int | None, rules: Rules) -
 def _calibrate(
     mechanism_id: str, stream: ReportStream, delta: float | None, horizon: int | None, rules: Rules
 ) -> Mechanism[Any]:
-    if horizon is not None and check_whole("horizon", horizon, least=1) < stream.n_rounds:
-        raise DeniableError(f"horizon must cover every round of the stream, got {horizon} for {stream.n_rounds} rounds")
+    horizon = checked_horizon(horizon, stream.n_rounds)
     if _horizon_is_read_off(mechanism_id, horizon, rules):
         horizon = stream.n_rounds
     return calibrate(mechanism_id, stream.n_targets, delta, horizon, rules=rules)
@@ -356,7 +352,7 @@ def _show(drawn: Drawn, period: str, notes: Sequence[str]) -> None:
 
 def _header(drawn: Drawn, period: str) -> Table:
     rounds = drawn.stream.rounds
-    dates = f" of {period}, the first from {rounds[0]}, the last from {rounds[-1]}" if _dated(drawn.stream) else ""
+    dates = f" of {period}, the first from {rounds[0]}, the last from {rounds[-1]}" if drawn.stream.is_dated else ""
     return _table(
         {
             "mechanism": drawn.mechanism_id,
@@ -369,7 +365,7 @@ def _header(drawn: Drawn, period: str) -> Table:
                 if drawn.most_counted is None
                 else {"most counted": f"{drawn.most_counted:,} a target, class and round"}
             ),
-            **({"rules": ", ".join(rules)} if (rules := in_words(drawn.mechanism.rules)) else {}),
+            **({"rules": ", ".join(rules)} if (rules := rules_in_words(drawn.mechanism.rules)) else {}),
         }
     )
 

@@ -144,7 +144,7 @@ def _rounds(
     *,
     listed: bool,
 ) -> ReportStream:
-    if whole.rounds[0] == "1":
+    if not whole.is_dated:
         for option, given in (("--start", start), ("--end", end), ("--without", left_out)):
             if given:
                 raise DeniableError(f"{option} is for files with dates, but the rounds of this one are numbered")
@@ -157,12 +157,11 @@ def _rounds(
 
 
 def _about(name: str, stream: ReportStream, period: str) -> dict[str, Any]:
-    dated = stream.rounds[0] != "1"
     return {
         "stream": name,
         "targets": stream.n_targets,
         "rounds": stream.n_rounds,
-        "period": period.upper() if dated else None,
+        "period": period.upper() if stream.is_dated else None,
         "first_round": stream.rounds[0],
         "last_round": stream.rounds[-1],
         "reports": int(stream.counts.sum()),

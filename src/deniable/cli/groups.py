@@ -59,8 +59,8 @@ def imported(name: str) -> ModuleType:
         if (error.name or "").startswith("deniable"):
             raise
         raise DeniableError(
-            f"an audit programme needs {error.name}, which is not installed: pip install 'deniable[programme]', "
-            "or '.[programme]' in a copy of the project"
+            f"an audit programme needs {error.name}, which is not installed: "
+            "run pip install '.[programme]' in a copy of the project"
         ) from None
 
 

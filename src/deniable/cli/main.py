@@ -149,8 +149,13 @@ def _bug(error: Exception) -> str:
 
 def _fail(message: str, code: int = 2) -> int:
     with suppress(OSError):
-        print("error:", " ".join(message.split("\n")), file=sys.stderr)
+        shown = _COMMANDS_A_TERMINAL.sub(lambda found: ascii(found[0])[1:-1], " ".join(message.split("\n")))
+        print("error:", shown, file=sys.stderr)
     return code
+
+
+# What an error quotes may come from a file of others: it must not clear the screen, or turn round what stands there.
+_COMMANDS_A_TERMINAL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def _abandon_stdout() -> None:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from deniable.rules import Rules
 
 DATABASE, KEY, PASSPHRASE = "DENIABLE_DATABASE", "DENIABLE_KEY", "DENIABLE_PASSPHRASE"
+CLASS = (
+    "NAME=WEIGHT, where a report counts as WEIGHT reports, or NAME=visit, where it leads to a visit at once and is not "
+    "protected. Repeat the option for every class"
+)
 SEVERAL = "Several with commas, or repeat the option."
 
 
@@ -135,14 +139,7 @@ AsJson = Annotated[bool, shared("--json")]
 AskPassphrase = Annotated[bool, shared("--passphrase")]
 Audits = Annotated[int, shared("--audits")]
 Chart = Annotated[Path | None, shared("--chart")]
-Classes = Annotated[
-    list[str] | None,
-    shared(
-        "--class",
-        "NAME=WEIGHT, where a report counts as WEIGHT reports, or NAME=visit, where it leads to a visit at once and is "
-        "not protected. Repeat the option for every class; the file of reports then has a column class.",
-    ),
-]
+Classes = Annotated[list[str] | None, shared("--class", f"{CLASS}; the file of reports then has a column class.")]
 Cluster = Annotated[str | None, shared("--cluster")]
 Cooldown = Annotated[int, shared("--cooldown")]
 Database = Annotated[str, shared("--database", envvar=DATABASE)]
@@ -216,6 +213,17 @@ def one_delta(texts: Sequence[str] | None) -> float | None:
     return found[0] if found else None
 
 
+def delta_or_advantage(texts: Sequence[str] | None, advantage: float | None) -> float | None:
+    """The value of --delta; None where --advantage is given instead. One of them must be."""
+    level = one_delta(texts)
+    if (level is None) == (advantage is None):
+        raise DeniableError(
+            "give either --delta, the promise about one report, or --advantage, the promise about a person, "
+            f"got {'neither' if level is None else 'both'}; for example --delta 0.1"
+        )
+    return level
+
+
 def checked_rules(max_gap: int | None, cooldown: int, n_targets: int, audits: int) -> "Rules":
     """The rules of these options, which so many audits a round can keep."""
     from deniable.rules import Rules  # noqa: PLC0415  (NumPy)
@@ -229,6 +237,13 @@ def checked_rules(max_gap: int | None, cooldown: int, n_targets: int, audits: in
     return rules
 
 
+def checked_horizon(horizon: int | None, rounds: int) -> int | None:
+    """The value of --horizon, for a stream of so many rounds."""
+    if horizon is not None and check_whole("--horizon", horizon, least=1) < rounds:
+        raise DeniableError(f"--horizon must cover every round of the stream, {rounds}, got {horizon}")
+    return horizon
+
+
 def chosen_forecast(weights: Path | None, *, forecast: bool, steady_forecast: bool) -> str | None:
     """The name of the forecast that the options ask for, of which at most one may be given."""
     options = {"--weights": weights is not None, "--forecast": forecast, "--steady-forecast": steady_forecast}
@@ -238,7 +253,7 @@ def chosen_forecast(weights: Path | None, *, forecast: bool, steady_forecast: bo
     return None if weights is not None or not given else given[0].removeprefix("--")
 
 
-def in_words(rules: "Rules") -> list[str]:
+def rules_in_words(rules: "Rules") -> list[str]:
     """What the rules say, for a line about a programme; nothing where there are none."""
     return [
         *([f"every target at least once in {count(rules.max_gap, 'round')}"] if rules.max_gap is not None else []),

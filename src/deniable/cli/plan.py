@@ -1,6 +1,7 @@
 """`deniable plan`: what each mechanism would promise an audit office, and what it would cost."""
 
 import json
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -8,7 +9,7 @@ from rich.console import Console
 from rich.progress import track
 
 from deniable.cli.groups import Command
-from deniable.cli.options import AsJson, Audits, Chart, Cooldown, MaxGap, as_options, one_delta, shared
+from deniable.cli.options import AsJson, Audits, Chart, Cooldown, MaxGap, as_options, delta_or_advantage, shared
 from deniable.cli.plan_output import CHART_REPORTS, draw_chart, show, to_json
 from deniable.cli.plan_sections import (
     check_yearly_delta,
@@ -21,6 +22,7 @@ from deniable.errors import DeniableError
 from deniable.planning import (
     OTHER_COUNTERS,
     PLANNED,
+    NotCovered,
     Office,
     Option,
     assess,
@@ -101,12 +103,7 @@ def plan(
     Example: one report is to lead to a visit within 13 rounds, 9 times in 10
       deniable plan --targets 50 --delta 0.1 --deadline 13 --probability 0.9
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
-    level = one_delta(delta)
-    if (level is None) == (advantage is None):
-        raise DeniableError(
-            "give either --delta, the promise about one report, or --advantage, the promise about a person, "
-            f"got {'neither' if level is None else 'both'}; for example --delta 0.1"
-        )
+    level = delta_or_advantage(delta, advantage)
     if probability is not None and deadline is None:
         raise DeniableError("--probability is about a deadline; give --deadline, in rounds, as well")
     try:
@@ -142,6 +139,8 @@ def plan(
         disable=not console.is_terminal,
     )
     options = [assess(office, mechanism_id, extra, runs) for mechanism_id in ids]
+    if due is not None or yearly_figures_delta is not None:
+        _check_race(options)
     if chart is not None:
         draw_chart(office, [option for option in options if isinstance(option, Option)], chart)
     deadlines = None if due is None else assess_deadline(office, due, options, runs)
@@ -157,3 +156,12 @@ def plan(
         show_deadline(office, options, deadlines)
     if yearly_figures_delta is not None:
         show_yearly(office, options, yearly_figures_delta)
+
+
+def _check_race(options: Sequence[Option | NotCovered]) -> None:
+    for option in options:
+        if option.mechanism_id == "race" and isinstance(option, NotCovered):
+            raise DeniableError(
+                "--deadline and --yearly-figures-delta are calculated for race, which is not covered here: "
+                f"{as_options(option.reason)}"
+            )

@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from deniable.cli.options import in_words
+from deniable.cli.options import rules_in_words
 from deniable.cli.plan_summary import show_summary
 from deniable.counters import GaussianCounter
 from deniable.mechanisms import CounterAuditing, Mechanism, Race, RandomizedResponse, UniformRandom
 from deniable.planning import OTHER_COUNTERS, NotCovered, Office, Option, advice, figure
-from deniable.promptness import OFF, OFF_AT_WORST, REPORTS, decided_by_gap, is_bound, passed_over
+from deniable.promptness import OFF, OFF_AT_WORST, REPORTS, bounds_lead, decided_by_gap, is_bound, passed_over
 from deniable.rounding import as_written, rounded_up
 from deniable.rules import NO_RULES
 from deniable.simulation.figures import MECHANISM_COLOURS, label_lines, new_figure, save_figure
@@ -63,10 +63,16 @@ def _entry(office: Office, option: Option | NotCovered) -> dict[str, Any]:
         "noise_std": None if gaussian is None else gaussian.max_error,
         "worst_case": option.worst_case,
         "lead_needed": option.lead_needed,
-        "lead_is": "at most" if is_bound(option.mechanism, office.audits) else "exact",
+        "lead_is": _lead_is(office, option),
         "quiet_waits": None if option.quiet_waits is None else [asdict(wait) for wait in option.quiet_waits],
         "waits": [asdict(option.wait(n)) for n in REPORTS],
     }
+
+
+def _lead_is(office: Office, option: Option) -> str:
+    if not bounds_lead(option.mechanism, office.audits):
+        return "unknown"
+    return "at most" if is_bound(option.mechanism, office.audits) else "exact"
 
 
 # Text
@@ -103,7 +109,7 @@ def _programme(office: Office) -> str:
         f"{count(office.audits, 'audit')} a round",
         f"{_figure(office.reports_per_round)} reports a round in all",
         *([count(office.horizon, "round")] if office.horizon is not None else []),
-        *in_words(office.rules),
+        *rules_in_words(office.rules),
     ]
     return ", ".join(parts) + ". A round is whatever you make it, such as a week."
 
@@ -163,8 +169,8 @@ def _calculated(office: Office, options: Sequence[Option]) -> Table:
 
 def _lead(office: Office, option: Option) -> str:
     if option.lead_needed is None:
-        return "never"
-    return f"{'≤ ' if is_bound(option.mechanism, office.audits) else ''}{option.lead_needed:,}"
+        return "-" if _lead_is(office, option) == "unknown" else "never"
+    return f"{'≤ ' if _lead_is(office, option) == 'at most' else ''}{option.lead_needed:,}"
 
 
 def _least_lead(least: int, options: Sequence[Option]) -> str:
@@ -255,13 +261,16 @@ def _notes(office: Office, options: Sequence[Option], runs: int) -> dict[str, st
 def _signs(office: Office, options: Sequence[Option]) -> dict[str, str]:
     kinds = {wait.kind for option in options for wait in option.quiet_waits or ()}
     signs = {}
-    if "at most" in kinds or any(is_bound(option.mechanism, office.audits) for option in options):
+    leads = {_lead_is(office, option) for option in options}
+    if "at most" in kinds | leads:
         signs["≤"] = "at most: proven, but the true figure may be smaller"
     if "about" in kinds:
         signs["~"] = (
             f"about: off by up to {OFF} %, or up to {OFF_AT_WORST} % if the maximum gap is nearly the least possible"
         )
-    if any(option.quiet_waits is None for option in options):
+    if "unknown" in leads:
+        signs["-"] = "nothing is proven about this lead or wait; simulated waits are below"
+    elif any(option.quiet_waits is None for option in options):
         signs["-"] = "there is no formula for this wait; the simulated ones are below"
     if any(option.wait(n).cut_short for option in options for n in REPORTS):
         signs["≥"] = (
@@ -324,6 +333,8 @@ def _errors(axes: "Axes", office: Office, options: Sequence[Option]) -> None:
     gaps = np.unique(np.linspace(0, furthest, 200).astype(np.int64))
     ends = {}
     for option in options:
+        if _lead_is(office, option) == "unknown":
+            continue
         error = [100 * passed_over(option.mechanism, int(gap), office.audits) for gap in gaps]
         _line(axes, option, gaps, error)
         ends[option.mechanism_id] = error[-1]

@@ -16,7 +16,7 @@ from deniable.planning import DeadlineOption, DeadlineOptions, NotCovered, Offic
 from deniable.promptness import (
     VisitChance,
     audits_for_certainty,
-    in_words,
+    deadline_in_words,
     least_audits,
     least_visited_anyway,
 )
@@ -41,7 +41,7 @@ def deadline_json(office: Office, options: Sequence[Option | NotCovered], found:
         "audits_for_certainty": audits_for_certainty(office.n_targets, found.deadline),
         "audits": found.audits,
         "mechanisms": [_deadline_entry(option) for option in found.options],
-        "words": list(in_words(race.mechanism, "race", found.deadline, office.audits, plain())),
+        "words": list(deadline_in_words(race.mechanism, "race", found.deadline, office.audits, plain())),
     }
 
 
@@ -74,7 +74,7 @@ def show_deadline(office: Office, options: Sequence[Option | NotCovered], found:
     for name in missing:
         console.print(f"{name}: its promise does not cover {count(found.audits, 'audit')} a round.")
     console.print()
-    for sentence in in_words(_race(options).mechanism, "race", found.deadline, office.audits, plain()):
+    for sentence in deadline_in_words(_race(options).mechanism, "race", found.deadline, office.audits, plain()):
         console.print(sentence)
     console.print(
         f"\nThe table compares the mechanisms with {count(found.audits, 'audit')} a round, of 100 cases each: a target "
@@ -82,7 +82,13 @@ def show_deadline(office: Office, options: Sequence[Option | NotCovered], found:
         "usual reports about all targets. Figures with a ± are simulated, at a moment that has nothing to do with the "
         "audits; the others are calculated, and rounded to the safe side. The last column is the delta that a report "
         "would need, at least, to make the visit certain."
+        + (" What has a ~ is estimated." if _has_estimates(found) else "")
     )
+
+
+def _has_estimates(found: DeadlineOptions) -> bool:
+    costs = [option.cost for option in found.options if option.cost is not None]
+    return any("about" in (cost.visited.kind, cost.anyway.kind) for cost in costs)
 
 
 def _cells(option: DeadlineOption) -> tuple[str, ...]:
@@ -91,8 +97,12 @@ def _cells(option: DeadlineOption) -> tuple[str, ...]:
     if option.cost is None:
         return needed, _simulated(option.alone), _simulated(option.anyway), usual, "-"
     visited, anyway = option.cost.visited, option.cost.anyway
-    forced = f"{math.floor(option.cost.forced_delta * 1000) / 1000:.3f}"
-    return needed, _sign(visited) + _down(visited.low), _sign(anyway) + _up(anyway.high), usual, forced
+    if anyway.kind == "at least":  # nothing above it is known, so nothing is forced
+        without, forced = _down(anyway.low), "-"
+    else:
+        delta = f"{math.floor(option.cost.forced_delta * 1000) / 1000:.3f}"
+        without, forced = _up(anyway.high), _sign(anyway) + delta
+    return needed, _sign(visited) + _down(visited.low), _sign(anyway) + without, usual, forced
 
 
 def _sign(chance: VisitChance) -> str:

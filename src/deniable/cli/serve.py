@@ -165,7 +165,8 @@ def _check_installed() -> None:
         if (error.name or "").startswith("deniable"):
             raise
         raise DeniableError(
-            f"the console needs {error.name}, which is not installed: pip install 'deniable[console]'"
+            f"the console needs {error.name}, which is not installed: "
+            "run pip install '.[console]' in a copy of the project"
         ) from None
 
 
@@ -215,7 +216,10 @@ def _greeting(console: "Console", here: str, new_administrator: str | None) -> I
             activity.record(connection, now, activity.TERMINAL, deed, "people")
     yield f"The console is at {here}"
     if first is not None:
-        yield "Open this link to set up the administrator. It works once, and until this command is started again."
+        yield (
+            "Open this link to set up the administrator. It works once, until the end of the third day from now (UTC), "
+            "or until this command is started again."
+        )
         yield f"  {here}/first-run/{first}"
     elif invited is not None:
         yield f"{new_administrator} becomes an administrator with this link, once, within three days:"

@@ -27,7 +27,9 @@ from deniable.cli.options import (
     MostCounted,
     Seed,
     Workers,
+    checked_horizon,
     checked_most_counted,
+    checked_rules,
     chosen_classes,
     deltas,
     several,
@@ -38,7 +40,6 @@ from deniable.mechanisms import MECHANISM_IDS, NEEDS
 from deniable.report_classes import ReportClass
 from deniable.report_files import read_classed_csv, read_targets
 from deniable.rounding import rounded_up
-from deniable.rules import Rules
 from deniable.simulation import synthetic_streams
 from deniable.simulation.evaluation import Replay, Score, Study, score
 from deniable.streams import ReportStream
@@ -117,7 +118,6 @@ def simulate(
     if out is not None:
         check_new_file("--out", out)
     levels: list[float | None] = [*deltas(delta)] or [None]
-    rules = Rules(max_gap, cooldown)
     told_apart = _without_visits(chosen_classes(classes))
     if stream is None:
         if target_list is not None or period != "1D":
@@ -139,6 +139,7 @@ def simulate(
             checked_most_counted(most_counted)
         )
         study, about = _replayed(stream, counts, horizon)
+    rules = checked_rules(max_gap, cooldown, study.n_targets, audits)
     study = replace(study, rules=rules, audits=audits)
     wanted = [
         (name, level) for name in several(mechanism) for level in (levels[:1] if NEEDS.get(name) == () else levels)
@@ -184,9 +185,9 @@ def _generated(
     try:
         lead, other = pair = [float(part) for part in rates.split(",")]
     except ValueError:
-        raise DeniableError(f"rates must be two numbers with a comma between them, LEAD,OTHER, got {rates}") from None
-    per_target = synthetic_streams.lead_rates(n_targets, lead, other)
-    check_whole("rounds", rounds, least=1)
+        raise DeniableError(f"--rates must be two numbers with a comma between them, LEAD,OTHER, got {rates}") from None
+    per_target = synthetic_streams.lead_rates(check_whole("--targets", n_targets, least=2), lead, other)
+    check_whole("--rounds", rounds, least=1)
     turned_bad = None
     match scenario:
         case Scenario.STEADY:
@@ -211,9 +212,7 @@ def _replayed(path: Path, stream: ReportStream, horizon: int | None) -> tuple[St
 
 def _covered(horizon: int | None, rounds: int) -> int:
     """The rounds that the guarantee covers."""
-    if horizon is not None and check_whole("horizon", horizon, least=1) < rounds:
-        raise DeniableError(f"horizon must cover every round of the stream, got {horizon} for {rounds} rounds")
-    return rounds if horizon is None else horizon
+    return checked_horizon(horizon, rounds) or rounds
 
 
 def _show(

@@ -28,6 +28,7 @@ from deniable.programme import counting
 from deniable.programme.access import EndedError
 from deniable.programme.programme import Programme
 from deniable.programme.secrets.lock import KeyChangedError
+from deniable.programme.ticker import StillWaitingError
 from deniable.storage.store import StoreError
 
 LONGEST_ID = 100
@@ -145,6 +146,7 @@ _REFUSALS = {
     409: "There is no programme, or it has ended.",
     413: "The request is too large.",
     422: "The id is not valid, the body is not of this form, or there is no such class. Nothing was counted.",
+    429: "Too much that this token sent before waits to be counted. Send it again in a minute, with the same id.",
     503: "The database cannot be used or is an old one, or the console is not set up yet. Try later.",
 }
 
@@ -157,7 +159,7 @@ def _refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     "/reports",
     summary="Send reports",
     response_description="The push was received and is on the disk.",
-    responses=_refusals(400, 401, 403, 409, 413, 422, 503),
+    responses=_refusals(400, 401, 403, 409, 413, 422, 429, 503),
     # Not as a parameter: the framework would read the body before it looks at the token.
     openapi_extra={
         "requestBody": {"required": True, "content": {"application/json": {"schema": Push.model_json_schema()}}}
@@ -166,7 +168,8 @@ def _refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
 async def push(request: Request, _: Annotated[Token, needs("reports")]) -> Pushed:
     """Counts new reports in the open round. It leaves out reports about targets that do not take part, and numbers that
     are not whole numbers from 1; all others count. If no answer comes, send the push again with the same id and the
-    same token: it counts once, however often it comes. The answer is the same however many reports there are.
+    same token: it counts once, however often it comes. The answer is the same however many reports there are. A second
+    takes in what a token sends about 256 targets.
     """
     body, given, console = await request.body(), await _bearer(request), console_of(request)
     sent = _pushed(body)
@@ -233,6 +236,9 @@ def _told() -> Iterator[None]:
         yield
     except (StoreError, KeyChangedError):
         raise
+    except StillWaitingError:
+        later = "Too much that this token sent before is not counted yet. Send this again in a minute."
+        raise HTTPException(429, later, {"Retry-After": "60"}) from None
     except EndedError:
         raise HTTPException(409, "The programme has ended.") from None
     except PlaceError as error:  # a copy of the transcript is in trouble: not the sender's fault

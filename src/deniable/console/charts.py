@@ -18,6 +18,7 @@ from deniable.promptness import (
     OFF,
     OFF_AT_WORST,
     QuietWait,
+    bounds_lead,
     is_bound,
     lead_needed,
     passed_over,
@@ -101,6 +102,7 @@ def plan_charts(
 
 def errors(mechanism: Mechanism[Any], audits: int, other: Mechanism[Any] | None, say: Voice) -> Chart:
     """How often the target with the most reports is not audited, against its lead."""
+    other = other if other is not None and bounds_lead(other, audits) else None
     reach = _reach(mechanism, audits)
     drawn = sorted({reach * i // POINTS for i in range(POINTS + 1)} | set(_in_figures(reach)))
 

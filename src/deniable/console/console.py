@@ -14,7 +14,7 @@ from anyio import CapacityLimiter
 from starlette.responses import Response
 
 from deniable.console import tables as console_tables
-from deniable.console.accounts import activity, people, totp
+from deniable.console.accounts import activity, people, tokens, totp
 from deniable.console.accounts.activity import About
 from deniable.console.accounts.passwords import Passwords
 from deniable.console.accounts.people import Person
@@ -137,7 +137,7 @@ class Console:
         with suppress(DeniableError):  # an old database says so itself where that matters
             programme.keep_copy()
         if self._is_ticking:
-            programme.start_ticking()
+            programme.start_ticking(self._owners)
         return programme
 
     def start(self) -> None:
@@ -145,8 +145,20 @@ class Console:
         self._is_ticking = True
         programme = self.programme()
         if programme is not None:
-            programme.start_ticking()
+            programme.start_ticking(self._owners)
         self.tell_started()
+
+    def _owners(self) -> set[str]:
+        """Whose reports may be written: people who are not disabled, and tokens that are not revoked. From the copy in
+        memory, at every tick, whatever waits.
+        """
+        return self.store.at_one_moment(self._enabled)
+
+    def _enabled(self) -> set[str]:
+        with self.store.reading() as connection:
+            who = people.having(connection, self.key, people.ROLES)
+            machines = tokens.listed(connection, self.key)
+        return {person.id for person in who} | {token.id for token in machines if not token.altered}
 
     def has_people(self) -> bool:
         """Whether there was a first run; once there was, there are always people, and the database is not asked."""

@@ -48,7 +48,7 @@ HELP: Mapping[str, str] = {
     "/round/decisions/not-carried-out": "audit-that-cannot-happen",
     "/round/decisions/override": "every-round#an-audit-that-cannot-wait-for-the-draw",
     "/round/decisions/rename": "changing-targets#another-name-for-a-target",
-    "/round/decisions/skip": "audit-that-cannot-happen#you-know-beforehand-that-your-auditors-cannot-go",
+    "/round/decisions/skip": "audit-that-cannot-happen#you-know-beforehand-that-your-inspectors-cannot-go",
     "/round/decisions/targets": "changing-targets",
     "/round/draw": "public-value",
     "/round/pending": "every-round#decisions-that-need-two-people",

@@ -189,7 +189,7 @@ async def in_slow_thread(request: Request, work: Callable[[], T]) -> T:
 
 
 class _InMemory(MultiPartParser):
-    """UploadSlots are confidential and never touch the disk. The body's size is bounded before it comes here."""
+    """Uploads are confidential and never touch the disk. The body's size is bounded before it comes here."""
 
     spool_max_size = 2**40
 

@@ -61,10 +61,13 @@ def mistakes(
             # translation has a form of its own.
             if (lost != "number" or len(translations) == 1) and not lost.endswith("_word"):
                 yield f"it has no {{{lost}}}"
-        yield from (f"it has {{{extra}}}, which is no value" for extra in sorted(named - values - {*own, "number"}))
+        known = values | {*own, "number"} if len(translations) > 1 else values | {*own}
+        yield from (f"it has {{{extra}}}, which is no value" for extra in sorted(named - known))
+        if _UNWRITABLE.search(said):
+            yield "it has a line break, or another character that is not to be seen"
         if _tags(said) != _tags(english):
             yield "its tags are other ones"
-        if re.search(r"[<>]", re.sub(r"<[^>]*>", "", said)):
+        if re.search(r"[<>]", _TAG.sub("", said)):
             yield "it has a < or a > that is no part of a tag"
         if any(name is not None and (spec or how or not name.isidentifier()) for _, name, spec, how in _parsed(said)):
             yield "it has braces with more than a name in them"
@@ -74,10 +77,17 @@ def placeholders(text: str) -> set[str]:
     return {name for _, name, _, _ in _parsed(text) if name is not None}
 
 
+# Without a < inside: of a long row of them, none is looked at twice.
+_TAG = re.compile(r"<[^<>]*>")
+# Control characters, breaks of lines and paragraphs, changes of direction, and halves of characters. They would begin a
+# new line in calendar.ics, turn round what follows them on the page, or have no place in a file at all.
+_UNWRITABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
 def _parsed(text: str) -> Iterable[tuple[str, str | None, str | None, str | None]]:
     """Of each part: the text before, the name in braces, how it is written, and a conversion."""
     return Formatter().parse(text)
 
 
 def _tags(text: str) -> list[str]:
-    return sorted(re.findall(r"<[^>]*>", text))
+    return sorted(_TAG.findall(text))

@@ -40,6 +40,9 @@ class Locale:
     group_sizes: tuple[int, int]
     """Of digits: the last group, and all others."""
     digits: str
+    comma: str
+    semicolon: str
+    """Between the things of a list without "and", with its spaces; names, which may have commas, have this."""
     lists: Mapping[str, tuple[str, str, str]]
     """For "and" and "or": how a list goes on, how it ends, and how two alone are joined."""
 
@@ -89,7 +92,8 @@ def check_known(code: str) -> None:
 
 def check_languages(codes: object) -> tuple[str, ...]:
     """These, where each is known and named once, and there is one at least."""
-    if not isinstance(codes, list | tuple) or not codes or len(set(codes)) < len(codes):
+    are_names = isinstance(codes, list | tuple) and all(isinstance(code, str) for code in codes)
+    if not isinstance(codes, list | tuple) or not are_names or not codes or len(set(codes)) < len(codes):
         raise DeniableError("languages must name each language once, and one at least, such as de, fr")
     for code in codes:
         check_known(code)

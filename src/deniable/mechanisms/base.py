@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from inspect import get_annotations
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -46,6 +47,15 @@ class Mechanism(ABC, Generic[P]):
     """Whether noise is stored in the private state between the rounds."""
     weight_matters: ClassVar[bool] = True
     """Whether a report of a larger weight may show more."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in get_annotations(cls):
+            if callable(getattr(Mechanism, name, None)):
+                raise DeniableError(
+                    f"{cls.__name__} cannot have a field named {name}: it would replace the method Mechanism.{name}; "
+                    "choose another name"
+                )
 
     def __post_init__(self) -> None:
         # Plain numbers: the repr of a NumPy number would be another identity of the same mechanism.

@@ -7,6 +7,7 @@ from deniable.guarantee import Guarantee
 from deniable.planning.assessment import PLANNED, NotCovered, Option
 from deniable.planning.requirements import Office
 from deniable.planning.waits import Wait
+from deniable.promptness import bounds_lead
 from deniable.rounding import rounded_up
 
 NAMES = {"tca": "counter auditing (tca)", "rr": "randomized response (rr)", "race": "race"}
@@ -140,6 +141,8 @@ def _too_strict(office: Office, options: Sequence[Option], lots: Option) -> str:
     lead = (
         f"a target would need a lead of {min(leads):,} reports over all others to be audited at once"
         if leads
+        else "no number of reports is known to get a target audited at once"
+        if not all(bounds_lead(option.mechanism, office.audits) for option in options)
         else "no number of reports gets a target audited at once"
     )
     within = _within(office, lots.wait(ADVISED[-1]))
@@ -172,8 +175,11 @@ def _next(office: Office, best: Option) -> str:
     }
     mechanism: dict[str, object] = {"mechanism": best.mechanism_id}
     delta: dict[str, object] = {"delta": _delta_to_give(office, best)}
-    person: dict[str, object] = {"advantage": office.advantage, "reports-per-person": office.reports_per_person}
-    promise = delta if office.delta is not None else person
+    k = office.reports_per_person
+    promise = {
+        **(delta if office.delta is not None else {"advantage": office.advantage}),
+        "reports-per-person": k if k > 1 else None,
+    }
     audit = f"deniable audit STREAM {_given(mechanism | delta | rules)}, where STREAM is your file"
     if best.mechanism_id not in IN_PROGRAMMES:
         return f"Next: {audit}; deniable audit --help says what else to give."

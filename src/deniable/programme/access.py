@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
-from deniable.errors import DeniableError
+from deniable.errors import DISK_FULL, DeniableError
 from deniable.programme.counting import Seen, fold
 from deniable.programme.imports.imported_reports import Hashes, keyed_hashes
 from deniable.programme.old_databases import check_can_go_on, check_not_behind
 from deniable.programme.parameters import Parameters
 from deniable.programme.secrets.vault import Vault
 from deniable.programme.transaction import Transaction, stored_state
+from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.state import PublicState
-from deniable.programme.transcript_copies import KeyCopy, Places, StoredTranscript, locked, not_kept
+from deniable.programme.transcript_copies import KeyCopy, NotKeptError, Places, StoredTranscript, locked
 from deniable.state import Secret
 from deniable.storage import tables
 from deniable.storage.store import Store
@@ -96,6 +97,7 @@ class Access:
             with self.writing() as transaction:
                 self.store.expect_scrub(transaction.connection)
                 fold(transaction)
+                before = transaction.state.entries
                 yield transaction
                 transcript, places = StoredTranscript.of(transaction), Places.of(transaction, self.copy)
             self._known_state = transcript.head_line, transaction.state
@@ -105,7 +107,9 @@ class Access:
             try:
                 transcript.keep(places, self.store.file)
             except DeniableError as error:
-                raise not_kept(error) from error
+                refused, made = _not_kept(error), map(parse, transcript.lines[before:])
+                refused.entry = next((one.number for one in made if one.closes_round), transaction.state.entries)
+                raise refused from error
 
     @contextmanager
     def making_entry(self) -> Iterator[Transaction]:
@@ -166,6 +170,19 @@ class Access:
         if known is None or known[0] != head:
             known = self._known_state = (head, stored_state(connection, self.parameters))
         return known[1], folder
+
+
+def _not_kept(error: DeniableError) -> NotKeptError:
+    """What is said where an entry is recorded and this error kept it from being copied."""
+    if str(DISK_FULL) in str(error):
+        return NotKeptError(
+            "this is done and recorded in the database, but could not be written outside it, so it is not shown yet: "
+            "make room on the disk, which is full, then publish; do not do it again"
+        )
+    return NotKeptError(
+        "this is done and recorded in the database, but could not be written outside it, so it is not shown yet: make "
+        "the folder of the key file or the public folder writable, then publish; do not do it again"
+    )
 
 
 def move_to(folder: str, connection: sa.Connection, transaction: Transaction | None) -> None:

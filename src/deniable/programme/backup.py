@@ -8,7 +8,7 @@ old backups, or change the key and destroy the old one.
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import sqlalchemy as sa
 
@@ -33,6 +33,11 @@ def write(store: Store, path: Path, check: Callable[[], None] = lambda: None) ->
     `check` may refuse that what was read leaves the database.
     """
     files.write(store, path, _is_kept, check)
+
+
+def nameless(store: Store, folder: Path, check: Callable[[], None]) -> BinaryIO:
+    """The same in a file of this folder that has no name, and is gone when it is closed or the process is killed."""
+    return files.nameless(store, folder, _is_kept, check)
 
 
 def restore(

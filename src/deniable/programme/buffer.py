@@ -22,8 +22,10 @@ from deniable.programme.secrets.vault import Vault
 from deniable.state import Secret
 from deniable.storage import tables
 
-ROOM = 512
+ROOM = 896
 """Slots of a page."""
+TOGETHER = 64
+"""Slots that count together or not at all, at most."""
 PAGES = 300
 """That there is room for."""
 
@@ -70,7 +72,7 @@ def slots(
     """One slot for every report or number of reports about a target, of one class. import_: the number of the import
     that brings it, if it can be taken back.
 
-    Those with the same id came in together, and count together or not at all; they must fit in a page, next to one
+    Those with the same id came in together, and count together or not at all; they are at most `TOGETHER`, next to one
     another.
     """
     made = np.zeros(len(ids), SLOT)

@@ -17,7 +17,7 @@ import numpy as np
 
 from deniable.arrays import BoolArray, IntArray
 from deniable.errors import MAX_REPORTS, DeniableError, check_whole
-from deniable.programme.buffer import ROOM, Arrived, Kind, Slots, slots
+from deniable.programme.buffer import TOGETHER, Arrived, Kind, Slots, slots
 from deniable.programme.imports.imported_reports import ENTERED, Hashes, KnownReports, seen_before, with_numbers
 from deniable.programme.receipt import check_receipt
 from deniable.programme.transaction import Transaction
@@ -107,7 +107,9 @@ def looked_at(transaction: Transaction, source: str, reports: Reports) -> BoolAr
 
 
 def taken_back(transaction: Transaction, source: str, name: str) -> tuple[Slots, None]:
-    """Lets an import count for nothing, and its reports come again, unless it is counted by then (`is_final`)."""
+    """Lets an import count for nothing, and its reports come again, unless it is counted by then (`is_final`). What
+    of it comes in later counts for nothing, either.
+    """
     return _of_import(transaction, Kind.TAKEN_BACK, source, name), None
 
 
@@ -224,16 +226,17 @@ def fold(transaction: Transaction) -> None:
 
 def settle(transaction: Transaction) -> Settled:
     """What `fold` comes to."""
-    arrived, tally, received = _standing_imports(transaction.arrived()), transaction.tally(), transaction.received()
+    arrived, tally, received = transaction.arrived(), transaction.tally(), transaction.received()
     known, changed = dict[str, KnownReports](), dict[str, int]()
     for number, source in enumerate(transaction.sources()):
         before = transaction.known(source)
         came = arrived.where((arrived.slots["source"] == number) & (arrived.slots["kind"] != Kind.WITHDRAWN))
+        came, gone_imports = _standing_imports(transaction, source, came, before)
         counted, ids = _counted(came, before)
         _add(tally, received, counted, transaction.state)
         entered_ = counted[counted["kind"] == Kind.ENTERED]
         hashes = transaction.hashes(_ids(transaction, "entered", entered_))
-        new = np.concatenate([ids, with_numbers(hashes, entered_["number"])])
+        new = np.concatenate([ids, gone_imports, with_numbers(hashes, entered_["number"])])
         known[source] = before.with_reports(new[np.lexsort(new.T)])  # which does not tell in what order they came
         changed[source] = before.blocks - 1
     gone = arrived.slots[arrived.slots["kind"] == Kind.WITHDRAWN]
@@ -276,14 +279,21 @@ def waiting_visits(transaction: Transaction) -> list[tuple[str, str]]:
     ]
 
 
-def _standing_imports(arrived: Arrived) -> Arrived:
-    """Without the imports that were taken back. One that began before these pages is counted in part, and stays."""
-    kinds, imports = arrived.slots["kind"], arrived.slots["import"]
-    ids = arrived.slots["id"][kinds == Kind.IMPORTED]
-    ends = arrived.slots[kinds == Kind.TAKEN_BACK]
-    in_time = [int(end["import"]) for end in ends if (ids == end["id"]).all(axis=1).any()]
-    gone = np.isin(imports, in_time)
-    return arrived.where(~gone & (kinds != Kind.TAKEN_BACK))
+def _standing_imports(
+    transaction: Transaction, source: str, came: Arrived, known: KnownReports
+) -> tuple[Arrived, Hashes]:
+    """Without the imports of this source that were taken back, now or before; and the ids by which those of now are
+    known for good: another process may write the rest of them after this. One whose beginning is counted stays.
+    """
+    kinds, imports = came.slots["kind"], came.slots["import"]
+    ends = came.slots[kinds == Kind.TAKEN_BACK]
+    now = ends["import"][known.new(ends["id"])]
+    numbers = np.unique(imports[imports > 0])
+    ids = transaction.hashes(["taken back", source, number] for number in numbers.tolist())
+    is_new = known.new(ids)
+    is_gone = ~is_new | np.isin(numbers, now)
+    stays = ~np.isin(imports, numbers[is_gone]) & (kinds != Kind.TAKEN_BACK)
+    return came.where(stays), ids[is_new & is_gone]
 
 
 def _counted(came: Arrived, known: KnownReports) -> tuple[Slots, Hashes]:
@@ -339,15 +349,15 @@ def _place(state: PublicState, report_class: str | None) -> int:
 
 
 def _together(seen: Seen, kind: Kind, name: Sequence[object], reports: Mapping[str, int], place: int) -> Slots:
-    """Slots of one class that count together, or in parts of a page each.
+    """Slots of one class that count together, or in parts of as many as can.
 
     What is in a part does not depend on which targets take part, and none is empty: once known, it counts nothing more.
     """
     targets, made = [*reports], list[Slots]()
-    for first in range(0, len(targets) or 1, ROOM):
-        part = {target: reports[target] for target in targets[first : first + ROOM]}
+    for first in range(0, len(targets) or 1, TOGETHER):
+        part = {target: reports[target] for target in targets[first : first + TOGETHER]}
         counts = _taking_part(seen.state, part) or {0: 0}
-        own = seen.hashes([[*name, first // ROOM]])
+        own = seen.hashes([[*name, first // TOGETHER]])
         made.append(slots(kind, np.repeat(own, len(counts), axis=0), [*counts], [*counts.values()], classes=place))
     return np.concatenate(made)
 

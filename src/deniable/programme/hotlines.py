@@ -32,16 +32,21 @@ class Hotlines:
             return tuple(sorted(name for name in transaction.sources() if name != ENTERED))
 
     def bring(
-        self, source: str, reports: Reports, *, count: bool = True, name: str | None = None
+        self, source: str, reports: Reports, *, count: bool = True, name: str | None = None, owner: str = ""
     ) -> "tuple[int, Future[None]]":
         """Take in those reports of a hotline that are new: how many count, which is confidential, and a future that is
-        done when they are on the disk. Under its `name` the import can be taken back until it is counted.
+        done when they are on the disk. Under its `name` the import can be taken back until it is counted. Refused while
+        another one of the same owner is not on the disk.
         """
         if check_source(source) not in self.names():
             self.add(source)
         return self._intake.bring(
-            partial(counting.imported, source=source, reports=reports, count=count, name=name),
+            partial(counting.imported, source=source, reports=reports, count=count, name=name), owner
         )
+
+    def is_importing(self, owner: str) -> bool:
+        """Whether an import of this owner is not on the disk yet."""
+        return self._intake.is_importing(owner)
 
     def look(self, source: str, reports: Reports) -> BoolArray:
         """Which of these reports, in their order, would count if they were imported now. Confidential."""

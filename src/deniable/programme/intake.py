@@ -1,9 +1,11 @@
 """How what comes in reaches the disk: at the next tick, in this process or in one that runs, or at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import TypeVar
 
+from deniable.errors import DeniableError
 from deniable.programme import counting
 from deniable.programme.access import Access
 from deniable.programme.buffer import ROOM, Slots, cut
@@ -13,6 +15,7 @@ from deniable.programme.ticker import Ticker
 from deniable.programme.transaction import Transaction
 
 Answer = TypeVar("Answer")
+Owners = Callable[[], Collection[str]]
 
 
 class Intake:
@@ -23,11 +26,13 @@ class Intake:
         self._where = address(access.parameters.programme, str(access.store.url))
         self._ticker: Ticker | None = None
         self._listener: Listener | None = None
+        self._owners: Owners | None = None
 
-    def start(self) -> None:
+    def start(self, owners: Owners | None = None) -> None:
         """From now on a page is written at every tick, what comes in waits for the next one, and commands at a terminal
-        hand over what they bring.
+        hand over what they bring. `owners` tells after every tick which people and tokens may bring what waits.
         """
+        self._owners = owners
         if self._ticker is None and self._access.vault is not None:
             self._ticker = Ticker(self._write_page)
             self._listener = Listener(self._where, self._access.vault, self._ticker.submit)
@@ -39,35 +44,44 @@ class Intake:
             self._ticker.stop()
         self._ticker = self._listener = None
 
-    def bring(self, made: Callable[[Transaction], tuple[Slots, Answer]]) -> "tuple[Answer, Future[None]]":
+    def is_kept_out(self) -> bool:
+        """Whether commands cannot hand over what they bring (`Listener.is_kept_out`)."""
+        return self._listener is not None and self._listener.is_kept_out
+
+    def bring(
+        self, made: Callable[[Transaction], tuple[Slots, Answer]], owner: str = ""
+    ) -> "tuple[Answer, Future[None]]":
         """Take in the slots that this makes of reports; returns what else it makes, and a future that is done when the
-        slots are on the disk.
+        slots are on the disk. owner: the person who imports them.
         """
 
         def looked() -> tuple[Slots, Answer]:
             with self._access.looking() as transaction:
                 return made(transaction)
 
-        return self._bring(looked, made)
+        return self._bring(looked, made, owner)
 
-    def bring_new(self, made: Callable[[Seen], tuple[Slots, Answer]]) -> "tuple[Answer, Future[None]]":
+    def bring_new(self, made: Callable[[Seen], tuple[Slots, Answer]], owner: str = "") -> "tuple[Answer, Future[None]]":
         """The same for reports of which it does not matter what is known, and which ask the database no more than a
-        page does (`Access.glancing`).
+        page does (`Access.glancing`). owner: the token that pushes them.
         """
 
         def looked() -> tuple[Slots, Answer]:
             with self._access.glancing() as seen:
                 return made(seen)
 
-        return self._bring(looked, made)
+        return self._bring(looked, made, owner)
 
     def _bring(
-        self, looked: Callable[[], tuple[Slots, Answer]], counted: Callable[[Transaction], tuple[Slots, Answer]]
+        self,
+        looked: Callable[[], tuple[Slots, Answer]],
+        counted: Callable[[Transaction], tuple[Slots, Answer]],
+        owner: str = "",
     ) -> "tuple[Answer, Future[None]]":
         """Slots and answer are found by looking, or by counting where no process ticks."""
         if self._ticker is not None:
             brought, answer = looked()
-            return answer, self._ticker.submit(brought)
+            return answer, self._ticker.submit(brought, owner)
         written = Future[None]()
         vault = self._access.vault
         if vault is not None and is_listening(self._where, vault):
@@ -86,6 +100,13 @@ class Intake:
                 counting.fold(transaction)
             _take_in(transaction, brought)
             self._access.store.refresh(transaction.connection)
+        if self._owners is not None and self._ticker is not None:
+            with suppress(DeniableError):  # the page is written; the next tick asks again
+                self._ticker.keep_only(self._owners())
+
+    def is_importing(self, owner: str) -> bool:
+        """Whether an import of this person is not on the disk yet."""
+        return self._ticker is not None and self._ticker.is_importing(owner)
 
 
 def _take_in(transaction: Transaction, brought: Slots) -> None:

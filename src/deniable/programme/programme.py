@@ -24,7 +24,7 @@ from deniable.programme.counting import Pushed, Reports
 from deniable.programme.creation import Beginning, Entropy
 from deniable.programme.hotlines import Hotlines
 from deniable.programme.imports.imported_reports import check_source
-from deniable.programme.intake import Intake
+from deniable.programme.intake import Intake, Owners
 from deniable.programme.old_databases import check_not_behind
 from deniable.programme.receipt import new_receipt
 from deniable.programme.secrets.keys import Key
@@ -38,13 +38,7 @@ from deniable.programme.transcript.frozen import WITHOUT_VALUE, PublicValue
 from deniable.programme.transcript.outcomes import NotCarriedOut
 from deniable.programme.transcript.recoveries import Resumption
 from deniable.programme.transcript.state import PublicState
-from deniable.programme.transcript_copies import (
-    KeyCopy,
-    NotKeptError,
-    StoredTranscript,
-    beside,
-    locked,
-)
+from deniable.programme.transcript_copies import KeyCopy, NotKeptError, StoredTranscript, beside, locked
 from deniable.programme.work_list import OpenAudit, work_list
 from deniable.storage import tables
 from deniable.storage.store import Store
@@ -115,9 +109,13 @@ class Programme:
         self._intake.stop()
         self._access.store.dispose()
 
-    def start_ticking(self) -> None:
+    def start_ticking(self, owners: Owners | None = None) -> None:
         """From now on write a page at every tick, as long as the programme is open (`Intake.start`)."""
-        self._intake.start()
+        self._intake.start(owners)
+
+    def is_kept_out(self) -> bool:
+        """Whether commands cannot hand over to this process, since another program has its address."""
+        return self._intake.is_kept_out()
 
     def status(self) -> Status:
         with self._access.store.reading() as connection:
@@ -130,8 +128,7 @@ class Programme:
 
     def all_targets(self) -> tuple[str, ...]:
         """The names of all that ever took part, by number."""
-        with self._access.store.reading() as connection:
-            return self._access.state(connection).targets
+        return self._state().targets
 
     def naming(self) -> Callable[[str], str]:
         """From a target's number in the public register to its present name (`PublicState.named`)."""
@@ -225,13 +222,10 @@ class Programme:
     ) -> "tuple[Pushed, Future[None]]":
         """The same, for a caller that goes on; the future is done when they are on the disk."""
         made = partial(counting.pushed, sender=sender, name=name, reports=reports, report_class=report_class)
-        return self._intake.bring_new(made)
+        return self._intake.bring_new(made, sender)
 
     def import_reports(self, source: str, reports: Reports, *, dry_run: bool = False, count: bool = True) -> int:
-        """Count those reports of a hotline that are new; returns how many (`counting.imported`). Confidential.
-
-        A dry run changes nothing.
-        """
+        """Count a hotline's new reports, or only look; returns how many (`counting.imported`). Confidential."""
         if dry_run:
             with self._access.looking() as transaction:
                 return counting.imported(transaction, check_source(source), reports, count=count)[1]
@@ -280,12 +274,12 @@ class Programme:
         with self._access.looking() as transaction:
             return rounds.not_public_yet(transaction)
 
-    def skip(self, reason: str, *, independent: bool) -> Closed:
-        """Close the open round, when it is due, without an audit; its reports go on into the next one."""
+    def skip(self, reason: str, *, independent: bool, round_: int | None = None) -> Closed:
+        """Close the open round, if it is `round_` and due, without an audit; its reports go on into the next one."""
         with self._access.making_entry() as transaction:
             late = rounds.days_late(transaction, transaction.state.open_round, self._clock())
             decided = self._decided(transaction.state, reason, independent)
-            return rounds.skip(transaction, self._next_seed, late, decided)
+            return rounds.skip(transaction, self._next_seed, late, decided, round_)
 
     def consequence(self, say: Voice) -> Consequence:
         """What a decision now does to the promise, unless it is declared independent of the reports. Public."""
@@ -298,6 +292,11 @@ class Programme:
         entry = kind.following(state, **self._decided(state, reason, independent), **own)
         entry.after(state)
         return entry
+
+    def decide(self, foreseen: Decision) -> Entry:
+        """Record a decision as it was foreseen; refused where the open round, or the calendar's, is another by now."""
+        with self._access.making_entry() as transaction:
+            return rounds.decide(transaction, foreseen, self._clock())
 
     def override(self, targets: Sequence[str], reason: str, *, independent: bool) -> Entry:
         """Record audits ordered by hand now, outside the draw. The reports about these targets are deleted."""

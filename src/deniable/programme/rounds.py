@@ -19,6 +19,7 @@ from deniable.programme.secrets.sealed_inputs import Inputs, noise_of_figures
 from deniable.programme.status import Closed
 from deniable.programme.transaction import NewSeed, Transaction
 from deniable.programme.transcript.chain import commitment
+from deniable.programme.transcript.decision import Decision
 from deniable.programme.transcript.details import Details
 from deniable.programme.transcript.draws import NO_REASON, Draw
 from deniable.programme.transcript.entries import Emergency, End, Round, Skip
@@ -39,6 +40,8 @@ from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript.unannounced import Reveal, Selection
 from deniable.programme.transcript.waiting import written_instant
 from deniable.run import AuditRun
+
+NEW_ROUND = why_not("A new round has begun since you opened this page. Read the dates again, then confirm.")
 
 
 def new_seed(programme: str, entropy: Callable[[int], bytes], round_: int) -> tuple[bytes, str]:
@@ -184,8 +187,14 @@ def _names(transaction: Transaction, drawn: Sequence[int]) -> tuple[str, ...]:
     return tuple(transaction.state.targets[number] for number in drawn)
 
 
-def skip(transaction: Transaction, new_seed: NewSeed, late: int, decided: Mapping[str, Any]) -> Closed:
-    """Record that nothing is drawn, and open the next round, into which the reports go on."""
+def skip(
+    transaction: Transaction, new_seed: NewSeed, late: int, decided: Mapping[str, Any], wanted: int | None = None
+) -> Closed:
+    """Record that nothing is drawn, and open the next round, into which the reports go on. Refused where the round is
+    not the `wanted` one: of two requests at once, as from a double click, one goes on.
+    """
+    if wanted not in (None, transaction.state.open_round):
+        raise DeniableError("This round is closed already; nothing was changed.")
     visits = record_waiting_visits(transaction)
     run, tally = transaction.read_counts()
     seed = transaction.seed()
@@ -224,6 +233,16 @@ def apply(transaction: Transaction, entry: Entry) -> Entry:
     transaction.append(entry)
     transaction.write_counts(run, tally)
     return entry
+
+
+def decide(transaction: Transaction, foreseen: Decision, now: datetime) -> Entry:
+    """Record this decision, which a person read before. Its rounds must be the same now; entries since then may be
+    others.
+    """
+    state = transaction.state
+    if (foreseen.round, foreseen.during) != (state.open_round, state.calendar_round(now)):
+        raise DeniableError(NEW_ROUND)
+    return apply(transaction, type(foreseen).following(state, **foreseen.own()))
 
 
 def visit(transaction: Transaction, target: str, report_class: str) -> Entry:

@@ -1,8 +1,9 @@
 """The scheduler: it closes and draws each round at its time, publishes what is new, and tries again where it cannot."""
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -21,10 +22,17 @@ from deniable.storage.store import Store, StoreError
 MINUTE = timedelta(minutes=1)
 MOST_OVERDUE = 2
 """Rounds that are closed unasked: more of them come of a clock that is wrong, more often than of an outage."""
+MOST_AHEAD = timedelta(hours=1)
+"""By which the clock may go forward more than time passes before a round is not closed by it alone."""
 LATE = "the round is closed automatically, and that could not be done in time"
 
 Wait = Callable[[timedelta], bool]
 """Waits that long; returns whether to stop, perhaps sooner."""
+
+
+def since_boot() -> timedelta:
+    """A clock that cannot be set, and that goes on while the machine sleeps."""
+    return timedelta(seconds=time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)))
 
 
 @dataclass(frozen=True)
@@ -67,6 +75,10 @@ class Scheduler:
     """Whether to close more than `MOST_OVERDUE` rounds, until none is overdue."""
     mirrors: Sequence[str] = MIRRORS
     """Where drand's beacons are looked for."""
+    since_boot: Callable[[], timedelta] = since_boot
+    """How much time has passed, whatever `now` says."""
+    _booted: datetime | None = field(default=None, init=False)
+    """By the clock as it was when the scheduler began; None where it works once and has nothing to compare with."""
 
     def __post_init__(self) -> None:
         if self.folder is not None:
@@ -75,6 +87,7 @@ class Scheduler:
     def forever(self) -> None:
         """Until the programme ends, or `wait` says to stop. Refuses only where it cannot begin."""
         programme, trouble = None, None
+        self._booted = self.now() - self.since_boot()
         pause: timedelta | None = timedelta()
         try:
             while pause is not None and not self.wait(pause):
@@ -149,7 +162,20 @@ class Scheduler:
                 overdue=status.overdue,
                 most_overdue=MOST_OVERDUE,
             )
+        self._check_clock(status)
         self.tell(programme.close_round(status.open_round, LATE))
+
+    def _check_clock(self, status: Status) -> None:
+        """Refuse a round that is due only because the clock was set forward: it would stay closed."""
+        if self._booted is None:
+            return
+        steady = self._booted + self.since_boot()
+        if self.now() - steady > MOST_AHEAD and status.due > steady:
+            raise DeniableError(
+                "round {round} is not closed: this computer's clock jumped forward; set it right, or start run again "
+                "if it is right now",
+                round=status.open_round,
+            )
 
 
 def _next_minute(moment: datetime) -> datetime:

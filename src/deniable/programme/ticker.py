@@ -1,24 +1,38 @@
 """The ticker: a thread that writes a page at every tick of the clock, whether anything came in or not."""
 
 import time
-from collections import deque
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from itertools import chain
 from threading import Event, Lock, Thread
 
 import numpy as np
 
 from deniable.errors import DeniableError
-from deniable.programme.buffer import NOTHING, ROOM, Kind, Slots, cut
+from deniable.programme.buffer import NOTHING, ROOM, TOGETHER, Kind, Slots, cut
 
 TICK = 1.0
 """Seconds between two pages."""
 COUNTED_EVERY = 300.0
 """Seconds between two times when pages are counted."""
 
+PEOPLE, PUSHES = TOGETHER, 8 * TOGETHER
+"""Slots of a page for what people enter or withdraw, and for what machines push. The others are for imports. None is
+lent: how long one of them waits would tell what the others bring.
+"""
+OF_ONE = PUSHES // 2
+"""Slots of a page for the pushes of one token."""
+MOST_WAITING = 16 * OF_ONE
+"""Slots of one token that may wait when it pushes more."""
+
 Write = Callable[[Slots, bool], None]
 """Writes a page with these slots; counts first what came in before, where the second is true."""
+
+
+class StillWaitingError(DeniableError):
+    """One brings more before enough of what they brought is on the disk. It follows from that alone."""
 
 
 @dataclass
@@ -26,12 +40,26 @@ class _Waiting:
     """What came in and is not on the disk."""
 
     slots: Slots
+    owner: str
+    """The token that pushes it, or the person who imports it; none of what comes at once, and at a terminal."""
     is_written: "Future[None]" = field(default_factory=Future)
+    is_dropped: bool = False
+
+    def __post_init__(self) -> None:
+        self._first, self._number = self.slots[:1], len(self.slots)
+
+    def drop(self) -> None:
+        """Write no more of it. Of an import that has begun, that it is taken back."""
+        is_import = (self._first["kind"] == Kind.IMPORTED) & (self._first["import"] > 0)
+        has_begun = len(self.slots) < self._number
+        self.slots = self._first[is_import & has_begun].copy()
+        self.slots["kind"] = Kind.TAKEN_BACK
+        self.owner, self.is_dropped = "", True
 
 
 class Ticker:
-    """Writes pages until it is stopped. What is brought by many at once, by an import, lets what few bring pass. What
-    takes an import back comes after all of it.
+    """Writes pages until it is stopped. What people enter, what machines push and what is imported each have their part
+    of a page. What takes an import back comes after all of it.
     """
 
     def __init__(self, write: Write, every: float = TICK, counted_every: float = COUNTED_EVERY) -> None:
@@ -39,25 +67,46 @@ class Ticker:
         self._every = every
         self._counted_every = counted_every
         self._counted = -1.0
-        self._queues: tuple[deque[_Waiting], deque[_Waiting]] = (deque(), deque())
+        self._queues: tuple[list[_Waiting], list[_Waiting], list[_Waiting]] = ([], [], [])
+        self._entered, self._pushed, self._imported = self._queues
         self._lock = Lock()
         self._stop = Event()
         self._thread = Thread(target=self._run, name="ticker", daemon=True)
         self._thread.start()
 
-    def submit(self, brought: Slots) -> "Future[None]":
+    def submit(self, brought: Slots, owner: str = "") -> "Future[None]":
         """Write these slots at the next tick, or the next ones; the future is done when they are on the disk.
 
         It is also where there are none: how long it takes, and whether it is refused, does not tell.
         """
-        waiting = _Waiting(brought)
+        waiting = _Waiting(brought, owner)
         waiting.is_written.set_running_or_notify_cancel()  # who waits no longer must not stop the ticker
-        is_import = bool(np.isin(brought["kind"], (Kind.IMPORTED, Kind.TAKEN_BACK)).any())
         with self._lock:
             if self._stop.is_set():
                 raise _stopped()
-            self._queues[is_import].append(waiting)
+            queue = self._queue_of(brought)
+            before = sum(len(one.slots) for one in queue if one.owner == owner)
+            if owner and before >= (1 if queue is self._imported else MOST_WAITING):
+                raise StillWaitingError("too much that was sent before is not counted yet; try again in a minute")
+            queue.append(waiting)
         return waiting.is_written
+
+    def is_importing(self, owner: str) -> bool:
+        """Whether an import of this person is not on the disk yet."""
+        with self._lock:
+            return any(one.owner == owner for one in self._imported)
+
+    def keep_only(self, owners: Collection[str]) -> None:
+        """Drop what waits of all other people and tokens."""
+        with self._lock:
+            for waiting in chain(*self._queues):
+                if waiting.owner and waiting.owner not in owners and len(waiting.slots):
+                    waiting.drop()
+
+    def _queue_of(self, brought: Slots) -> list[_Waiting]:
+        if np.isin(brought["kind"], (Kind.IMPORTED, Kind.TAKEN_BACK)).any():
+            return self._imported
+        return self._pushed if (brought["kind"] == Kind.PUSHED).any() else self._entered
 
     def stop(self) -> None:
         """Write what waits, as far as one page has room for it, and end."""
@@ -69,7 +118,7 @@ class Ticker:
             self._tick()
         self._tick()
         with self._lock:
-            for waiting in (*self._queues[0], *self._queues[1]):
+            for waiting in chain(*self._queues):
                 waiting.is_written.set_exception(_stopped())
 
     def _tick(self) -> None:
@@ -85,23 +134,22 @@ class Ticker:
             return
         self._counted = now
         for waiting in self._drop_written():
-            waiting.is_written.set_result(None)
+            if waiting.is_dropped:
+                waiting.is_written.set_exception(_dropped())
+            else:
+                waiting.is_written.set_result(None)
 
     def _next_page(self) -> tuple[Slots, list[_Waiting]]:
         """What fits in it, and whose that is; what is cut off stays in its queue."""
-        parts, taken, room = list[Slots](), list[_Waiting](), ROOM
+        parts, taken = list[Slots](), list[_Waiting]()
         with self._lock:
-            waiting_ = (*self._queues[0], *self._queues[1])
-        for waiting in waiting_:
-            part, rest = cut(waiting.slots, room)
-            if len(part):
-                part = part.copy()
+            entered, pushed, imported = ([*queue] for queue in self._queues)
+        shares = ((PEOPLE, None, entered), (PUSHES, OF_ONE, pushed), (ROOM - PEOPLE - PUSHES, None, imported))
+        for room, of_one, queue in shares:
+            for waiting, part in _taken(queue, room, of_one):
                 part["group"] = len(taken)
-                waiting.slots, room = rest, room - len(part)
                 parts.append(part)
                 taken.append(waiting)
-            if len(rest) or not room:
-                break
         return (np.concatenate(parts) if parts else NOTHING), taken
 
     def _drop_written(self) -> list[_Waiting]:
@@ -109,9 +157,34 @@ class Ticker:
         written = list[_Waiting]()
         with self._lock:
             for queue in self._queues:
-                while queue and not len(queue[0].slots):
-                    written.append(queue.popleft())
+                written += [waiting for waiting in queue if not len(waiting.slots)]
+                queue[:] = [waiting for waiting in queue if len(waiting.slots)]
         return written
+
+
+def _taken(queue: Sequence[_Waiting], room: int, of_one: int | None) -> Iterator[tuple[_Waiting, Slots]]:
+    """What a page takes of these in their order, so many slots at most; or, if there is a part for each owner, no more
+    than that, first of those of whom less waits.
+    """
+    left, brought = dict[str, int](), Counter[str]()
+    if of_one is not None:
+        for waiting in queue:
+            brought[waiting.owner] += len(waiting.slots)
+        queue = sorted(queue, key=lambda one: brought[one.owner])
+    for waiting in queue:
+        owner = waiting.owner if of_one is not None else ""
+        own = left.get(owner, of_one if of_one is not None and owner else room)
+        part, rest = cut(waiting.slots, min(own, room))
+        if len(part):
+            waiting.slots, room = rest, room - len(part)
+            yield waiting, part.copy()
+        left[owner] = 0 if len(rest) else own - len(part)
+        if not room:
+            return
+
+
+def _dropped() -> DeniableError:
+    return DeniableError("this was not counted: the account was disabled, or the token was revoked, in the meantime")
 
 
 def _stopped() -> DeniableError:

@@ -56,6 +56,9 @@ class NotKeptError(DeniableError):
     It stands: to do it once more would record it a second time.
     """
 
+    entry = 0
+    """Its number, where it was just recorded; of several at once, that of the one which closes the round."""
+
 
 @dataclass(frozen=True)
 class StoredTranscript:
@@ -145,19 +148,6 @@ def _nowhere(places: "Places") -> DeniableError:
             "{copy} cannot be written, and what is drawn must be kept there before it is shown: {why}", why=DISK_FULL
         )
     return DeniableError(_NOWHERE)
-
-
-def not_kept(error: DeniableError) -> NotKeptError:
-    """What is said where an entry is recorded and this error kept it from being copied."""
-    if str(DISK_FULL) in str(error):
-        return NotKeptError(
-            "this is done and recorded in the database, but could not be written outside it, so it is not shown yet: "
-            "make room on the disk, which is full, then publish; do not do it again"
-        )
-    return NotKeptError(
-        "this is done and recorded in the database, but could not be written outside it, so it is not shown yet: make "
-        "the folder of the key file or the public folder writable, then publish; do not do it again"
-    )
 
 
 def _can_write_into(folder: Path) -> bool:

@@ -11,12 +11,12 @@ from deniable.promptness.deadlines import (
     audits_for_certainty,
     audits_needed,
     cost,
-    in_words,
+    deadline_in_words,
     least_audits,
     least_visited_anyway,
     visit_chance,
 )
-from deniable.promptness.lead import decided_by_gap, is_bound, keeps_rest, lead_needed, passed_over
+from deniable.promptness.lead import bounds_lead, decided_by_gap, is_bound, keeps_rest, lead_needed, passed_over
 from deniable.promptness.least_lead import least_lead, most_chance
 from deniable.promptness.next_draw import FEW_REPORTS, chance_of_visit, in_per_cent, is_like_lots
 from deniable.promptness.waits import OFF, OFF_AT_WORST, REPORTS, QuietWait, is_too_large, quick_waits, quiet_waits
@@ -32,11 +32,12 @@ __all__ = [
     "VisitChance",
     "audits_for_certainty",
     "audits_needed",
+    "bounds_lead",
     "chance_of_visit",
     "cost",
+    "deadline_in_words",
     "decided_by_gap",
     "in_per_cent",
-    "in_words",
     "is_bound",
     "is_like_lots",
     "is_too_large",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import islice
 from typing import Any, Literal
 
@@ -88,7 +88,9 @@ class Cost:
 
     @property
     def forced_delta(self) -> float:
-        """The delta of a promise under which a report could make the visit certain, at least: 1 - P[visited anyway]."""
+        """The delta of a promise under which a report could make the visit certain, at least: 1 - P[visited anyway].
+        An estimate where `anyway` is one, and 0 where it is a lower limit.
+        """
         return float_below(1 - Fraction(self.anyway.high))
 
 
@@ -116,7 +118,7 @@ def visit_chance(mechanism: Mechanism[Any], rounds: int, audits: int = 1, report
 
 
 def audits_needed(mechanism: Mechanism[Any], deadline: Deadline) -> int | None:
-    """The fewest audits a round with which one report meets the deadline.
+    """The fewest audits a round with which one report meets the deadline; an estimate where `visit_chance` is one.
 
     None where there is no formula, or where the guarantee covers one audit a round and that is not enough.
 
@@ -171,7 +173,7 @@ def audits_for_certainty(n_targets: int, deadline: Deadline) -> int:
     return -(-n_targets // deadline.rounds)
 
 
-def in_words(
+def deadline_in_words(
     mechanism: Mechanism[Any], name: str, deadline: Deadline, audits: int, say: Voice, *, days: str = ""
 ) -> tuple[str, ...]:
     """The answer in plain sentences, for a programme with so many audits a round; `days` is how long the deadline is by
@@ -204,7 +206,7 @@ def in_words(
         return (told, *limits)
     return (
         _enough(mechanism, name, deadline, within, say),
-        f"{_today(now, audits, say)} {_forced(now, say)}",
+        _today(now, audits, say) + ("" if now.anyway.kind == "at least" else f" {_forced(now, say)}"),
         *limits,
         _scope(is_in_the_long_run=rules.max_gap is not None, say=say),
     )
@@ -212,33 +214,51 @@ def in_words(
 
 def _enough(mechanism: Mechanism[Any], name: str, deadline: Deadline, within: str, say: Voice) -> str:
     needed, probability = audits_needed(mechanism, deadline), say.figure(f"{deadline.probability:.8f}".rstrip("0"))
+    told = {"mechanism": name, "within": within, "probability": probability}
     if needed is None:
         return say(
             "With {mechanism}, no number of {audits} a round that its promise covers leads from one report to a visit "
             "within {within} with a probability of {probability}.",
-            mechanism=name,
-            within=within,
-            probability=probability,
+            **told,
         )
     then = cost(mechanism, deadline, needed)
     assert then is not None
+    told |= {"visited": say.figure(of_100(then.visited.low)), "anyway": _anyway(then, say)}
+    if then.anyway.kind == "at least":
+        return say.counted(
+            "With {mechanism}, it takes {number} {audit} a round for one report to lead to a visit within {within} "
+            "with a probability of at least {probability}: in at least {visited} cases of 100, against at least "
+            "{anyway} without any report.",
+            "With {mechanism}, it takes {number} {audits} a round for one report to lead to a visit within {within} "
+            "with a probability of at least {probability}: in at least {visited} cases of 100, against at least "
+            "{anyway} without any report.",
+            needed,
+            **told,
+        )
+    if "about" in (then.visited.kind, then.anyway.kind):
+        return say.counted(
+            "With {mechanism}, it takes about {number} {audit} a round for one report to lead to a visit within "
+            "{within} with a probability of about {probability}: in about {visited} cases of 100, against about "
+            "{anyway} without any report.",
+            "With {mechanism}, it takes about {number} {audits} a round for one report to lead to a visit within "
+            "{within} with a probability of about {probability}: in about {visited} cases of 100, against about "
+            "{anyway} without any report.",
+            needed,
+            **told,
+        )
     return say.counted(
         "With {mechanism}, it takes {number} {audit} a round for one report to lead to a visit within {within} with a "
         "probability of at least {probability}: in {visited} cases of 100, against {anyway} without any report.",
         "With {mechanism}, it takes {number} {audits} a round for one report to lead to a visit within {within} with a "
         "probability of at least {probability}: in {visited} cases of 100, against {anyway} without any report.",
         needed,
-        mechanism=name,
-        within=within,
-        probability=probability,
-        visited=say.figure(of_100(then.visited.low)),
-        anyway=say.figure(_up_of_100(then.anyway.high)),
+        **told,
     )
 
 
 def _today(now: Cost, audits: int, say: Voice) -> str:
     """With as many audits a round as there are."""
-    visited, anyway = say.figure(of_100(now.visited.low)), say.figure(_up_of_100(now.anyway.high))
+    visited, anyway = say.figure(of_100(now.visited.low)), _anyway(now, say)
     if now.visited.kind == "at least":
         return say.counted(
             "With {number} {audit} a round it is at least {visited} cases of 100, against at least {anyway} without "
@@ -269,10 +289,10 @@ def _today(now: Cost, audits: int, say: Voice) -> str:
 
 
 def _forced(now: Cost, say: Voice) -> str:
-    return say(
-        "A report that made the visit certain would then force delta up to at least {delta}.",
-        delta=say.figure(of_100(Fraction(now.forced_delta) / 100, 3)),
-    )
+    delta = say.figure(of_100(Fraction(now.forced_delta) / 100, 3))
+    if now.anyway.kind == "about":
+        return say("A report that made the visit certain would then force delta up to about {delta}.", delta=delta)
+    return say("A report that made the visit certain would then force delta up to at least {delta}.", delta=delta)
 
 
 def _limits(mechanism: Mechanism[Any], deadline: Deadline, within: str, say: Voice) -> tuple[str, str]:
@@ -324,8 +344,10 @@ def of_100(share: float | Fraction, places: int = 1) -> str:
     return f"{math.floor(Fraction(share) * 100 * 10**places) / 10**places:.{places}f}".removesuffix("." + "0" * places)
 
 
-def _up_of_100(share: float) -> str:
-    return rounded_up(share, 100, places=1).removesuffix(".0")
+def _anyway(cost: Cost, say: Voice) -> str:
+    """In 100, without any report: rounded up, but a lower limit down."""
+    low, high, is_lower_limit = cost.anyway.low, cost.anyway.high, cost.anyway.kind == "at least"
+    return say.figure(of_100(low) if is_lower_limit else rounded_up(high, 100, places=1).removesuffix(".0"))
 
 
 def _first(numbers: range, enough: Callable[[int], bool]) -> int:
@@ -374,7 +396,4 @@ def _with_claims(mechanism: Mechanism[Any], draws: int, audits: int, reports: in
 
 
 def _product(context: Any, factors: Iterable[Decimal]) -> Decimal:
-    product = Decimal(1)
-    for factor in factors:
-        product = context.multiply(product, factor)
-    return product
+    return reduce(context.multiply, factors, Decimal(1))

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from deniable.arrays import FloatArray
-from deniable.counters import GaussianCounter
+from deniable.arrays import FloatArray, IntArray
+from deniable.counters import DenseCounter, GaussianCounter
 from deniable.errors import DeniableError
 from deniable.mechanisms import CounterAuditing, Greedy, Mechanism, Race, RandomizedResponse
 from deniable.normal import ndtr
@@ -23,12 +23,13 @@ _ROUNDING = 1e-12  # 1 - 19/20 is a little above 0.05
 
 
 def passed_over(mechanism: Mechanism[Any], lead: int, audits: int = 1) -> float:
-    """P[a target that `lead` reports have come in about is not audited in their round], though the rules leave it free:
-    it is not resting, and the longest gap claims no audit of the round. No other target has any reports.
+    """P[a target that `lead` reports have come in about is not audited in their round], given that the rules leave it
+    free: it is not resting, and the longest gap claims no audit of the round. No other target has any reports.
 
     Exact for mechanisms that look at the counts alone and weigh all targets alike. For counter auditing it is an upper
-    bound, in every round of a programme, for a target about which nothing was reported before. If too few targets
-    are left to keep the rest after an audit, it is an upper bound for all.
+    bound, in every round of a programme after the first `cooldown`, for a target about which nothing was reported
+    before; that of drawing lots, whatever the lead, unless `bounds_lead`. If too few targets are left to keep the rest
+    after an audit, it is an upper bound for all.
 
     >>> [round(passed_over(Race.calibrate(50, 0.1), 10, audits), 3) for audits in (1, 3)]
     [0.762, 0.436]
@@ -43,7 +44,8 @@ def passed_over(mechanism: Mechanism[Any], lead: int, audits: int = 1) -> float:
 
 
 def lead_needed(mechanism: Mechanism[Any], audits: int = 1, error: float = ERROR) -> int | None:
-    """The fewest reports with which `passed_over` is at most `error`; None where no number is enough.
+    """The fewest reports with which `passed_over` is at most `error`; None where no number is enough, or, unless
+    `bounds_lead`, none is known to be.
 
     >>> [lead_needed(mechanism) for mechanism in (Greedy(50), Race.calibrate(50, 0.1))]
     [1, 26]
@@ -71,6 +73,16 @@ def lead_needed(mechanism: Mechanism[Any], audits: int = 1, error: float = ERROR
 def is_bound(mechanism: Mechanism[Any], audits: int = 1) -> bool:
     """Whether `passed_over` and `lead_needed` are upper bounds, and not exact."""
     return isinstance(mechanism, CounterAuditing) or not keeps_rest(mechanism.n_targets, audits, mechanism.rules)
+
+
+def bounds_lead(mechanism: Mechanism[Any], audits: int = 1) -> bool:
+    """Whether `passed_over` falls as the lead grows, as far as the mechanism lets it. Nothing is proven about a lead in
+    counter auditing with a longest gap, or where the rest may be cut short: in how many rounds the rules leave a target
+    free is not known then.
+    """
+    C, rules = mechanism.n_targets, mechanism.rules
+    is_free = rules.max_gap is None and keeps_rest(C, audits, rules)
+    return is_free or audits == C or not isinstance(mechanism, CounterAuditing)
 
 
 def decided_by_gap(n_targets: int, audits: int, rules: Rules) -> float:
@@ -146,24 +158,41 @@ def missed_with_claims(others: int, audits: int, v: float, most: int | None = No
 
 
 def _passed_over_by_counters(mechanism: CounterAuditing[Any], lead: int, audits: int, others: int) -> float:
-    """(M / k) (q_H + (k / C) sum of q_a over a < H), q_a = Phi(-lead / sqrt(s_H**2 + s_a**2)), at most 1 - k / C.
+    """F (M / k) (q_H + (k / C) sum of q_a over g < a < H), q_a = Phi(-lead / sqrt(s_H**2 + s_a**2)), at most
+    1 - k / (M + 1).
 
-    s_a is the standard deviation of a noisy count in round a of a run, H the longest run. The target's run is in round
-    a with probability k / C, or since the beginning; what the target's own losses tell about its noise is left out,
-    and those of the others make their noise smaller, since it is positively correlated.
+    s_a is the standard deviation of a noisy count in round a of a run, H the longest run, g the rest. The target's run
+    is in round a with probability k / C, or since the beginning; what the target's own losses tell about its noise is
+    left out, and those of the others make their noise smaller, since it is positively correlated. The target is not
+    resting with probability 1 / F = (M + 1) / C.
     """
-    if not isinstance(mechanism.counter, GaussianCounter):
+    if not isinstance(mechanism.counter, GaussianCounter) or _is_negatively_correlated(mechanism.counter):
         raise DeniableError(f"the lead is not known for your own counter, {type(mechanism.counter).__name__}")
     C = mechanism.n_targets
-    std, rounds = _noise(mechanism.counter)
+    by_lot = 1 - audits / (others + 1)
+    if not bounds_lead(mechanism, audits):
+        return by_lot
+    std, last = _noise(mechanism.counter)
     above = ndtr(-lead / np.hypot(std[-1], std))
-    at_most = others / audits * float(above[-1] + audits / C * (rounds @ above - above[-1]))
-    return min(1 - audits / C, at_most)
+    rounds = np.diff(np.maximum(last - mechanism.rules.cooldown, 0), prepend=0)  # those of least noise left out
+    later = max(0.0, float(rounds @ above - above[-1]))
+    at_most = C / (others + 1) * others / audits * (float(above[-1]) + audits / C * later)
+    return min(by_lot, at_most)
 
 
 @lru_cache(maxsize=16)
-def _noise(counter: GaussianCounter) -> tuple[FloatArray, FloatArray]:
-    """The standard deviations of a noisy count in the rounds of a run, increasing, and in how many rounds it is that.
+def _is_negatively_correlated(counter: GaussianCounter) -> bool:
+    """Whether the noise of two rounds of a run is, for which nothing is proven; that of other counters never is."""
+    if not isinstance(counter, DenseCounter):
+        return False
+    decoder = counter.factorization.grid_decoder
+    return bool((decoder @ decoder.T).min() < 0)
+
+
+@lru_cache(maxsize=16)
+def _noise(counter: GaussianCounter) -> tuple[FloatArray, IntArray]:
+    """The standard deviations of a noisy count in the rounds of a run, increasing, and in how many rounds it is that or
+    less.
 
     Of long runs some hundred, each standing for those a little below it.
     """
@@ -171,4 +200,4 @@ def _noise(counter: GaussianCounter) -> tuple[FloatArray, FloatArray]:
     last = np.arange(1, len(std) + 1)
     if len(std) > SHARES:
         last = np.unique(np.rint(np.geomspace(1, len(std), SHARES)).astype(np.int64))
-    return std[last - 1], np.diff(last, prepend=0).astype(np.float64)
+    return std[last - 1], last

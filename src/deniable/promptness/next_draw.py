@@ -14,7 +14,7 @@ LIKE_LOTS = 2
 
 def chance_of_visit(mechanism: Mechanism[Any], reports: int, audits: int = 1) -> float:
     """In the round in which the reports come in, if the rules leave the target and the audit free, and while no other
-    target has any reports; a lower bound where `is_bound`.
+    target has any reports; a lower bound where `is_bound`, and that of drawing lots unless `bounds_lead`.
     """
     return 1 - passed_over(mechanism, reports, audits)
 

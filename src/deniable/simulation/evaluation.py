@@ -17,22 +17,9 @@ from deniable.simulation.synthetic_streams import check_size
 
 MAX_RUNS = 10**6
 
-METRICS = {
-    "deficit": "active-count deficit d_t, in reports, the mean over the rounds",
-    "normalized_deficit": "deficit over largest active count plus one, the mean over the rounds",
-    "resolved": "share of the reports whose target was audited before the end",
-    "missed": "share of the rounds that audited no leader (mis-selection)",
-    "wait": "rounds until the audit, the mean over the reports; to the end, a lower bound, for those not resolved",
-    "wait_p95": "rounds that 95 of 100 reports of a run waited at most; a lower bound where fewer are resolved",
-    "first_audit": "rounds from the one in which the target turned bad to its first audit; to the end without one",
-    "assessed_per_audit": "reports that an audit resolves, each weighted by its target's share of substantiated ones",
-    "assessed_share": "the share of substantiated reports at a resolved report's target, the mean over the reports",
-}
-"""What is measured in every run."""
-
 
 class Source(Protocol):
-    """Report streams, (B, T, C), from a seed: a partial of a function in `sources`, or a `Replay`."""
+    """Report streams, (B, T, C), from a seed: a partial of a function in `synthetic_streams`, or a `Replay`."""
 
     def __call__(self, *, runs: int, seed: int) -> IntArray: ...
 
@@ -91,7 +78,7 @@ class Score:
     mechanism_id: str
     delta: float | None
     metrics: Mapping[str, Estimate]
-    """By the names in METRICS, without those that the study has nothing for."""
+    """By the names of `measure`, without those that the study has nothing for."""
 
 
 def score(
@@ -157,7 +144,7 @@ class _Task:
 
 
 def measure(task: _Task) -> dict[str, FloatArray]:
-    """The metrics of each run, (B,), by the names in METRICS; NaN where a run has no report."""
+    """The metrics of each run, (B,), by name; NaN where a run has no report."""
     study = task.study
     # All mechanisms get the same streams, but each its own noise: otherwise their errors would go together.
     streams = study.source(runs=task.runs, seed=derived_seed(*task.seed))
@@ -180,6 +167,7 @@ def measure(task: _Task) -> dict[str, FloatArray]:
     if study.assessed is not None:
         reached = _resolved_by_target(streams, transcripts.audits) @ study.assessed
         metrics["assessed_per_audit"] = reached / transcripts.audits[0].size
+        # The share of substantiated reports at a resolved report's target, the mean over the reports.
         metrics["assessed_share"] = np.divide(reached, resolved, out=np.full(len(reached), np.nan), where=resolved > 0)
     return metrics
 

@@ -35,7 +35,7 @@ def new_figure(width: float, height: float) -> "Figure":
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415  (optional)
     except ImportError:
-        raise DeniableError("charts need matplotlib: install it with pip install 'deniable[research]'") from None
+        raise DeniableError("charts need matplotlib: run pip install '.[research]' in a copy of the project") from None
     return Figure(figsize=(width, height), layout="constrained")
 
 

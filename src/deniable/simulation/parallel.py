@@ -139,7 +139,7 @@ def check_dask() -> None:
     try:
         import distributed  # noqa: F401, PLC0415  (optional; it sets the levels of its loggers when it is imported)
     except ImportError:
-        raise DeniableError("a cluster needs Dask: install it with pip install 'deniable[research]'") from None
+        raise DeniableError("a cluster needs Dask: run pip install '.[research]' in a copy of the project") from None
 
 
 @contextmanager

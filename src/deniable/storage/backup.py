@@ -6,9 +6,10 @@ Tables for what must not come to life again are left out; see `layout.TRANSIENT`
 import base64
 import hashlib
 import json
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import sqlalchemy as sa
 
@@ -20,6 +21,8 @@ from deniable.storage.layout import LAYOUT
 from deniable.storage.store import Store, is_storable
 
 FORMAT = "deniable-backup/3"
+_BEGINS = b'{"format": "deniable-backup/'
+"""Every backup, of whatever version."""
 
 Row = Mapping[str, Any]
 Rows = Mapping[str, Sequence[Row]]
@@ -31,21 +34,43 @@ def write(
 ) -> None:
     """Every row in the database at one moment of which `keeps` says so, given its table's name and the row.
 
-    An existing file is never overwritten. `check` may refuse, once all is read, that it leaves the database.
+    An existing file is never overwritten. What backups that were killed left in the folder is removed. `check` may
+    refuse, once all is read, that it leaves the database.
     """
     try:
-        write_new(path, _with_checksum(_lines(store, keeps), check))
+        write_new(path, _with_checksum(_lines(store, keeps), check), _BEGINS)
     except FileExistsError:
         raise PlaceError(
             "{path} exists already; a backup is never overwritten, so name another",
             path=_place(path),
         ) from None
     except OSError as error:
-        raise PlaceError(
-            "cannot write the backup {path}: {why}; nothing was kept of it",
-            path=_place(path),
-            why=why(error),
-        ) from None
+        raise _not_written(path, error) from None
+
+
+def nameless(store: Store, folder: Path, keeps: Callable[[str, Row], bool], check: Callable[[], None]) -> BinaryIO:
+    """The same in a file of this folder that has no name, to be read from its start. It is gone when it is closed, or
+    when the process is killed.
+    """
+    try:
+        file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (closed by who reads it)
+        try:
+            file.writelines(_with_checksum(_lines(store, keeps), check))
+            file.seek(0)
+        except BaseException:
+            file.close()
+            raise
+    except OSError as error:
+        raise _not_written(folder, error) from None
+    return file
+
+
+def _not_written(path: Path, error: OSError) -> PlaceError:
+    return PlaceError(
+        "cannot write the backup {path}: {why}; nothing was kept of it",
+        path=_place(path),
+        why=why(error),
+    )
 
 
 def read(path: Path) -> Rows:

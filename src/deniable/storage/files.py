@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import stat
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
@@ -11,20 +12,27 @@ from pathlib import Path
 _PARTIAL = ".partial"
 
 
-def write_new(path: Path, content: Iterable[bytes]) -> None:
-    """A file for its owner alone. Raises FileExistsError where there is one: it is never overwritten."""
-    with new_file(path) as partial, partial.open("wb") as file:
-        file.writelines(content)
+def write_new(path: Path, content: Iterable[bytes], begins: bytes | None = None) -> None:
+    """A file for its owner alone. Raises FileExistsError where there is one: it is never overwritten.
+
+    `begins`: how files of this kind begin, so that what a killed process left of others is known (`new_file`).
+    """
+    pieces = iter(content)
+    with new_file(path, begins) as partial, partial.open("wb") as file:
+        file.write(next(pieces, b""))
+        file.flush()
+        file.writelines(pieces)
 
 
 @contextmanager
-def new_file(path: Path) -> Iterator[Path]:
+def new_file(path: Path, begins: bytes | None = None) -> Iterator[Path]:
     """A file to be filled, for its owner alone, which is there under its own name only when it is whole.
 
-    Raises FileExistsError where there is one. What a killed process left behind is removed by the next one.
+    Raises FileExistsError where there is one. What a killed process left behind under this name is removed first, and
+    under other names in the folder what begins like this.
     """
+    _remove_leftovers(path, begins)
     _check_free(path)
-    _remove_leftovers(path)
     descriptor, partial = _locked_partial(path)
     try:
         yield partial
@@ -52,12 +60,46 @@ def _locked_partial(path: Path) -> tuple[int, Path]:
         os.close(descriptor)
 
 
-def _remove_leftovers(path: Path) -> None:
-    for file in path.parent.iterdir():
-        if file.name.startswith(f"{path.name}.") and file.name.endswith(_PARTIAL):
-            with suppress(OSError), file.open("rb") as left:
-                fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _remove(file)
+def _remove_leftovers(path: Path, begins: bytes | None) -> None:
+    with suppress(OSError):  # what cannot be looked at stays
+        for file in path.parent.iterdir():
+            with suppress(OSError):
+                if _is_second_name(file):
+                    _remove(file)
+                elif file.name.endswith(_PARTIAL) and stat.S_ISREG(file.lstat().st_mode):
+                    _remove_if_left(file, b"" if file.name.startswith(f"{path.name}.") else begins)
+
+
+def _remove_if_left(partial: Path, begins: bytes | None) -> None:
+    """If it begins like this and no process has it locked."""
+    if begins is None:
+        return
+    with partial.open("rb") as left:
+        fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if left.read(len(begins)) == begins:
+            _remove(partial)
+
+
+def remove_second_names(path: Path) -> None:
+    """Those that a file kept since the process that made it was killed: deleted under its own name, it would still be
+    there.
+    """
+    with suppress(OSError):
+        if path.stat().st_nlink > 1:
+            for file in path.parent.iterdir():
+                with suppress(OSError):
+                    if _is_second_name(file) and file.samefile(path):
+                        _remove(file)
+
+
+def _is_second_name(file: Path) -> bool:
+    """Of a file that is whole, and has its own name as well. It is not opened: where it is a database that this process
+    has open, SQLite would lose its locks when it is closed.
+    """
+    name, dot, _ = file.name.removesuffix(_PARTIAL).rpartition(".")
+    if not file.name.endswith(_PARTIAL) or not name or not dot or not os.path.lexists(file.with_name(name)):
+        return False
+    return os.path.samestat(file.lstat(), file.with_name(name).lstat())
 
 
 def _remove(partial: Path) -> None:

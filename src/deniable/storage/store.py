@@ -144,6 +144,8 @@ class Store:
             has_remains = _mark(connection) is not None
         if has_remains:
             store.scrub()
+        if store.file is not None:
+            files.remove_second_names(store.file)
         return store
 
     def upgrade(self) -> None:
@@ -286,15 +288,19 @@ class Store:
         with self._engine.connect() as connection:
             driver: Any = connection.connection.driver_connection
             driver.execute("PRAGMA busy_timeout = 1000")
-            (is_busy, *_) = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            driver.execute(f"PRAGMA {_SQLITE_SETTINGS[0]}")
+            try:
+                (is_busy, *_) = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                driver.execute(f"PRAGMA {_SQLITE_SETTINGS[0]}")
             return not is_busy
 
     def _rewrite_secrets(self) -> bool:
         with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.execute(sa.text("SET lock_timeout = '2s'"))
-            connection.execute(sa.text("VACUUM FULL secrets"))
-            connection.execute(sa.text("RESET lock_timeout"))
+            try:
+                connection.execute(sa.text("VACUUM FULL secrets"))
+            finally:  # the next one who has this connection waits as long as ever
+                connection.execute(sa.text("RESET lock_timeout"))
         return True
 
     def dispose(self) -> None:
@@ -354,7 +360,7 @@ def _url(database: str) -> sa.URL:
             import psycopg  # noqa: F401, PLC0415
         except ImportError:
             raise DeniableError(
-                "PostgreSQL needs a driver; install it with: pip install 'deniable[postgres]'"
+                "PostgreSQL needs a driver: run pip install '.[postgres]' in a copy of the project"
             ) from None
         return url.set(drivername="postgresql+psycopg")
     return url

@@ -36,12 +36,13 @@ def test_an_honest_programme_is_confirmed(watched: Desk) -> None:
     assert "Confirmed, since the audits follow from the reports and the seed: rounds 1 to 3." in out
     assert "WARNING: rounds 4 to" in out
     watched.done(*REPLAY, "--out", "counts.csv")
-    assert Path("counts.csv").read_text(encoding="utf-8").splitlines() == [
-        "round,target,class,reports",
-        *(f"{round_},Ash Mill,report,1" for round_ in (1, 2, 3)),
-    ]
+    rows = ["round,target,class,reports", *(f"{round_},Ash Mill,report,1" for round_ in (1, 2, 3))]
+    assert Path("counts.csv").read_bytes().decode() == "".join(f"{row}\n" for row in rows)
     assert Path("counts.csv").stat().st_mode & 0o077 == 0
-    assert_refused(watched(*REPLAY, "--out", "counts.csv"), "cannot write counts.csv", "take a new name")
+    Path("seals.jsonl").rename("elsewhere.jsonl")  # an existing file is refused before anything is replayed
+    words = "counts.csv exists, and is not overwritten: choose another name for --out"
+    assert_refused(watched(*REPLAY, "--out", "counts.csv"), words)
+    Path("elsewhere.jsonl").rename("seals.jsonl")
     assert_refused(watched("oversight", "seals", "--out", "seals.jsonl"), "cannot write", "take a new name")
 
 

@@ -34,7 +34,8 @@ def without(*modules: str, args: str) -> Result:
 
 @pytest.mark.parametrize("args", ["programme init --help", "programme status"])
 def test_without_the_extra_the_command_says_how_to_get_it(args: str) -> None:
-    assert_refused(without("sqlalchemy", "cryptography", args=args), "pip install 'deniable[programme]'")
+    said = "pip install '.[programme]' in a copy of the project"
+    assert_refused(without("sqlalchemy", "cryptography", args=args), said)
 
 
 def test_verifying_needs_neither_the_database_layer_nor_the_page(office: Desk) -> None:

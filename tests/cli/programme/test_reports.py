@@ -133,6 +133,13 @@ def test_a_report_counts_as_much_as_its_class(graded: Desk) -> None:
     assert graded.counts() == {"Ash Mill": 1}
 
 
+def test_the_receipt_is_the_last_line_for_a_class_that_leads_to_a_visit_too(graded: Desk) -> None:
+    out = graded.done("report", "Cedar Bank", "--class", "danger")
+    assert "deniable programme visit TARGET --class danger Counted." in " ".join(out.split())
+    graded.done("withdraw", "Cedar Bank", "--receipt", out.splitlines()[-1].strip())
+    assert graded.json("visits") == {"waiting": []}
+
+
 def test_several_classes_of_a_file_have_one_receipt(graded: Desk) -> None:
     write_today("Ash Mill,2,serious", "Ash Mill,1,minor", "Cedar Bank,1,danger", "Ash Mill,1,serious")
     document = graded.json("report", "--file", "today.csv")

@@ -8,6 +8,7 @@ import pytest
 from tests.console.offices import Office
 
 from deniable.console.accounts import people
+from deniable.programme.programme import Programme
 from deniable.programme.transcript_copies import KeyCopy
 
 
@@ -26,6 +27,43 @@ def test_a_decision_that_is_recorded_and_not_kept_is_not_asked_for_again(
     assert "cannot be shown yet" in page
     assert programme.status().entries == 1
     assert "renamed a target (entry 1)" in office.log()
+
+
+def test_the_log_names_the_entry_of_a_decision_that_is_not_kept_and_no_later_one(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process records one before the console looks again."""
+    programme, otto, honest = office.begin(), office.browser("Otto"), Programme.decide
+
+    def then_another(own: Programme, foreseen: Any) -> Any:
+        works = iter([True])
+        try:
+            with monkeypatch.context() as patched:
+                patched.setattr(KeyCopy, "write", lambda *_: next(works, False))
+                return honest(own, foreseen)
+        finally:
+            own.override(["Birch Works"], "A storm.", independent=True)
+
+    monkeypatch.setattr(Programme, "decide", then_another)
+    said = {"target": "Ash Mill", "new_name": "Ash Works", "reason": "Sold in March.", "independent": "yes"}
+    assert otto.decide("rename", said).status_code == 303
+    assert programme.status().entries == 2
+    assert "renamed a target (entry 1)" in office.log()
+
+
+def test_the_log_names_the_entry_of_a_skip_that_is_not_kept(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The names of the round before follow it at once."""
+    programme = office.begin(reveal_after=1)
+    office.clock.tomorrow()
+    programme.close_round()
+    office.clock.tomorrow()
+    otto = office.browser("Otto")
+    otto.get("/round")
+    works = iter([True])
+    monkeypatch.setattr(KeyCopy, "write", lambda *_: next(works, False))
+    assert otto.decide("skip", {"round": "2", "reason": "Snow.", "independent": "yes"}).status_code == 303
+    assert programme.status().entries == 3
+    assert "(entry 2)" in office.log()
 
 
 DECISIONS: list[tuple[str, dict[str, Any], str]] = [
@@ -64,7 +102,7 @@ def test_a_decision_is_recorded_with_what_it_does_to_the_guarantee(
 
 
 @pytest.mark.parametrize("kind", ["override", "rename"])
-@pytest.mark.parametrize("confirmed", ["", "1", "yes"])
+@pytest.mark.parametrize("confirmed", ["", "1-1", "2-3", "yes"])
 def test_a_decision_because_of_reports_is_confirmed_with_its_dates_in_sight(
     office: Office, kind: str, confirmed: str
 ) -> None:
@@ -78,7 +116,7 @@ def test_a_decision_because_of_reports_is_confirmed_with_its_dates_in_sight(
         "5 January 2026",  # the first day of a report that loses the promise
         "7 January 2026",  # from which it holds again
         "4 targets",
-        'name="confirmed" value="2"',
+        'name="confirmed" value="1-2"',
         'name="reason" value="A hint."',
     ):
         assert words in page
@@ -86,6 +124,24 @@ def test_a_decision_because_of_reports_is_confirmed_with_its_dates_in_sight(
     assert programme.status().entries == 0
     programme.skip("Snow.", independent=False)
     assert "promise stays lost for reports filed before" in otto.post(f"/round/decisions/{kind}", said).text
+
+
+@pytest.mark.parametrize("kind", ["rename", "override"])
+def test_a_decision_is_confirmed_for_the_round_that_was_shown(office: Office, kind: str) -> None:
+    """One that has nothing to do with reports, too: two rounds are overdue, and one is closed meanwhile."""
+    programme = office.begin()
+    office.clock.tomorrow()
+    office.clock.tomorrow()
+    otto = office.browser("Otto")
+    said = {"target": "Ash Mill", "new_name": "Ash", "reason": "A letter.", "independent": "yes"}
+    assert 'name="confirmed" value="1-3"' in otto.post(f"/round/decisions/{kind}", said).text
+    programme.skip("Snow.", independent=True)
+    page = otto.post(f"/round/decisions/{kind}", {**said, "confirmed": "1-3"}).text
+    assert "new round has begun" in page
+    assert 'name="confirmed" value="2-3"' in page
+    assert programme.status().entries == 1
+    assert not office.console.pending_decisions.all()
+    assert otto.post(f"/round/decisions/{kind}", {**said, "confirmed": "2-3"}).status_code == 303
 
 
 NOT_PROTECTED = re.compile(r"Reports filed before <time[^>]*>\w+ 6 January 2026, 00:00 \(UTC time\)</time> are not")
@@ -218,6 +274,26 @@ def test_a_round_that_is_not_due_cannot_be_skipped(office: Office) -> None:
     early = otto.post("/round/decisions/skip", {"round": "1", "reason": "A fire.", "independent": "yes"})
     assert early.status_code == 422
     assert "not before" in early.text
+
+
+def test_two_requests_at_once_skip_one_round(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two rounds are overdue, and both requests have read that the first of them is open."""
+    programme = office.begin()
+    office.clock.tomorrow()
+    office.clock.tomorrow()
+    otto, foreseen = office.browser("Otto"), Programme.foreseen_decision
+
+    def while_another_skips(own: Programme, *args: Any, **fields: Any) -> Any:
+        entry = foreseen(own, *args, **fields)
+        own.skip("Snow.", independent=True)
+        return entry
+
+    monkeypatch.setattr(Programme, "foreseen_decision", while_another_skips)
+    said = {"round": "1", "reason": "Snow.", "independent": "yes", "confirmed": "1-3"}
+    answer = otto.post("/round/decisions/skip", said)
+    assert answer.status_code == 422
+    assert "This round is closed already" in answer.text
+    assert programme.status().open_round == 2
 
 
 MANY = tuple(f"Depot {number}" for number in range(1000))

@@ -1,5 +1,6 @@
 """Visits to which a report leads at once: two people record them, and ordinary reports keep their promise."""
 
+import re
 from html import unescape
 from typing import Any
 
@@ -11,6 +12,8 @@ from deniable.console.pending_visits import KEPT_FOR
 from deniable.programme.programme import Programme
 
 VISIT = {"target": "Ash Mill", "class": "danger"}
+NONE_ASKED = "Visits that wait for a second person"
+WHAT_HAPPENS = "What happens when a visit is confirmed"
 
 
 @pytest.fixture
@@ -28,6 +31,11 @@ def ask(browser: Browser) -> Any:
 
 def confirm(browser: Browser) -> Any:
     return browser.post("/emergencies/confirm", VISIT)
+
+
+def headings(browser: Browser) -> list[str]:
+    """Of the page and its parts."""
+    return re.findall(r"<h[12][^>]*>(.*?)</h[12]>", browser.get("/emergencies").text)
 
 
 def text_of(answer: Any) -> str:
@@ -59,6 +67,19 @@ def test_one_person_asks_and_another_confirms(office: Office, programme: Program
     assert "which Anna had asked for (entry 1)" in log
     assert "Ash Mill" not in log
     assert confirm(otto).status_code == 422
+
+
+def test_the_headings_go_with_the_number_of_visits(office: Office, programme: Programme) -> None:
+    anna, otto = office.browser("Anna"), office.browser("Otto")
+    assert headings(anna) == ["A visit must be made now", "The visit to ask for", NONE_ASKED, WHAT_HAPPENS]
+    programme.report({"Birch Works": 1}, report_class="danger")
+    assert headings(anna) == ["2 visits must be made now", "The visits to ask for", NONE_ASKED, WHAT_HAPPENS]
+    ask(anna)
+    assert headings(otto) == ["A visit to confirm", "This visit waits for a second person", WHAT_HAPPENS]
+    anna.post("/emergencies/ask", VISIT | {"target": "Birch Works"})
+    assert headings(otto) == ["2 visits to confirm", "These visits wait for a second person", WHAT_HAPPENS]
+    confirm(otto)
+    assert headings(anna)[0] == "Your request waits for another person"
 
 
 def test_nobody_confirms_their_own_request(office: Office, programme: Programme) -> None:

@@ -3,22 +3,25 @@
 import json
 import re
 import shutil
+import socket
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from html import unescape
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 from tests.console.offices import Office, recovered
 
 from deniable.console.help_pages import help_texts
-from deniable.console.pages import health_checks
+from deniable.console.pages import health, health_checks
 from deniable.console.pages.health_checks import checks_of
 from deniable.languages.voice import plain
 from deniable.message import noted
-from deniable.programme import backup
+from deniable.programme import backup, hand_over
 from deniable.programme.randomness.source import Dice, Drand
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.transcript_copies import KeyCopy
@@ -77,7 +80,7 @@ def checks(office: Office) -> dict[str, Told]:
     for section in re.finditer(bad, page, re.DOTALL):
         result, *to_do = re.findall(r"<bdi>(.*?)</bdi>", re.sub(STEPS, "", section[0], flags=re.DOTALL))
         to_do += steps(section[0])
-        command = "".join(re.findall(r"At the terminal: <code>(.*?)</code>", section[0]))
+        command = "".join(re.findall(r"<pre><code>(.*?)</code></pre>", section[0]))
         found[section[2]] = Told(section[1], result, "".join(to_do), command)
     return found
 
@@ -342,6 +345,29 @@ def test_health_while_imports_are_paused(office: Office) -> None:
     assert "Imports" not in checks(office)
 
 
+def test_health_where_another_program_has_the_address_of_commands(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hand_over, "_AGAIN", 0.001)
+    office.begin()
+    programme, begun, listen = office.console.programme(), Event(), hand_over.Listener._listen
+    assert programme is not None
+
+    def noted(self: hand_over.Listener, opened: socket.socket) -> None:
+        begun.set()
+        listen(self, opened)
+
+    monkeypatch.setattr(hand_over.Listener, "_listen", noted)
+    with socket.socket(socket.AF_UNIX) as squatter:
+        squatter.bind(programme._intake._where)
+        programme.start_ticking()
+        found = checks(office)["Commands at a terminal"]
+        assert found.state == "warn"
+        assert "@deniable/" in found.command
+    assert begun.wait(60)
+    assert "Commands at a terminal" not in checks(office)
+
+
 def test_health_of_the_key(office: Office, tmp_path: Path) -> None:
     office.begin().rekey(KeyFile(tmp_path / "new.key"))
     assert "start it again" in office.browser("Otto").get("/health").text
@@ -360,6 +386,30 @@ def test_a_backup_is_taken_away(office: Office, tmp_path: Path) -> None:
     office.clock.now += timedelta(days=40)
     assert "more than a month ago" in office.browser("Ada").get("/health").text
     assert "Download a backup" not in office.browser("Otto").get("/health").text
+
+
+def test_a_backup_needs_no_folder_for_temporary_files(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a container that folder is 64 MB of memory. What is left in the database's own is what was there before."""
+    office.begin()
+    folder, browser = Path(str(office.console.store.file)).parent, office.browser("Ada")
+    before = {path.name for path in folder.iterdir()}
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    answer = browser.post("/health/backup")
+    assert answer.status_code == 200
+    assert int(answer.headers["content-length"]) == len(answer.content) > 1000
+    assert {path.name for path in folder.iterdir()} == before
+
+
+def test_where_a_backup_is_made(office: Office, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    database = office.console.store.file
+    assert database is not None
+    assert health.room_for_backups(office.console) == database.parent
+    monkeypatch.setattr(type(office.console.store), "file", None)  # as of a database on a server
+    office.console.copy = KeyCopy.beside(KeyFile(tmp_path / "keys" / "programme.key"))
+    assert health.room_for_backups(office.console) == tmp_path / "keys"
+    assert "annot write the backup" in office.browser("Ada").post("/health/backup").text
+    office.console.copy = None
+    assert health.room_for_backups(office.console) == Path(tempfile.gettempdir())
 
 
 def secrets_in(content: bytes) -> dict[str, Any]:
@@ -391,9 +441,10 @@ def test_an_operator_is_told_whom_to_ask_and_no_commands(office: Office) -> None
     office.begin()
     page, of_ada = (office.browser(name).get("/health").text for name in ("Otto", "Ada"))
     assert re.search("Tell an administrator:</strong> <bdi>Ada</bdi>", page)
-    assert "At the terminal" not in page
+    assert "<pre><code>" not in page
     assert "Open Public record" in page
-    assert "At the terminal" in of_ada
+    folded = r'<details class="not-printed">\s*<summary>The command for the terminal</summary>\s*<pre><code>deniable '
+    assert re.search(folded, of_ada)
     assert "Tell an administrator" not in of_ada
 
 

@@ -1,5 +1,6 @@
 """A hotline's export is looked at, and then counted or forgotten; files that are not what they say are refused."""
 
+import asyncio
 import io
 import re
 import secrets
@@ -8,7 +9,7 @@ import tracemalloc
 import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,12 @@ from deniable.console.pages import imports
 from deniable.console.pending_imports import KEPT_FOR
 from deniable.console.security import LARGE, MOST_UPLOADED
 from deniable.errors import DeniableError
+from deniable.programme import buffer, intake
 from deniable.programme.hotlines import Hotlines
+from deniable.programme.imports import read
 from deniable.programme.imports.batch import MOST_DISTINCT
 from deniable.programme.programme import Programme
+from deniable.programme.ticker import Ticker
 from deniable.report_classes import parsed
 
 
@@ -54,6 +58,20 @@ def test_an_auditor_looks_first_and_then_counts(office: Office) -> None:
     again = preview(browser)
     assert "No report in this file will count." in again.text
     assert told(again) == NONE | {"Counted before": 3}
+
+
+def test_a_file_holds_up_no_page_however_small_it_is(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """60 KB can have 16,000 rows, which take a tenth of a second."""
+    office.begin()
+    on_the_loop = list[bool]()
+
+    def noted(*args: Any) -> Any:
+        on_the_loop.append(asyncio._get_running_loop() is not None)
+        return read(*args)
+
+    monkeypatch.setattr(imports, "read", noted)
+    assert preview(office.browser("Anna")).status_code == 200
+    assert on_the_loop == [False]
 
 
 @pytest.mark.parametrize("name", ["Anna", "Ida"])
@@ -605,6 +623,73 @@ def test_a_file_whose_time_is_over_is_not_assigned(office: Office) -> None:
     assert "not kept any more" in answer.text
 
 
+def test_a_file_with_more_reports_than_come_in_within_an_hour_is_refused(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office.begin()
+    ida = office.browser("Ida")
+    monkeypatch.setattr(imports, "MOST_REPORTS", 3)
+    assert preview(ida).status_code == 200
+    answer = preview(ida, FILE + b"4,Ash Mill\n")
+    assert answer.status_code == 422
+    assert "The file has more than 1,000,000 reports." in answer.text
+
+
+@pytest.fixture
+def ticking(office: Office, monkeypatch: pytest.MonkeyPatch) -> Iterator[Programme]:
+    """Its console ticks when the test says so, and does not wait for it."""
+    office.begin()
+    monkeypatch.setattr(intake, "Ticker", partial(Ticker, every=1e6, counted_every=1e9))
+    monkeypatch.setattr(imports, "LONGEST_WAIT", 0)
+    office.console.start()
+    programme = office.console.programme()
+    assert programme is not None
+    tick(programme)
+    yield programme
+    programme.close()
+
+
+def tick(programme: Programme) -> None:
+    ticker = programme._intake._ticker
+    assert ticker is not None
+    ticker._tick()
+
+
+LONG_FILE = "\n".join(["id,channel", *(f"{number},Ash Mill" for number in range(2 * buffer.ROOM)), ""]).encode()
+
+
+def confirm(browser: Browser, file: bytes) -> Any:
+    return browser.post("/import/confirm", {"pending": pending_on(preview(browser, file).text), "step": "count"})
+
+
+def test_a_person_imports_one_file_after_the_other(office: Office, ticking: Programme) -> None:
+    """The second one is kept meanwhile. Others import as ever."""
+    ida = office.browser("Ida")
+    assert confirm(ida, LONG_FILE).headers["location"] == "/import?done=under-way"
+    answer = confirm(ida, FILE)
+    assert answer.status_code == 422
+    assert "is still coming in" in answer.text
+    assert confirm(office.browser("Anna"), FILE).status_code == 303
+    for _ in range(7):
+        tick(ticking)
+    again = ida.post("/import/confirm", {"pending": pending_on(answer.text), "step": "count"})
+    assert again.headers["location"] == "/import?done=under-way"
+
+
+@pytest.mark.parametrize("is_disabled", [True, False])
+def test_what_waits_of_a_disabled_person_does_not_count(office: Office, ticking: Programme, is_disabled: bool) -> None:
+    """Nor does what is written of it and not counted yet."""
+    ida, ada = office.browser("Ida"), office.browser("Ada")
+    confirm(ida, LONG_FILE)
+    tick(ticking)
+    if is_disabled:
+        assert ada.post("/people/id-Ida/disable", {}).status_code == 303
+    for _ in range(6):
+        tick(ticking)
+    assert ticking.active_counts()["Ash Mill"] == (0 if is_disabled else 2 * buffer.ROOM)
+    assert not ticking.hotlines.is_importing("id-Ida")
+
+
 # An import is taken back
 
 
@@ -638,6 +723,7 @@ def test_an_import_that_is_counted_stays(office: Office) -> None:
     shown = ida.get("/import").text
     programme.renew()  # counts what came in
     assert "Take back import" in shown
+    assert "This import is counted at the next full five minutes by the clock" in shown
     assert "Take back import" not in ida.get("/import").text
     answer = ida.post("/import/take-back", {"import": pending_on(page.text)})
     assert answer.status_code == 422

@@ -61,7 +61,7 @@ def test_no_person_confirms_their_own_order(office: Office) -> None:
     ask(otto)
     page = otto.get("/round/pending").text
     assert "Confirm the order" not in page
-    refused = otto.post("/round/pending/confirm", {"pending": pending_on(page), "confirmed": "1"})
+    refused = otto.post("/round/pending/confirm", {"pending": pending_on(page), "confirmed": "1-1"})
     assert refused.status_code == 422
     assert "another person must confirm it" in refused.text
     again = ask(otto, target="Birch Works")
@@ -85,7 +85,7 @@ def test_a_request_ends(office: Office) -> None:
     """It is withdrawn, grows old, or the person who made it is disabled."""
     programme, otto, anna = office.begin(), office.browser("Otto"), office.browser("Anna")
     ask(otto)
-    asked = {"pending": pending_on(anna.get("/round/pending").text), "confirmed": "1"}
+    asked = {"pending": pending_on(anna.get("/round/pending").text), "confirmed": "1-1"}
     assert anna.post("/round/pending/withdraw", asked).headers["location"] == "/round/pending?done=refused"
     assert "refused the request of Otto" in office.log()
     for step in ("confirm", "withdraw"):
@@ -110,13 +110,61 @@ def test_an_order_because_of_reports_is_read_again_when_a_new_round_began(office
     pending = pending_on(office.browser("Anna").get("/round/pending").text)
     office.clock.now += KEPT_FOR / 2  # round 1 is due, so by the calendar it is round 2
     anna = office.browser("Anna")
-    refused = anna.post("/round/pending/confirm", {"pending": pending, "confirmed": "1"})
+    refused = anna.post("/round/pending/confirm", {"pending": pending, "confirmed": "1-1"})
     assert refused.status_code == 422
     assert "new round has begun" in refused.text
     assert "7 January 2026" in refused.text
     assert programme.status().entries == 0
     assert anna.confirm_decision().status_code == 303
     assert programme.status().coverage.holds_from == 3
+
+
+def two_rounds_overdue(office: Office) -> Programme:
+    """The calendar's round is the third, and stays so when one of them is closed."""
+    programme = office.begin()
+    office.clock.tomorrow()
+    office.clock.tomorrow()
+    return programme
+
+
+def test_an_order_is_read_again_when_the_round_was_closed_that_it_was_shown_for(office: Office) -> None:
+    """Also one that had nothing to do with reports."""
+    programme = two_rounds_overdue(office)
+    ask(office.browser("Otto"))
+    anna = office.browser("Anna")
+    page = anna.get("/round/pending").text
+    asked = {"pending": pending_on(page), "confirmed": "1-3"}
+    assert 'name="confirmed" value="1-3"' in page
+    programme.skip("Snow.", independent=True)
+    refused = anna.post("/round/pending/confirm", asked)
+    assert refused.status_code == 422
+    assert "new round has begun" in refused.text
+    assert "Moved to round 2" in refused.text
+    assert programme.status().entries == 1
+    assert anna.confirm_decision().status_code == 303
+    assert programme.status().entries == 2
+
+
+def test_an_order_is_not_recorded_in_a_round_that_opens_meanwhile(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The scheduler closes the round after the page was compared with it."""
+    programme, honest = two_rounds_overdue(office), Programme.decide
+    ask(office.browser("Otto"))
+    anna = office.browser("Anna")
+
+    def late(own: Programme, foreseen: Any) -> Any:
+        own.skip("Snow.", independent=True)
+        return honest(own, foreseen)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Programme, "decide", late)
+        refused = anna.confirm_decision()
+    assert refused.status_code == 422
+    assert "new round has begun" in refused.text
+    assert programme.status().entries == 1
+    assert "confirmed" not in office.log()
+    assert anna.confirm_decision().status_code == 303
 
 
 def test_an_order_that_can_no_longer_be_recorded_says_why(office: Office) -> None:
@@ -136,7 +184,7 @@ def test_an_order_that_is_recorded_and_not_kept_is_not_asked_for_again(
     programme = office.begin()
     ask(office.browser("Otto"))
     anna = office.browser("Anna")
-    asked = {"pending": pending_on(anna.get("/round/pending").text), "confirmed": "1"}
+    asked = {"pending": pending_on(anna.get("/round/pending").text), "confirmed": "1-1"}
     works = iter([True])
     monkeypatch.setattr(KeyCopy, "write", lambda *_: next(works, False))
     assert anna.post("/round/pending/confirm", asked).headers["location"] == "/transcript?done=decided"
@@ -148,10 +196,10 @@ def test_an_order_that_is_recorded_and_not_kept_is_not_asked_for_again(
 @pytest.mark.parametrize("second", ["confirm", "withdraw"])
 def test_a_double_click_records_one_order(office: Office, monkeypatch: pytest.MonkeyPatch, second: str) -> None:
     """The second request comes while the first one is being recorded."""
-    programme, honest, between = office.begin(), Programme.override, list[Any]()
+    programme, honest, between = office.begin(), Programme.decide, list[Any]()
     ask(office.browser("Otto"))
     anna, again = office.browser("Anna"), office.browser("Anna")
-    asked = {"pending": pending_on(anna.get("/round/pending").text), "confirmed": "1"}
+    asked = {"pending": pending_on(anna.get("/round/pending").text), "confirmed": "1-1"}
 
     def slow(*args: Any, **options: Any) -> Any:
         if not between:
@@ -159,7 +207,7 @@ def test_a_double_click_records_one_order(office: Office, monkeypatch: pytest.Mo
             between.append(again.post(f"/round/pending/{second}", asked))
         return honest(*args, **options)
 
-    monkeypatch.setattr(Programme, "override", slow)
+    monkeypatch.setattr(Programme, "decide", slow)
     assert anna.post("/round/pending/confirm", asked).headers["location"] == "/transcript?done=decided"
     assert between[1].status_code == 422
     assert "no longer there" in between[1].text
@@ -177,7 +225,7 @@ def test_an_order_that_is_refused_stays_to_be_confirmed(office: Office, monkeypa
         raise DeniableError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Programme, "override", refused)
+        patched.setattr(Programme, "decide", refused)
         assert anna.confirm_decision().status_code == 422
     assert anna.confirm_decision().headers["location"] == "/transcript?done=decided"
     assert programme.status().entries == 1

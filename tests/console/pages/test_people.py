@@ -158,4 +158,10 @@ def test_a_link_that_works_on_this_computer_only_says_so(office: Office, host: s
     page = ada.post("/people/invite", {"name": "Yul", "role": "operator"}).text
     assert f"http://{host}/invitation/" in page
     assert "works on this computer only" in page
-    assert "--origin" in page
+    assert '<a href="/help/console">Help with this</a>' in page
+    assert "--origin" not in page, "a command for the people who run the server"
+
+
+def test_the_list_says_how_a_person_gets_another_role(office: Office) -> None:
+    page = office.browser("Ada").get("/people").text
+    assert "For another role, remove it and invite the person again." in page

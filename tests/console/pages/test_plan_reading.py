@@ -60,10 +60,10 @@ def test_all_mistakes_are_named_at_their_fields_and_at_the_top(
         assert f"these {len(wrong)} things" in alert
         assert answer.text.count('class="wrong-here"') == len(wrong)
         for field in wrong:
-            tag = re.search(rf'<(?:input|textarea|select) id="{field}"[^>]*>', answer.text)
+            tag = re.search(rf'<(?:input|textarea|select|fieldset class="plain") id="{field}"[^>]*>', answer.text)
             assert tag is not None
             assert f'aria-describedby="{field}-wrong' in tag[0]
-            assert 'aria-invalid="true"' in tag[0]
+            assert ('aria-invalid="true"' in tag[0]) == (not tag[0].startswith("<fieldset"))
             told = answer.text.split(f'id="{field}-wrong"><bdi>')[1].split("</bdi>")[0]
             assert f"<bdi>{told}</bdi>" in alert
 

@@ -1,6 +1,7 @@
 """Published files are read again when they may have changed, and not with every page."""
 
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,23 @@ def test_a_pipe_among_the_files_makes_no_page_wait(office: Office) -> None:
     (office.public / "transcript.jsonl").unlink()
     os.mkfifo(office.public / "transcript.jsonl")
     assert not fine(office)
+
+
+@pytest.mark.parametrize("line", [b"\n", b"ab\n", b"x" * 119 + b"\n"])
+def test_a_file_of_very_many_lines_takes_little_memory(office: Office, line: bytes) -> None:
+    """The office's signed head is below them."""
+    programme = office.begin()
+    programme.override(["Ash Mill"], "A storm.", independent=True)
+    programme.publish(office.public)
+    assert fine(office)
+    file = office.public / "transcript.jsonl"
+    entry, head = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(entry + line * (6 * 10**6 // len(line)) + head)
+    tracemalloc.start()
+    try:
+        page = office.browser("Otto").get("/transcript").text
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert "is not what the office signed" in page
+    assert peak < 4 * file.stat().st_size

@@ -77,6 +77,53 @@ def test_which_numbers_are_asked_about(office: Office, most: int | None, number:
         programme.report({"Ash Mill": 900})
 
 
+@pytest.mark.parametrize(
+    ("number", "report_class", "kept", "checked"),
+    [
+        ("500", "serious", "500", "serious"),
+        ("1.5", "serious", "", "serious"),
+        ("3", "", "3", ""),
+        ("2", "danger", "2", "danger"),
+    ],
+)
+def test_a_form_that_is_refused_or_asked_about_keeps_what_was_typed(
+    office: Office, number: str, report_class: str, kept: str, checked: str
+) -> None:
+    office.begin(classes=CLASSES)
+    ida = office.browser("Ida")
+    typed = {"target": "Cedar Bank", "number": number, "class": report_class}
+    page = ida.post("/report", typed | {"form_id": form_on(ida.get("/report").text)}).text
+    form = page[page.index('id="enter-title"') :]
+    assert "<option selected>Cedar Bank</option>" in form
+    assert f'max="10000" value="{kept}"' in form
+    assert re.findall(r'name="class" value="(\w+)" checked', form) == ([checked] if checked else [])
+
+
+def test_a_form_of_many_targets_keeps_what_was_typed(office: Office) -> None:
+    office.begin(targets=MANY, classes=CLASSES)
+    ida = office.browser("Ida")
+    typed = {"target": "Depot 7", "number": "500", "class": "minor", "form_id": form_on(ida.get("/report").text)}
+    assert 'type="search" value="Depot 7"' in ida.post("/report", typed).text
+    found = looked_for(ida, "Depot 7", number="4", **{"class": "serious"})
+    assert 'max="10000" value="4"' in found
+    assert 'value="serious" checked' in found
+
+
+def test_a_report_that_leads_to_a_visit_is_asked_about_once_more(office: Office) -> None:
+    programme, ida = office.begin(classes=CLASSES), office.browser("Ida")
+    typed = {"target": "Ash Mill", "number": "1", "class": "danger", "form_id": form_on(ida.get("/report").text)}
+    asked = ida.post("/report", typed).text
+    assert said(asked) == (
+        "You typed 1 report about Ash Mill, of class danger. Is this class right? Nothing is entered yet."
+    )
+    assert "ask an auditor before you enter the report: <bdi>Anna</bdi>" in asked
+    assert "Enter 1 report of class danger" in asked
+    assert programme.waiting_visits() == []
+    sent = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', asked.split("</form>")[1]))
+    assert said(ida.post("/report", sent).text) == "Entered: 1 report about Ash Mill, of class danger."
+    assert programme.waiting_visits() == [("Ash Mill", "danger")]
+
+
 def said(page: str) -> str:
     """The sentence that says what was entered, or asks about it."""
     found = re.search(r'<p class="entered">(.*?)</p>', page)
@@ -325,7 +372,7 @@ def test_where_there_is_one_class_nobody_chooses(office: Office) -> None:
 def test_who_enters_a_danger_is_told_to_call_an_auditor_in_an_answer_of_the_same_length(office: Office) -> None:
     office.begin(classes=CLASSES)
     ida = office.browser("Ida")
-    sent = {"target": "Ash Mill", "number": "1"}
+    sent = {"target": "Ash Mill", "number": "1", "confirmed": "1"}
     answers = [ida.post("/report", {**sent, "form_id": str(at) * 22, "class": name}).text
                for at, name in enumerate(("danger", "minor"))]  # fmt: skip
     assert [answer.count('<div class="at-once">') for answer in answers] == [1, 0]

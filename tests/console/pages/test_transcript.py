@@ -74,6 +74,8 @@ def test_the_transcript_is_published_and_checked(office: Office) -> None:
     page = browser.get("/transcript?done=published").text
     assert "Published: the rules and 1 entry of the record" in page
     assert str(office.public) in page
+    for shown in (page, browser.get("/transcript").text):  # the folder is for a technician, and folded away
+        assert str(office.public) not in re.sub(r"(?s)<details>.*?</details>", "", shown)
     assert "up to date" in page
     assert "complete and unchanged, the office signed it" in page
     assert verify(office.public, now=office.clock()).rounds == 1

@@ -4,6 +4,7 @@ Also the pictures of the documentation, which `make figures` compares.
 """
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,16 @@ def test_every_page_is_accessible_and_fits(demo: Demonstration, role: str, width
         page.goto(demo.address + path)
         assert violations(page) == []
         assert fits(page), path
+
+
+def test_a_long_round_and_a_long_day_fit_a_telephone(demo: Demonstration) -> None:
+    """Those of a Spanish record, after some years."""
+    page = demo.open("auditor")
+    page.goto(f"{demo.address}/transcript")
+    row = page.locator(".record tbody tr", has=page.locator("td.keep")).first
+    row.locator("th").evaluate("one => { one.innerHTML = 'Ronda 189 <small>entradas 189, 190</small>' }")
+    row.locator("td.keep").evaluate("one => { one.textContent = '28 de septiembre de 2026' }")
+    assert fits(page)
 
 
 @pytest.mark.parametrize("role", PAGES)
@@ -81,8 +92,16 @@ def test_a_visit_is_asked_for_and_confirmed_without_scripts(demo: Demonstration)
     assert "No visit waits" in auditor.inner_text("main")
 
 
+def test_the_promise_fits_on_one_sheet(demo: Demonstration) -> None:
+    """With classes of reports, an emergency class and the part for experts, on both sides."""
+    page = demo.open("auditor")
+    page.goto(f"{demo.address}/guarantee")
+    assert page.pdf(format="A4").count(b"/Type /Page\n") == 2
+
+
 def test_pictures_for_the_documentation_are_small(tmp_path: Path) -> None:
-    take_pictures(tmp_path)
+    with ThreadPoolExecutor(1) as thread:  # in this one another test's browser may be open: Playwright allows one
+        thread.submit(take_pictures, tmp_path).result()
     sizes = {path.name: path.stat().st_size for path in tmp_path.iterdir()}
     assert sizes.keys() == {*NAMES}
     assert max(sizes.values()) < 60_000

@@ -90,7 +90,7 @@ def test_entering_reports_asks_the_database_what_opening_the_page_asks(
     browser = asking.browser(name)
     form = form_on(browser.enter("Ash Mill", 1, report_class="minor").text)  # when it is answered, there was a tick
     forms = [("Ash Mill", "1", "minor", 200)] * 2
-    forms += [("Cedar Bank", "9999", "serious", 200), ("Ash Mill", "2", "danger", 200)]
+    forms += [("Cedar Bank", "9999", "serious", 200), ("Ash Mill", "9999", "danger", 200)]
     if planted is nothing:  # what is refused is not looked up in all of the others
         forms += [("Nowhere", "1", "minor", 422), ("Ash Mill", "0", "minor", 422), ("Ash Mill", "1", "none", 422)]
         forms += [("Ash Mill", "21", "minor", 200)]  # which is asked about

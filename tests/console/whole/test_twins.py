@@ -152,7 +152,7 @@ class Twins:
         for seen in ({}, {"confirmed": "yes"}):
             told = {"contact": "Room 7", "hotline": "", "independent": "yes", **seen}
             yield "Otto", "POST", "/round/decisions/details", told
-        for seen in ({}, {"confirmed": "2"}):
+        for seen in ({}, {"confirmed": "2-2"}):
             changed = {"added": "Elm Quarry", "target": "Birch Works", **DECISION, **seen}
             yield "Otto", "POST", "/round/decisions/targets", changed
         yield "Otto", "POST", "/round/decisions/skip", {"round": "2", **DECISION}  # which is not due
@@ -166,11 +166,11 @@ class Twins:
     def _order(self) -> Iterator[tuple[Any, ...]]:
         """One person asks for an audit of a target, another confirms it."""
         ordered = {"target": "Ash Mill", **DECISION}
-        for seen in ({}, {"confirmed": "2"}):
+        for seen in ({}, {"confirmed": "1-2"}):
             yield "Otto", "POST", "/round/decisions/override", ordered | seen
         yield "Anna", "GET", "/round"
         yield "Anna", "GET", "/round/pending"
-        asked = {"pending": pending_on(self.last), "confirmed": "2"}
+        asked = {"pending": pending_on(self.last), "confirmed": "1-2"}
         for name in ("Otto", "Anna", "Anna"):
             yield name, "POST", "/round/pending/confirm", asked
 
@@ -179,8 +179,9 @@ class Twins:
         visit = {"target": "Ash Mill", "class": "danger"}
         yield "Ida", "GET", "/report"
         entered = {"target": "Ash Mill", "number": "1", "form_id": form_on(self.last)}
-        for report_class in ("minor", "serious", "danger", "danger", "none"):
-            yield "Ida", "POST", "/report", entered | {"class": report_class}
+        for report_class in ("minor", "serious", "danger", "none"):
+            for confirmed in ("", "1"):
+                yield "Ida", "POST", "/report", entered | {"class": report_class, "confirmed": confirmed}
         for report_class in ("serious", "danger", "none"):
             pushed = {"id": report_class, "class": report_class, "reports": {"Ash Mill": 1, "Nowhere": 1}}
             yield "Ada", "POST", PUSH, pushed

@@ -499,13 +499,14 @@ def resume_imports(walk: Walk, page: Page, folder: Path) -> None:
     """The office goes on from an old database, and an auditor lets imports count again."""
     programme, database = walk.console.programme(), folder / "programme.db"
     assert programme is not None
-    walk.console.store.dispose()
+    programme.close()  # no tick while its file is replaced
     old = database.read_bytes()
     programme.override(["Birch Works"], "The newspapers wrote about a fire.", independent=True)
     programme.publish()
-    walk.console.store.dispose()
+    programme.close()
     database.write_bytes(old)
     programme.recover(folder / "programme-public", "The disk broke.")
+    programme.start_ticking()
     assert "Imports are paused" in walk.visit(page, "/import", "import-paused")
     choose_file(page, folder)
     assert "Nothing in this file will count" in walk.look(page, "import-preview-paused")

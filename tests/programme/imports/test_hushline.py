@@ -81,14 +81,19 @@ def bomb() -> bytes:
     return with_member("db/messages.csv", table(MESSAGES, []) + b"\r\n" * (1 << 20))
 
 
-def zip64(directory: int | None = None) -> bytes:
-    """The end record of a ZIP64, as of an archive with more than 65,535 members, in front of the usual one."""
+def zip64(directory: int | None = None, *, moved: int = 0, mark: bytes = b"PK\6\6", elsewhere: int = 0) -> bytes:
+    """The end record of a ZIP64, as of an archive with more than 65,535 members, in front of the usual one. `moved`:
+    how far from there it is said to stand. `elsewhere`: the size of the list that another record says, before it.
+    """
     end = ZIP[-22:]
     really, offset = struct.unpack("<2L", end[12:20])
-    size = really if directory is None else directory
-    record = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 1, 1, size, offset)
-    locator = struct.pack("<4sLQL", b"PK\6\7", 0, len(ZIP) - 22, 1)
-    return ZIP[:-22] + record + locator + end[:12] + struct.pack("<2L", 2**32 - 1, 2**32 - 1) + end[20:]
+
+    def record(size: int, extra: int = 0) -> bytes:
+        return struct.pack("<4sQ2H2L4Q", mark, 44 + extra, 45, 45, 0, 0, 1, 1, size, offset)
+
+    records = (record(elsewhere, 56) if elsewhere else b"") + record(really if directory is None else directory)
+    locator = struct.pack("<4sLQL", b"PK\6\7", 0, len(ZIP) - 22 + moved, 1)
+    return ZIP[:-22] + records + locator + end[:12] + struct.pack("<2L", 2**32 - 1, 2**32 - 1) + end[20:]
 
 
 def test_every_message_with_its_id_and_username() -> None:
@@ -166,6 +171,11 @@ def test_a_path_and_a_file_give_the_same(tmp_path: Any) -> None:
         (ZIP[:-2] + b"\x09\0", "without comment"),
         (zip64(directory=1 << 24), "whose list of members is a small part of it"),
         (zip64(directory=1 << 60), "whose list of members is a small part of it"),
+        (zip64(elsewhere=1 << 60), "is not a ZIP as Hush Line writes it"),  # newer versions of Python look there
+        (zip64(moved=-1), "is not a ZIP as Hush Line writes it"),
+        (zip64(moved=2**63), "is not a ZIP as Hush Line writes it"),
+        (zip64(mark=b"PK\6\5"), "is not a ZIP as Hush Line writes it"),
+        (b"#!/bin/sh\n" + zip64(), "is not a ZIP as Hush Line writes it"),
         (ZIP[:-10] + struct.pack("<L", 1 << 24) + ZIP[-6:], "whose list of members is a small part of it"),
         (ZIP[:-10] + struct.pack("<L", 1 << 22) + ZIP[-6:], "is not a ZIP that can be read"),
         (ZIP[:-6] + struct.pack("<L", 9) + ZIP[-2:], "cannot be opened: the ZIP is damaged"),

@@ -10,7 +10,7 @@ import pytest
 from tests.console.whole.browsers import chromium
 from tests.languages.pseudo import Accented, pseudo
 from tests.languages.translated import translated
-from tests.programme.public.published import NAMES, chained, drawn, made
+from tests.programme.public.published import NAMES, chained, drawn, fresh, made
 from tests.programme.public.test_page import PAGES, VOID, Outline, eventful
 from tests.programme.public.test_publish import FILES, lines_of, published, signed
 
@@ -19,6 +19,7 @@ from deniable.languages.voice import Voice
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.calendar_file import calendar_file
 from deniable.programme.public.certificate import certificate
+from deniable.programme.public.folder import published_names
 from deniable.programme.public.page import render
 from deniable.programme.public.publish import contents
 from deniable.programme.public.verify import verify
@@ -148,7 +149,7 @@ def test_a_folder_has_a_page_and_a_calendar_in_each_language() -> None:
     files = contents(parameters, lines, signed(parameters, lines))
     pages = {"index.html": "de", "index.en.html": "en", "index.ar.html": "ar"}
     calendars = ["calendar.ics", "calendar.en.ics", "calendar.ar.ics"]
-    assert list(files) == [*FILES[:-2], *calendars, *pages]
+    assert list(files) == [*FILES[:-2], *calendars, *pages] == list(published_names(parameters))
     for name, code in pages.items():
         outline = Outline(files[name].decode())
         html = outline.named("html")[0]
@@ -211,6 +212,23 @@ def test_a_page_in_the_place_of_another_is_noticed(tmp_path: Path) -> None:
     in_folder(tmp_path / "public", "en", "ar")
     (tmp_path / "public" / "index.ar.html").write_bytes((tmp_path / "public" / "index.html").read_bytes())
     assert verify(tmp_path / "public", now=NOW).pages == {"index.html": "matches", "index.ar.html": "differs"}
+
+
+def test_names_are_set_apart_as_the_language_does() -> None:
+    gone = {"added": (), "removed": NAMES[:2], "reason": "moved", "independent": True, "during": 1}
+    parameters = made(languages=("en", "fr", "ar"))
+    entries = chained(parameters, [("targets", 1, gone)])
+    first, second = (f"<bdi>{name}</bdi>" for name in NAMES[:2])
+    for code, between in (("en", "; "), ("fr", "\u00a0; "), ("ar", "؛ ")):
+        assert f"{first}{between}{second}" in render(parameters, entries, None, parameters.voice(code)), code
+
+
+def test_a_round_without_a_draw_has_words_of_no_gender() -> None:
+    """Whatever the office calls its targets."""
+    skipped = {"commitment": fresh(1), "late": 0, "reason": "moved", "independent": True, "during": 1}
+    parameters = made(languages=("es", "en"))
+    text = render(parameters, chained(parameters, [("skip", 1, skipped)]), None, parameters.voice("es"))
+    assert '<span class="muted">sin sorteo</span>' in text
 
 
 WIDER = "document.documentElement.scrollWidth > document.documentElement.clientWidth"

@@ -479,6 +479,25 @@ def row(text: str, entry: int) -> str:
     return text.partition(f'id="entry-{entry}"')[2].partition("</tr>")[0]
 
 
+def test_an_ended_programme_asks_for_no_report() -> None:
+    told = (
+        "details",
+        1,
+        {"contact": "Room 7", "hotline": "https://hotline.example.org", "day": "2026-01-05", "reason": None},
+    )
+    said = [told, drawn(1, A)]
+    running, ended = (
+        Outline(rendered(made(targets=(A, B, C, D)), said + last)) for last in ([], [("end", 2, {"reason": "by law"})])
+    )
+    assert "https://hotline.example.org" in running.text("header")
+    assert "Can I take my report back?" in running.text("main")
+    assert "no more: the programme has ended" in ended.text("header")
+    assert "Room 7" not in ended.text("header")
+    assert "Room 7" in ended.text("main")
+    assert "A report made an audit more likely" in ended.text("header")
+    assert "Can I take my report back?" not in ended.text("main")
+
+
 def test_one_row_a_frozen_round_says_what_became_of_it() -> None:
     text = rendered(*frozen_rounds_of_all_states())
     rows = re.findall(r'<tr role="row" id="entry-(\d+)"( class="noted")?', text)
@@ -487,7 +506,7 @@ def test_one_row_a_frozen_round_says_what_became_of_it() -> None:
     for entry, words in {
         1: ("entries 1, 2", B, "Drawn with drand’s beacon", SIGNATURE),
         3: ("entries 3, 5", C, "Drawn without its public value", "no network", "could know the result"),
-        6: ("none", "never drawn", "entry 7"),
+        6: ("no draw", "never drawn", "entry 7"),
         8: ("not drawn yet", "Frozen; drawn with drand’s beacon", "2 February 2026, 00:00 UTC"),
     }.items():
         for word in words:

@@ -161,9 +161,14 @@ def test_a_smaller_figure_is_refuted() -> None:
 
 def test_yearly_figures_have_no_limit_in_a_single_case() -> None:
     promise = english(made(**KINDS["figures"]))
+    assert "at most 56 times in 100" in promise.first  # 5 points for the audits, 1 for the figures
     said = " ".join(part(promise, "promise").after)
-    assert "about the audits alone" in said
-    assert "at most 56 times in 100" in said  # 5 points for the audits, 1 for the figures
+    assert "yearly numbers may make your boss nearly sure" in said
+    assert "90 % sure or more at most 14 times in 100" in said
+    effect = part(promise, "effect").table
+    assert effect is not None
+    assert len(effect.head) == 3
+    assert not any("%" in cell for row in effect.rows for cell in row)
 
 
 def test_a_class_has_a_row_of_its_own_and_the_heaviest_leads() -> None:
@@ -223,7 +228,7 @@ def wrong_figures(parameters: Parameters) -> list[str]:
     assert table is not None
     wrong = []
     for row, filed in zip(table.rows, suspicion.all_filed(parameters), strict=True):
-        shown = filed.audits if capped else filed.together
+        shown = filed.guarantee
         if shown is None:
             continue
         starts: Sequence[Fraction] = suspicion.SURE_BEFORE if capped else suspicion.RIGHT_BEFORE
@@ -239,18 +244,17 @@ def wrong_figures(parameters: Parameters) -> list[str]:
             if number is not None and not bound * 100 <= Fraction(number[1]) < bound * 100 + 1:
                 wrong.append(cell)
     heavy = suspicion.filed_in(parameters, suspicion.heaviest_class(parameters))
-    assert heavy.audits is not None
-    assert heavy.together is not None
+    assert heavy.guarantee is not None
     if suspicion.is_made(parameters) and capped:
         sure = re.findall(r"at most ([\d.]+) % sure", promise.first)[0]
-        wrong += [promise.first] if Fraction(sure) < 100 * heavy.audits.posterior(Fraction(1, 2)) else []
+        wrong += [promise.first] if Fraction(sure) < 100 * heavy.guarantee.posterior(Fraction(1, 2)) else []
     elif suspicion.is_made(parameters):
         right = re.findall(r"at most ([\d.]+) times", promise.first)[0]
-        wrong += [promise.first] if Fraction(right) < 50 * (1 + Fraction(heavy.together.delta)) else []
+        wrong += [promise.first] if Fraction(right) < 50 * (1 + Fraction(heavy.guarantee.delta)) else []
     several = suspicion.filed_in(parameters, suspicion.heaviest_class(parameters), parameters.reports_per_person)
     for words, filed in (("picks the right one", heavy), ("reports each, it is", several)):
-        assert filed.together is not None
-        least = 50 * (1 + 2 * Fraction(filed.together.delta))
+        assert filed.guarantee is not None
+        least = 50 * (1 + 2 * Fraction(filed.guarantee.delta))
         pairs = re.findall(rf"{words} at most ([\d.]+) times", " ".join(prose(promise)))
         wrong += [pair for pair in pairs if Fraction(pair) < least]
     return wrong

@@ -287,6 +287,32 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
     assert not (folder / "index.html").is_symlink()
 
 
+def test_a_link_that_comes_while_a_file_is_looked_at_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To a key, say, which all could read then."""
+    folder, key = tmp_path / "public", tmp_path / "key"
+    published(folder, SAID[:1])
+    key.touch(0o600)
+    os.utime(key, (0, 0))
+    opened = os.open
+
+    def exchanged(path: Any, *arguments: Any, **options: Any) -> int:
+        descriptor = opened(path, *arguments, **options)
+        if path == folder / "VERIFY.md":
+            path.unlink()
+            path.symlink_to(key)
+        return descriptor
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", exchanged)
+        published(folder)
+    assert (folder / "VERIFY.md").is_symlink()
+    assert (key.stat().st_mode & 0o777, key.stat().st_mtime) == (0o600, 0)
+    published(folder)
+    assert not (folder / "VERIFY.md").is_symlink()
+
+
 def test_a_file_in_place_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / "public").write_text("a file")
     with pytest.raises(DeniableError, match=r"^cannot publish into .*public: File exists$"):

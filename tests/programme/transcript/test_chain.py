@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import tracemalloc
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from deniable.errors import DeniableError
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.chain import (
     check_head,
+    check_lines,
     commitment,
     digest,
     from_file,
@@ -190,6 +193,49 @@ def test_a_file_that_was_cut_is_refused(data: st.DataObject) -> None:
     kept = data.draw(st.integers(0, len(content) - 1))
     with pytest.raises(DeniableError, match=r"transcript\.jsonl must end with the line of the signed head"):
         from_file(content[:kept])
+
+
+def peak(step: Callable[[], object]) -> int:
+    """The most bytes that it takes at a time; it must be refused."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(DeniableError):
+            step()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("short", ["", "ab", "x" * 50])
+def test_a_file_of_short_lines_is_refused_before_it_is_cut_into_lines(short: str) -> None:
+    head = signed_head(KEY, fresh(0), 10**6, bytes(32))
+    content = f"{short}\n".encode() * (10**6 // (len(short) + 1)) + f"{head}\n".encode()
+    with pytest.raises(DeniableError, match=r"^transcript\.jsonl has lines that are too short for an entry"):
+        from_file(content)
+    assert peak(lambda: from_file(content)) < 10**5
+
+
+def test_lines_of_entries_are_never_too_short() -> None:
+    """Nor those at the end of a file of which one byte of the line before is left, or none."""
+    shortest = [entry("end", number, reason="x").line() for number in (1, 2, 3)]
+    head = signed_head(KEY, fresh(0), 3, root(shortest))
+    for content in (to_file(shortest, head), b"}\n" + to_file(shortest, head), b"\n" + to_file(shortest, head)):
+        assert from_file(content)[0][-3:] == shortest
+
+
+def test_a_long_line_is_not_taken_for_the_head() -> None:
+    content = b'{"entries":[' + b"[]," * 10**5 + b"[]]}\n"
+    with pytest.raises(DeniableError, match="must end with the line of the signed head"):
+        from_file(content)
+
+
+def test_lines_are_counted_before_they_are_hashed() -> None:
+    lines = [entry(number=number).line() for number in (1, 2)]
+    head = signed_head(KEY, fresh(0), 2, root(lines))
+    many = lines * 10_000
+    with pytest.raises(DeniableError, match=r"^the signed head is not that of these 20,000 entries$"):
+        check_lines(public_key(KEY), fresh(0), many, head)
+    assert peak(lambda: check_lines(public_key(KEY), fresh(0), many, head)) < 10**5
 
 
 def test_a_file_with_other_characters_is_refused() -> None:

@@ -1,6 +1,8 @@
 """A witness: it countersigns what continues the transcript that it saw last, once, and nothing else."""
 
+import errno
 import json
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -229,6 +231,22 @@ def test_one_process_at_a_time(key: Path, monkeypatch: pytest.MonkeyPatch) -> No
     with at_work(key), pytest.raises(DeniableError, match="another process"), at_work(key):
         pass
     assert countersigned(key, SAID).is_new
+
+
+@pytest.mark.parametrize("error", [OSError("no space left"), TimeoutError("no answer")])
+def test_what_fails_under_the_lock_is_not_said_about_the_lock(key: Path, error: OSError) -> None:
+    with pytest.raises(type(error), match=str(error)), at_work(key):
+        raise error
+    assert countersigned(key, SAID).is_new
+
+
+def test_a_file_system_without_locks(key: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_descriptor: int, _until: float) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("deniable.storage.files._take", refused)
+    with pytest.raises(DeniableError, match="cannot be locked against other processes"), at_work(key):
+        pass
 
 
 def test_a_key_by_a_link(key: Path) -> None:

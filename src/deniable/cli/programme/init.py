@@ -12,6 +12,7 @@ import typer
 
 from deniable.cli.groups import Command
 from deniable.cli.options import (
+    CLASS,
     DEFAULT_DATABASE,
     OPTIONS,
     AsJson,
@@ -26,8 +27,9 @@ from deniable.cli.options import (
     SteadyForecast,
     WeightsFile,
     as_options,
+    chosen_classes,
     chosen_forecast,
-    one_delta,
+    delta_or_advantage,
     shared,
 )
 from deniable.cli.programme import options, sources
@@ -44,7 +46,7 @@ from deniable.programme.public.promise import promise_of
 from deniable.programme.register import read_register
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.transcript import office_details
-from deniable.report_classes import ONE_CLASS, check_classes, heaviest, parsed
+from deniable.report_classes import ONE_CLASS, heaviest
 from deniable.report_files import read_weights
 from deniable.storage.store import ExistsError
 from deniable.wording import count, listed
@@ -79,14 +81,7 @@ def init(
     weights: WeightsFile = None,
     forecast: Forecast = False,
     steady_forecast: SteadyForecast = False,
-    classes: Annotated[
-        list[str] | None,
-        shared(
-            "--class",
-            "NAME=WEIGHT, where a report counts as WEIGHT reports, or NAME=visit, where it leads to a visit at once. "
-            "Repeat the option for every class.",
-        ),
-    ] = None,
+    classes: Annotated[list[str] | None, shared("--class", f"{CLASS}.")] = None,
     most_counted: MostCounted = None,
     yearly_figures_delta: Annotated[
         float | None,
@@ -134,8 +129,7 @@ def init(
         typer.Option(
             metavar="CODE=FILE",
             help="Your own translation of the public page in the place of ours, complete and checked by a native "
-            "speaker, such as de=german.po. May be given for several languages. "
-            "See docs/howto/languages.md for how to make one.",
+            "speaker, such as de=german.po. Repeat the option for several languages.",
         ),
     ] = None,
     contact: Annotated[str, shared("--contact", show_default=False)] = "",
@@ -188,13 +182,8 @@ def init(
     Example: once a year, how many reports came in, ± 20
       deniable programme init targets.txt --name "Site visits" --advantage 0.05 --yearly-figures-delta 0.02
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
-    level = one_delta(delta)
-    if (level is None) == (advantage is None):
-        raise DeniableError(
-            "give either --delta, the promise about one report, or --advantage, the promise about a person, "
-            f"got {'neither' if level is None else 'both'}; for example --delta 0.1"
-        )
-    kinds = check_classes(map(parsed, classes)) if classes else ONE_CLASS
+    level = delta_or_advantage(delta, advantage)
+    kinds = chosen_classes(classes) or ONE_CLASS
     learnt = chosen_forecast(weights, forecast=forecast, steady_forecast=steady_forecast)
     source = sources.chosen_source(
         randomness,
@@ -300,7 +289,7 @@ def _tell(programme: Programme, database: str, key: Path | None, as_json: bool) 
         " ".join(exact_figures(parameters, say)),
         *(f"\nWARNING: {warning}" for warning in warnings),
         f"\n{_when(calendar, database, key)}",
-        f"\n{sources.in_words(parameters.randomness)}",
+        f"\n{sources.source_in_words(parameters.randomness)}",
         f"\n{kept}",
         *([] if key is None else [f"  {key.absolute()}"]),
         "\nNext, publish the rules and the commitment to the first draw, before the first report comes in:",

@@ -1,7 +1,6 @@
 """`deniable programme oversight`: the office hands over the sealed rounds, and the oversight body replays them."""
 
 import csv
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Annotated
 import typer
 
 from deniable.cli.groups import Command
+from deniable.cli.new_files import check_new_file, create
 from deniable.cli.options import DEFAULT_DATABASE, AsJson, Database, shared
 from deniable.cli.programme import options
 from deniable.cli.programme.output import answer, please_note, spans
@@ -90,6 +90,8 @@ def replay(
     cannot show either that the office did not choose its seed: on the day it fixed the seed, it could see what it would
     draw from the reports that waited.
     """
+    if out is not None:
+        check_new_file("--out", out)
     checked = verify(folder)
     inputs = checked.parameters, [parse(line) for line in checked.lines], read_seals(sealed), read_identity(identity)
     verdict = replayed(*inputs)
@@ -112,11 +114,10 @@ def _refusal(verdict: Replayed) -> str:
 
 
 def _write_counts(path: Path, rows: Iterable[tuple[int, str, str, int]]) -> None:
+    create(path, confidential=True)
     try:
-        with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
-            csv.writer(file).writerows([("round", "target", "class", "reports"), *rows])
-    except FileExistsError:
-        raise DeniableError(f"cannot write {path}: it exists already, so take a new name") from None
+        with path.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows([("round", "target", "class", "reports"), *rows])
     except OSError as error:
         raise DeniableError(f"cannot write {path}: {why(error)}") from None
 

@@ -91,16 +91,16 @@ def report(
         },
         *_aside_in_words(aside),
         *(
+            f"A report of class {name} leads to a visit at once: deniable programme visit TARGET --class {name}"
+            for name in visits
+        ),
+        *(
             ["Nothing was counted: " + ("all lines were set aside." if aside else "the file has no lines to count.")]
             if receipt is None
-            else [
+            else [  # the receipt last, where scripts look for it
                 "Counted. The receipt, with which these reports can be withdrawn while the round is open:",
                 f"  {receipt}",
             ]
-        ),
-        *(
-            f"A report of class {name} leads to a visit at once: deniable programme visit TARGET --class {name}"
-            for name in visits
         ),
     )
 

@@ -50,12 +50,14 @@ def run(
     Numbers that people throw must be entered with deniable programme draw-round.
 
     It runs until it is stopped. One or two rounds that came due while it was not running are closed at once, the oldest
-    first; where more are overdue it closes none without --catch-up, since the clock may be wrong. What is new,
-    overrides and other decisions included, is published at the next full minute, so that the time of publication does
-    not tell how long a draw took, and before the next draw, so that the commitment to its seed is public by then. It
-    wakes at least once a minute; where the database or the folder cannot be used it says so once and tries again every
-    minute. SIGTERM and SIGINT end it between two steps, never within one. While it runs, it writes a page to the
-    database every second, whether reports came in or not, and takes those that commands at a terminal bring.
+    first; where more are overdue it closes none without --catch-up, since the clock may be wrong. If the clock goes
+    forward by more than an hour while it runs, it closes a round only when it is due by the time that passed, too. What
+    is new, overrides and other decisions included, is published at the next full minute, so that the time of
+    publication does not tell how long a draw took, and before the next draw, so that the commitment to its seed is
+    public by then. It wakes at least once a minute; where the database or the folder cannot be used it says so once and
+    tries again every minute. SIGTERM and SIGINT end it between two steps, never within one. While it runs, it writes a
+    page to the database every second, whether reports came in or not, and takes those that commands at a terminal
+    bring.
 
     Two of them at once do no harm: a round is drawn once.
     """

@@ -138,7 +138,7 @@ def _throws(sides: int | None, lottery: str | None) -> Throws:
     return Throws(int(numbers[1]), int(numbers[2]))
 
 
-def in_words(source: Source | None) -> str:
+def source_in_words(source: Source | None) -> str:
     """What the source means for the draws, and what is left open without one."""
     if isinstance(source, Drand):
         beacon = "drand" if source.is_known else f"the chain {source.chain.hash}, which is not drand's own,"

@@ -3,7 +3,7 @@
 How a page is declared, and what it is given, stands in `console/routing.py`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -29,7 +29,7 @@ from deniable.programme.programme import Programme
 from deniable.programme.secrets.lock import KeyChangedError
 from deniable.programme.status import Status
 from deniable.programme.transcript.decision import Decision
-from deniable.programme.transcript_copies import is_kept
+from deniable.programme.transcript_copies import NotKeptError, is_kept
 from deniable.storage.store import StoreError
 
 counting = Paced()
@@ -107,6 +107,16 @@ def foreseen(programme: Programme, target: str | None, report_class: str, say: V
     return Foreseen(report_class, entry.round, entry.heading(say), deed, effect)
 
 
+def recorded(make: Callable[[], int]) -> int:
+    """The number of the entry that this makes and returns; also where it cannot be shown yet, since it stands, and the
+    transcript's page says why.
+    """
+    try:
+        return make()
+    except NotKeptError as error:
+        return error.entry
+
+
 @dataclass(frozen=True)
 class Consequences:
     """What a decision does, for people to read before it is recorded. Public facts and what the office typed."""
@@ -138,6 +148,11 @@ class Consequences:
     lost_until: Day | None
     """Until when the promise is lost already."""
     n_targets: int
+
+    @property
+    def rounds(self) -> str:
+        """The open round and the calendar's, as a form sends them back: what a person confirms is for these."""
+        return f"{self.round}-{self.during}"
 
 
 def consequences_of(programme: Programme, entry: Decision, say: Voice) -> Consequences:

@@ -8,6 +8,7 @@ from typing import Any
 
 from starlette.datastructures import FormData
 
+from deniable.console.pages.common import recorded
 from deniable.console.security import text, texts
 from deniable.errors import DeniableError
 from deniable.message import Message, noted
@@ -15,7 +16,6 @@ from deniable.programme.programme import Programme
 from deniable.programme.transcript.decision import Decision
 from deniable.programme.transcript.entries import Override, Renamed, Skip, Targets
 from deniable.programme.transcript.outcomes import NotCarriedOut
-from deniable.programme.transcript_copies import NotKeptError
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,6 @@ class Kind:
     entry: type[Decision]
     read: Callable[[Programme, FormData], dict[str, Any]]
     """What the form says, as the entry's own fields."""
-    write: Callable[[Programme, dict[str, Any], str, bool], int]
-    """Records it; returns the number of its entry."""
     always_two: bool = False
     """Whether a second person confirms it even if it has nothing to do with reports."""
 
@@ -50,12 +48,12 @@ class Asked:
         """The entry as it would be recorded now; refused where it cannot be."""
         return programme.foreseen_decision(self.kind.entry, self.reason, independent=self.independent, **self.own)
 
-    def record(self, programme: Programme) -> int:
-        """Returns the number of its entry."""
-        try:
-            return self.kind.write(programme, self.own, self.reason, self.independent)
-        except NotKeptError:  # the transcript's page says so
-            return programme.status().entries
+    def record(self, programme: Programme, foreseen: Decision) -> int:
+        """As it was foreseen; refused where another round is open by now. Returns the number of its entry."""
+        if isinstance(foreseen, Skip):
+            round_ = foreseen.round
+            return recorded(lambda: programme.skip(self.reason, independent=self.independent, round_=round_).entry)
+        return recorded(lambda: programme.decide(foreseen).number)
 
 
 def asked_in(programme: Programme, kind: str, fields: FormData) -> Asked:
@@ -76,10 +74,6 @@ def _override(programme: Programme, fields: FormData) -> dict[str, Any]:
     return {"audits": targets}
 
 
-def _order(programme: Programme, own: dict[str, Any], reason: str, independent: bool) -> int:
-    return programme.override(own["audits"], reason, independent=independent).number
-
-
 def _targets(programme: Programme, fields: FormData) -> dict[str, Any]:
     added = [name.strip() for name in text(fields, "added").splitlines() if name.strip()]
     removed = list(dict.fromkeys(texts(fields, "target")))
@@ -88,10 +82,6 @@ def _targets(programme: Programme, fields: FormData) -> dict[str, Any]:
             "Name at least one {target_word} that joins or leaves.", target_word=programme.parameters.terms.target
         )
     return {"added": added, "removed": removed}
-
-
-def _change_targets(programme: Programme, own: dict[str, Any], reason: str, independent: bool) -> int:
-    return programme.change_targets(reason, independent=independent, add=own["added"], remove=own["removed"]).number
 
 
 def _new_name(programme: Programme, fields: FormData) -> dict[str, Any]:
@@ -103,10 +93,6 @@ def _new_name(programme: Programme, fields: FormData) -> dict[str, Any]:
     return {"target": targets[0], "name": text(fields, "new_name")}
 
 
-def _rename(programme: Programme, own: dict[str, Any], reason: str, independent: bool) -> int:
-    return programme.rename_target(own["target"], own["name"], reason, independent=independent).number
-
-
 def _which_audit(programme: Programme, fields: FormData) -> dict[str, Any]:
     number, _, target = text(fields, "audit").partition(" ")
     if not (number.isascii() and number.isdigit() and len(number) <= 9):
@@ -114,10 +100,6 @@ def _which_audit(programme: Programme, fields: FormData) -> dict[str, Any]:
             "Choose the {audit_word} that did not take place.", audit_word=programme.parameters.terms.audit
         )
     return {"of": int(number), "target": target}
-
-
-def _not_carried_out(programme: Programme, own: dict[str, Any], reason: str, independent: bool) -> int:
-    return programme.not_carried_out(own["of"], own["target"], reason, independent=independent).number
 
 
 def _which_round(programme: Programme, fields: FormData) -> dict[str, Any]:
@@ -130,10 +112,6 @@ def _which_round(programme: Programme, fields: FormData) -> dict[str, Any]:
     return {"commitment": "0" * 64, "late": status.late}
 
 
-def _skip(programme: Programme, _: dict[str, Any], reason: str, independent: bool) -> int:
-    return programme.skip(reason, independent=independent).entry
-
-
 KINDS = {
     "override": Kind(
         noted("Order {an_audit} by hand"),
@@ -143,7 +121,6 @@ KINDS = {
         ),
         Override,
         _override,
-        _order,
         always_two=True,
     ),
     "targets": Kind(
@@ -151,27 +128,23 @@ KINDS = {
         noted("The change counts from this round on. The reports about {targets} that leave are deleted."),
         Targets,
         _targets,
-        _change_targets,
     ),
     "rename": Kind(
         noted("Rename {a_target}"),
         noted("The {target} has another name from this round on. The reports about it stay counted."),
         Renamed,
         _new_name,
-        _rename,
     ),
     "not-carried-out": Kind(
         noted("Record that {an_audit} did not take place"),
         noted("The record still says that the {target} was selected. The reports about it stay deleted."),
         NotCarriedOut,
         _which_audit,
-        _not_carried_out,
     ),
     "skip": Kind(
         noted("Skip this round"),
         noted("The round is closed without a draw. Its reports stay counted and go on into the next round."),
         Skip,
         _which_round,
-        _skip,
     ),
 }

@@ -130,13 +130,13 @@ def decide(
         wanted = asked_in(programme, kind, fields)
         entry, seen = wanted.foreseen(programme), text(fields, "confirmed")
         able = others(console, person).here if wanted.needs_two else ()
-        if seen != str(entry.during):
-            would = consequences_of(programme, entry, voice_of(request))
+        would = consequences_of(programme, entry, voice_of(request))
+        if seen != would.rounds:
             asks = ConfirmPage(kind, would, typed, wanted.needs_two, able, bool(seen))
             return render(request, "decision_confirm.html", asks)
         if able:
             return _ask_for(console, person, page, typed)
-        number = wanted.record(programme)
+        number = wanted.record(programme, entry)
     except DeniableError as error:
         return render(request, "decision.html", replace(page, error=refusal(error)), 422)
     log = DECISION_LOG[kind]

@@ -22,6 +22,7 @@ from deniable.console.pages.common import (
     counting,
     done_message,
     foreseen,
+    recorded,
     redirect,
     refusal,
 )
@@ -36,7 +37,6 @@ from deniable.languages.voice import Voice
 from deniable.message import Message, noted
 from deniable.programme.calendar import Day, due_in_words
 from deniable.programme.programme import Programme
-from deniable.programme.transcript_copies import NotKeptError
 
 router = Router()
 
@@ -128,10 +128,7 @@ def confirm(
         is_alone = asked.person == person.id
         if is_alone and others(console, person).here:
             return _page(request, person, programme, OWN)
-        try:
-            number = programme.visit(asked.target, asked.report_class).number
-        except NotKeptError:  # the transcript's page says so
-            number = programme.status().entries
+        number = recorded(lambda: programme.visit(asked.target, asked.report_class).number)
     except DeniableError as error:
         return _page(request, person, programme, refusal(error))
     console.pending_visits.forget(asked.target, asked.report_class)

@@ -1,16 +1,19 @@
 """Health: whether all is in order, what to do where it is not, and a backup to take away."""
 
+import os
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from deniable.console.accounts.people import Person
+from deniable.console.console import Console
 from deniable.console.pages.common import refusal
 from deniable.console.pages.health_checks import BACKED_UP, Check, checks_of
 from deniable.console.pages.notices import Notices, notices_of
@@ -60,15 +63,28 @@ def back_up(request: Request, person: Annotated[Person, require("people")], _: F
         programme = console.programme()
         if programme is not None and not programme.status().ended:
             programme.renew()  # or else two backups would tell the administrator whether reports came in between
-        with tempfile.TemporaryDirectory() as folder:  # what is secret in it is encrypted
-            path = Path(folder) / name
-            backup.write(console.store, path) if programme is None else programme.backup(path)
-            content = path.read_bytes()
+        check = (lambda: None) if programme is None else programme.check_kept
+        file = backup.nameless(console.store, room_for_backups(console), check)
     except DeniableError as error:
         return _page(request, person, refusal(error))
     console.record(person, BACKED_UP)
-    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(content, headers=disposition, media_type="application/octet-stream")
+    size = os.fstat(file.fileno()).st_size
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Content-Length": str(size)}
+    return StreamingResponse(_pieces(file), headers=headers, media_type="application/octet-stream")
+
+
+def room_for_backups(console: Console) -> Path:
+    """The folder of the database, or that of the key where the database is on a server: the folder for temporary files
+    may be a small part of the memory. What is secret in a backup is encrypted.
+    """
+    beside = console.store.file or (None if console.copy is None else console.copy.path)
+    return Path(tempfile.gettempdir()) if beside is None else beside.parent
+
+
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    with file:
+        while piece := file.read(2**18):
+            yield piece
 
 
 def _page(request: Request, person: Person, error: Message | None = None) -> Response:

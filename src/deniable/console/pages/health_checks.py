@@ -109,6 +109,8 @@ def _programme(console: Console, programme: Programme, say: Voice) -> Iterator[C
         yield _database(behind, say)
     if status.is_paused and not status.ended:
         yield _paused(say)
+    if programme.is_kept_out() and not status.ended:
+        yield _kept_out(say)
     yield _public_folder(found, status, say, is_behind=behind is not None)
     if (behind is None or is_damaged) and not status.ended:
         yield _second_copy(console, status, say)
@@ -128,6 +130,23 @@ def _paused(say: Voice) -> Check:
         ),
         "deniable programme resume-imports --reason REASON",
         "/import",
+    )
+
+
+def _kept_out(say: Voice) -> Check:
+    return Check(
+        noted("Commands at a terminal"),
+        "warn",
+        say(
+            "Another program on the server has taken the address at which commands hand their reports to the console. "
+            "It has no key and learns nothing from them. But each command now writes to the disk by itself, and other "
+            "users of the server can see when."
+        ),
+        say(
+            "Enter and import reports here, not at a terminal. The person who runs the server finds the program and "
+            "ends it."
+        ),
+        "ss -xlp | grep @deniable/",
     )
 
 

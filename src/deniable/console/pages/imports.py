@@ -14,7 +14,7 @@ from starlette.responses import Response
 from deniable.console.accounts.people import Person
 from deniable.console.accounts.row_authentication import digest
 from deniable.console.csv_download import csv_response
-from deniable.console.pages.channels import MANY, NOT_YOURS, ChannelRow, assigned, keep, typed_rows
+from deniable.console.pages.channels import NOT_YOURS, ChannelRow, assigned, keep, typed_rows
 from deniable.console.pages.common import CurrentProgramme, auditors_of, done_message, redirect, refusal
 from deniable.console.pages.import_preview import Preview, megabytes, preview_page
 from deniable.console.pages.recent_imports import RecentImport, recent_imports
@@ -30,7 +30,6 @@ from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import (
     MOST_UPLOADED,
-    SMALL,
     Fields,
     console_of,
     in_slow_thread,
@@ -42,11 +41,12 @@ from deniable.console.security import (
 from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
 from deniable.message import Message, noted
-from deniable.programme.imports import EXPORTS, read
+from deniable.programme.imports import EXPORTS, Batch, read
 from deniable.programme.imports.batch import EMPTY, MOST_DISTINCT
 from deniable.programme.imports.csv import OtherColumnsError
 from deniable.programme.programme import Programme
 from deniable.programme.status import PAUSED, Status
+from deniable.programme.ticker import StillWaitingError
 
 router = Router()
 
@@ -67,11 +67,19 @@ DONE = {
 }
 LONGEST_WAIT = 20
 """Seconds until the page says that an import goes on: browsers and proxies do not wait for ever."""
+MOST_REPORTS = 1_000_000
+"""Of one file. They come in within an hour."""
 EXAMPLE = (("id", "channel"), ("1041", "north plant"), ("1042", "south plant"), ("1043", "north plant"))
 GONE = noted("The file is not kept any more; choose it again.")
 FINAL = noted(
     "It is too late to take this import back: its reports are counted. If it was the wrong file, tell an auditor "
     "before the round is closed."
+)
+TOO_MANY = noted(
+    "The file has more than {most} reports. Cut it into several files, or import it at the terminal.", most=MOST_REPORTS
+)
+STILL_COMING_IN = noted(
+    "The file that you imported before is still coming in. Wait until it has come in, then import this one."
 )
 NOT_KNOWN = noted("This import cannot be taken back here: it was counted, or the console was restarted since.")
 OTHER_COLUMN = noted("The class column of this hotline was changed in the meantime; choose the file again.")
@@ -127,15 +135,15 @@ def import_page(
 def preview(
     request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
+    takes_long()  # whatever its size: a small file has thousands of rows, too
     console, status = console_of(request), programme.status()
     kind, source, file = text(fields, "kind"), text(fields, "source"), uploaded(fields, "file")
-    if len(file) > SMALL or len(status.targets) > MANY:
-        takes_long()
     try:
         _check_assigned(request, person, source)
         _check_file(kind, file, status)
         mapping, class_field = programme.hotlines.mappings(programme.hotlines.kept(source))
         batch = read(kind, io.BytesIO(file), mapping, class_field)
+        _check_number(batch)
         held = Held(kind, source, batch, is_large=len(file) > MOST_UPLOADED // 2)
         pending = console.pending_imports.add(person.id, _session(request), held)
     except DeniableError as error:
@@ -215,6 +223,8 @@ async def confirm(
         await wait_for(shield(wrap_future(written)), LONGEST_WAIT)
     except TimeoutError:
         done = "under-way"
+    except StillWaitingError:  # two requests at once
+        return _page(request, person, programme, error=STILL_COMING_IN)
     except DeniableError as error:
         return _page(request, person, programme, error=refusal(error))
     return redirect("/import", done)
@@ -230,13 +240,15 @@ def _bring(
     if pending is None:
         raise DeniableError(GONE)
     held: Held | Response = pending.held
+    if programme.hotlines.is_importing(person.id):
+        return _preview_again(request, person, programme, pending.held, fields, error=STILL_COMING_IN)
     if _typed(fields, "channel") or _typed(fields, "value"):
         held = _with_choices(request, person, programme, pending.held, fields)
     if isinstance(held, Response):
         return held
     _check_assigned(request, person, held.source)
     do_not_count = text(fields, "do_not_count") == "yes"
-    _, written = programme.hotlines.bring(held.source, held.batch, count=not do_not_count, name=name)
+    _, written = programme.hotlines.bring(held.source, held.batch, count=not do_not_count, name=name, owner=person.id)
     console, does_count = console_of(request), not do_not_count and not programme.status().is_paused
     day = programme.parameters.calendar.today(console.clock())
     aside = _unassigned(held) if does_count else Unassigned()
@@ -309,6 +321,11 @@ def _check_file(kind: str, file: bytes, status: Status) -> None:
         raise DeniableError("Choose what made the file.")
     if not file and kind != "globaleaks":  # which writes an empty file where it has no reports
         raise DeniableError("Choose a file that is not empty.")
+
+
+def _check_number(batch: Batch) -> None:
+    if batch.n_reports > MOST_REPORTS:
+        raise DeniableError(TOO_MANY)
 
 
 def _check_assigned(request: Request, person: Person, source: str) -> None:

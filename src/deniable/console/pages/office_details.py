@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from deniable.console.accounts.people import Person
-from deniable.console.pages.common import CurrentProgramme, copied_record, redirect, refusal
+from deniable.console.pages.common import CurrentProgramme, copied_record, recorded, redirect, refusal
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, require, text
@@ -17,7 +17,6 @@ from deniable.message import Message, noted
 from deniable.programme.calendar import Day, day_in_words
 from deniable.programme.programme import Programme
 from deniable.programme.transcript import office_details
-from deniable.programme.transcript_copies import NotKeptError
 
 router = Router()
 
@@ -68,9 +67,7 @@ def tell(
         _check_declared(is_independent)
         if "confirmed" not in fields:
             return _preview(request, programme, contact, hotline)
-        entry = programme.tell_details(*office_details.typed(contact, hotline)).number
-    except NotKeptError:  # the transcript's page says so
-        entry = programme.status().entries
+        entry = recorded(lambda: programme.tell_details(*office_details.typed(contact, hotline)).number)
     except DeniableError as error:
         return _page(request, programme, contact, hotline, is_independent=is_independent, error=refusal(error))
     console_of(request).record(person, noted("changed the office's contact and hotline (entry {entry})", entry=entry))

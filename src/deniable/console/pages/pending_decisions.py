@@ -35,6 +35,7 @@ from deniable.languages.voice import Voice
 from deniable.message import Message, noted
 from deniable.programme.calendar import Day
 from deniable.programme.programme import Programme
+from deniable.programme.rounds import NEW_ROUND
 
 router = Router()
 
@@ -54,7 +55,6 @@ GONE = noted(
     "This request is no longer there: it was confirmed, refused or withdrawn, or it is too old. Ask for the decision "
     "again."
 )
-NEW_ROUND = noted("A new round has begun since you opened this page. Read the dates again, then confirm.")
 
 
 @dataclass(frozen=True)
@@ -107,11 +107,12 @@ def confirm(
         if pending.person == person.id:
             return _page(request, person, programme, OWN)
         wanted = asked_in(programme, pending.kind, FormData([*pending.typed]))
-        if not wanted.independent and text(fields, "confirmed") != str(programme.consequence(voice_of(request)).during):
+        foreseen = wanted.foreseen(programme)
+        if text(fields, "confirmed") != consequences_of(programme, foreseen, voice_of(request)).rounds:
             return _page(request, person, programme, NEW_ROUND)
         _take(console, pending)
         try:
-            number = wanted.record(programme)
+            number = wanted.record(programme, foreseen)
         except DeniableError:
             console.pending_decisions.put_back(pending)
             raise

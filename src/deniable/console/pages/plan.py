@@ -51,8 +51,9 @@ from deniable.programme.public.page import Day, due_in_words
 from deniable.programme.public.promise import Promise, promise_of
 from deniable.promptness import (
     Deadline,
+    bounds_lead,
+    deadline_in_words,
     decided_by_gap,
-    in_words,
     is_bound,
     is_too_large,
     lead_needed,
@@ -83,7 +84,8 @@ class Preview:
     overdue: int
     """Rounds that would be due, and not closed, when it starts now."""
     lead: int | None
-    """With which a target is audited almost at once; None where no lead is enough."""
+    """With which a target is audited almost at once; None where no lead is enough, or none is known to be."""
+    is_lead_known: bool
     is_lead_limit: bool
     """Whether a smaller lead may do."""
     least: int | None
@@ -226,6 +228,7 @@ def _preview(form: PlanForm, parameters: Parameters, deadline: Deadline | None, 
         second=due_in_words(calendar, 2, say),
         overdue=overdue,
         lead=lead_needed(built, audits),
+        is_lead_known=bounds_lead(built, audits),
         is_lead_limit=is_bound(built, audits),
         least=_least(parameters),
         latest=None if rules.max_gap is None else rounds_in_words(calendar, rules.max_gap, say),
@@ -241,7 +244,7 @@ def _by_deadline(parameters: Parameters, deadline: Deadline, say: Voice) -> tupl
     if gap is not None and gap > deadline.rounds and is_too_large(len(parameters.targets), 1, gap):
         return (say("How probable a visit in time is cannot be calculated for so many {targets} with a longest gap."),)
     name = say("a draw weighted by reports (race)") if parameters.mechanism == "race" else say("counter auditing")
-    words = in_words(parameters.built(), name, deadline, parameters.audits, say, days=days)
+    words = deadline_in_words(parameters.built(), name, deadline, parameters.audits, say, days=days)
     if parameters.weights is None:
         return words
     return (*words, say("The figures are for {targets} that are all equally likely before any report."))

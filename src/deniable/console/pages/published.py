@@ -188,7 +188,7 @@ def _unsigned(entry: int | None) -> Message:
 
 def _first_difference(transcript: bytes, record: Record) -> int | None:
     """The number of the first entry that is not the office's; None where all are, and the file ends otherwise."""
-    entries = transcript.split(b"\n")[:-2]
+    entries = transcript.split(b"\n", len(record.lines) + 2)[:-2]  # and no more: others may have put millions there
     pairs = enumerate(zip(entries, record.lines, strict=False), start=1)
     return next((number for number, (there, here) in pairs if there != here.encode("ascii")), None)
 

@@ -52,6 +52,8 @@ MANY = 20
 """Where the programme has no limit of its own: a larger number may be mistyped, and is asked about once."""
 MOST_BYTES = 6_000 + 10 * LONGEST_NAME
 """That what is said of a form takes, with a target's name twice in it: a character has at most five."""
+MOST_KEPT = 100 + 5 * LONGEST_NAME
+"""Bytes that what was typed takes in the form where it is kept."""
 
 ASKED_BACK = noted("asked to take back reports")
 """In the activity log, for those who may see counts: neither how often, nor how many, nor about which target."""
@@ -68,8 +70,10 @@ class Entered:
     leads_to_visit: bool
     """Whether a report of this class leads to a visit at once."""
     form_id: str
+    is_large: bool
+    """Whether the number is so large that it may be mistyped."""
     receipt: str
-    """Empty where nothing is entered yet, because the number is asked about."""
+    """Empty where nothing is entered yet, because the number or the class is asked about."""
     room: int
     """Bytes of the answer about it, whatever it is: an observer of the network sees its length."""
 
@@ -81,6 +85,17 @@ class TakenBack:
     target: str
     room: int
     """As above."""
+
+
+@dataclass(frozen=True)
+class Typed:
+    """What the form to enter reports has in its boxes. Confidential, but for a new one."""
+
+    target: str = ""
+    number: str = "1"
+    report_class: str = ""
+    room: int = 0
+    """Bytes of spaces beside it, which make the form as long as any other."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +137,8 @@ class ReportPage:
     """Who can take reports back, by name."""
     form_id: str
     """Of the form that enters reports; every page has another."""
+    typed: Typed
+    """What is kept of a form that was refused or is asked about, so that it need not be typed again."""
     entered: Entered | None
     """What was entered just now, or is asked about."""
     taken_back: TakenBack | None
@@ -153,10 +170,10 @@ def enter(
     try:
         entered, written = _bring(request, person, programme, fields)
     except DeniableError as error:
-        return _refused(request, page, error, "report")
+        return _refused(request, _keeping(page, fields), error, "report")
     entered = replace(entered, room=_room(page))
     if written is None:
-        return render(request, "report.html", replace(page, entered=entered))
+        return render(request, "report.html", replace(_keeping(page, fields), entered=entered))
     return _entered(request, page, entered, written)
 
 
@@ -171,8 +188,8 @@ async def _entered(request: Request, page: ReportPage, entered: Entered, written
 def _bring(
     request: Request, person: Person, programme: Programme, fields: FormData
 ) -> "tuple[Entered, Future[None] | None]":
-    """What was typed, and when it is on the disk; or None where a number so large must be confirmed first. What else
-    was reported changes nothing about that.
+    """What was typed, and when it is on the disk; or None where it must be confirmed first, because the number is so
+    large or the class leads to a visit. What else was reported changes nothing about that.
     """
     target, number, name = _target(request, programme, fields), _number(fields), _class(programme, fields)
     form_id, parameters = text(fields, "form_id"), programme.parameters
@@ -183,10 +200,11 @@ def _bring(
         report_class=name if len(parameters.classes) > 1 else "",
         leads_to_visit=name in parameters.visit_classes,
         form_id=form_id,
+        is_large=number > (parameters.most_counted or MANY),
         receipt="",
         room=0,
     )
-    if number > (parameters.most_counted or MANY) and text(fields, "confirmed") != str(number):
+    if (typed.is_large or typed.leads_to_visit) and text(fields, "confirmed") != str(number):
         return typed, None
     return replace(typed, receipt=receipt), programme.bring_reports({target: number}, receipt, name)
 
@@ -197,6 +215,24 @@ def _room(page: ReportPage) -> int:
     return MOST_BYTES + 4 * names + 2 * max((len(one.name) for one in page.classes), default=0)
 
 
+def _keeping(page: ReportPage, fields: FormData) -> ReportPage:
+    """With what was typed in the form. A number that is none is confidential all the same, and must be typed again."""
+    number = text(fields, "number")
+    typed = Typed(
+        target=text(fields, "target").strip()[:LONGEST_NAME],
+        number=number if _is_number(number) else "",
+        report_class=text(fields, "class"),
+    )
+    return replace(page, typed=replace(typed, room=_room_beside(typed, page)))
+
+
+def _room_beside(typed: Typed, page: ReportPage) -> int:
+    marked = len(" selected") * (typed.target in page.targets)
+    shown = escape(typed.target) if page.is_long else ""
+    chosen = len(" checked") * (typed.report_class in {one.name for one in page.classes})
+    return MOST_KEPT - len(f"{shown}{typed.number}".encode()) - marked - chosen
+
+
 @router.post("/report/find", writes=False)
 def find(
     request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme, fields: Fields
@@ -205,6 +241,7 @@ def find(
     status = programme.status()
     found = search(request, status.targets, fields, "target")
     page = _page(request, person, programme, status)
+    page = _keeping(page, fields) if "number" in fields else page
     return render(request, "report.html", replace(page, found=found, targets=found.names))
 
 
@@ -260,9 +297,13 @@ def _class(programme: Programme, fields: FormData) -> str:
 def _number(fields: FormData) -> int:
     """A wrong one is not shown again: it is confidential."""
     number = text(fields, "number")
-    if not (number.isascii() and number.isdigit() and len(number) <= 9 and 1 <= int(number) <= MOST):
+    if not _is_number(number):
         raise DeniableError("The number of reports must be a whole number from 1 to {most}.", most=MOST)
     return int(number)
+
+
+def _is_number(number: str) -> bool:
+    return number.isascii() and number.isdigit() and len(number) <= 9 and 1 <= int(number) <= MOST
 
 
 def _refused(request: Request, page: ReportPage, error: DeniableError, at: str) -> Response:
@@ -272,7 +313,7 @@ def _refused(request: Request, page: ReportPage, error: DeniableError, at: str) 
 def _page(request: Request, person: Person, programme: Programme, known: Status | None = None) -> ReportPage:
     console, status = console_of(request), programme.status() if known is None else known
     is_long, classes, say = len(status.targets) > FEW, status.parameters.classes, voice_of(request)
-    return ReportPage(
+    page = ReportPage(
         round=status.open_round,
         due=due_in_words(status.parameters.calendar, status.open_round, say),
         is_overdue=status.overdue > 0,
@@ -290,6 +331,7 @@ def _page(request: Request, person: Person, programme: Programme, known: Status 
         may_withdraw=may(person, "withdraw"),
         auditors=auditors_of(request),
         form_id=secrets.token_urlsafe(16),
+        typed=Typed(),
         entered=None,
         taken_back=None,
         error=None,
@@ -297,3 +339,4 @@ def _page(request: Request, person: Person, programme: Programme, known: Status 
         target="",
         error_at="",
     )
+    return replace(page, typed=Typed(room=_room_beside(page.typed, page)))

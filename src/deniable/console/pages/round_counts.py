@@ -15,6 +15,7 @@ from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, require, text
 from deniable.console.target_search import Found
 from deniable.console.voices import voice_of
+from deniable.errors import MAX_REPORTS
 from deniable.programme.programme import Programme
 from deniable.programme.public.guarantee_wording import class_in_words
 
@@ -22,6 +23,10 @@ router = Router()
 
 MOST_BARS = 50
 """Targets on a page."""
+_LARGEST = 10**18
+"""More than any count comes to."""
+_LONGEST_LETTER = 5
+"""In bytes: four in UTF-8, five where it is escaped."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,26 @@ def show_counts(
         most_counted=parameters.most_counted,
         is_frozen=status.waiting is not None,
     )
-    return render(request, "round_counts.html", page)
+    # All names that can be on the page are on it, or the search alone decided which.
+    is_public = bool(found.query) or len(counts) <= MOST_BARS
+    name = None if is_public else "x" * (_LONGEST_LETTER * max(map(len, counts)))
+    names = [one.name for one in parameters.classes] if has_classes else []
+    response = render(request, "round_counts.html", page)
+    longest = render(request, "round_counts.html", replace(page, counts=_longest(shown, name, names)))
+    return _padded(response, len(longest.body))
+
+
+def _padded(response: Response, length: int) -> Response:
+    """So many bytes, with spaces at the end: TLS shows an observer of the network how long an answer is."""
+    response.body = bytes(response.body).ljust(length)
+    response.headers["content-length"] = str(len(response.body))
+    return response
+
+
+def _longest(shown: tuple[Bar, ...], name: str | None, classes: Iterable[str]) -> tuple[Bar, ...]:
+    """As many bars that take at least as many bytes as any in their place could; a function of public facts."""
+    by_class = tuple((one, MAX_REPORTS) for one in classes)
+    return tuple(Bar(name or bar.name, _LARGEST, "100.0%", by_class) for bar in shown)
 
 
 def _with_classes(programme: Programme, shown: tuple[Bar, ...]) -> tuple[Bar, ...]:

@@ -13,6 +13,7 @@ from deniable.console.pages.common import (
     CurrentProgramme,
     copied_record,
     number_in,
+    recorded,
     redirect,
     refusal,
 )
@@ -27,7 +28,6 @@ from deniable.programme.calendar import Day, day_in_words
 from deniable.programme.names import LONGEST_NAME, caseless
 from deniable.programme.programme import Programme
 from deniable.programme.public.page import Event
-from deniable.programme.transcript_copies import NotKeptError
 from deniable.programme.work_list import OpenAudit
 from deniable.streams import day_number
 
@@ -109,9 +109,7 @@ def record(
     try:
         if text(fields, "confirmed") != "yes":
             return _ask(request, programme, of, target, date.fromordinal(day))
-        entry = programme.carried_out(of, target, date.fromordinal(day)).number
-    except NotKeptError:  # the transcript's page says so
-        entry = programme.status().entries
+        entry = recorded(lambda: programme.carried_out(of, target, date.fromordinal(day)).number)
     except DeniableError as error:
         return _page(request, programme, error=refusal(error))
     console_of(request).record(person, noted("recorded that {an_audit} took place (entry {entry})", entry=entry))

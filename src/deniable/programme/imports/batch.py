@@ -136,6 +136,11 @@ class Batch:
         return replace(self, mapping=mapping, class_field=class_field)
 
     @property
+    def n_reports(self) -> int:
+        """How many can be read. Confidential."""
+        return len(self._lengths)
+
+    @property
     def has_too_many(self) -> bool:
         """Whether it has more than MOST_DISTINCT channels, or values, that no mapping named when the file was read."""
         return _BEYOND in (self._channels[-1:] + self._values[-1:])

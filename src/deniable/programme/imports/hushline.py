@@ -17,18 +17,19 @@ usernames.csv may have several; that file is about the account and not about rep
 """
 
 import csv
-import io
 import stat
 import struct
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import chain, pairwise
 from os import SEEK_END
 from typing import BinaryIO
 
 from deniable.errors import DeniableError
 from deniable.message import Message, why_not
 from deniable.programme.imports.reading import (
+    MAX_ROW,
     File,
     Record,
     Row,
@@ -36,6 +37,7 @@ from deniable.programme.imports.reading import (
     in_place,
     is_name,
     line_of,
+    lines,
     opened,
     pieces,
     record,
@@ -59,8 +61,10 @@ FREE = 1 << 12
 
 MOST_USERNAMES = 100_000
 
-MAX_USERNAMES = 1 << 26
-"""The most bytes of usernames.csv, unpacked; it grows with the account's names and not with its messages."""
+MAX_USERNAMES = 1 << 22
+"""The most bytes of usernames.csv, unpacked, which is some ten thousand profiles; it grows with the account's names and
+not with its messages.
+"""
 
 MAX_DIRECTORY = 1 << 23
 """The most bytes of the ZIP's list of members, or else a quarter of the file: each encrypted message is a member of
@@ -68,8 +72,10 @@ some thousand bytes, and takes a hundred in the list.
 """
 
 _END = struct.Struct("<4s4H2LH")
-_END_64 = struct.Struct("<40xQ8x4s16x")
-"""Of a large ZIP, before the usual end: how long the list of members is, and the mark of the part that follows."""
+_END_64 = struct.Struct("<4s36xQ8x4s4xQ4x")
+"""Of a large ZIP, before the usual end: a mark and how long the list of members is; the mark of the part that follows,
+and where it says that the first mark stands.
+"""
 _ENCRYPTED = 0x1 | 0x20 | 0x40
 
 
@@ -106,18 +112,7 @@ def records(file: File, class_column: str | None = None) -> Iterator[Row]:
 def _usernames(archive: zipfile.ZipFile) -> dict[str, str]:
     """By their ids."""
     what = _of_export(USERNAMES)
-    content = bytearray()
-    for piece in _unpacked(archive, _member(archive, USERNAMES)):
-        content += piece
-        if len(content) > MAX_USERNAMES:
-            raise DeniableError(
-                "{what} must have at most {max_usernames} bytes", what=what, max_usernames=MAX_USERNAMES
-            )
-    text = None
-    with suppress(ValueError):
-        text = content.decode("utf-8-sig")
-    # strict: otherwise a quote left open would quietly swallow what follows
-    rows = _rows(csv.reader(io.StringIO(text or "", newline=""), strict=True))
+    rows = _rows(_bounded(_unpacked(archive, _member(archive, USERNAMES))))
     header = next(rows, None)
     no_csv = DeniableError(
         "{what} must be a CSV file in UTF-8, with the columns id and username in its first line", what=what
@@ -140,17 +135,47 @@ def _usernames(archive: zipfile.ZipFile) -> dict[str, str]:
     return usernames
 
 
-def _rows(reader: Iterator[list[str]]) -> Iterator[list[str] | None]:
-    """One at a time: a list of blank ones takes fifty times the file. None in place of one that is no CSV."""
+def _bounded(source: Iterable[bytes]) -> Iterator[bytes]:
+    what, left = _of_export(USERNAMES), MAX_USERNAMES
+    for piece in source:
+        left -= len(piece)
+        if left < 0:
+            raise DeniableError(
+                "{what} must have at most {max_usernames} bytes", what=what, max_usernames=MAX_USERNAMES
+            )
+        yield piece
+
+
+def _rows(source: Iterable[bytes]) -> Iterator[list[str] | None]:
+    """One at a time: a list of blank ones takes fifty times the file. None in place of one that is no CSV.
+
+    A row may have several lines, of MAX_ROW bytes together: csv bounds how long a cell is, and not how many there are.
+    """
+    what = _of_export(USERNAMES)
+    number = size = 0
+
+    def text() -> Iterator[str]:
+        nonlocal number, size
+        for line, following in pairwise(chain(lines(source), (b"\n",))):
+            if not line and following == b"\n":
+                return  # the file ends with a line end
+            number, size = number + 1, size + len(line) + 1
+            if size > MAX_ROW:
+                why = why_not("a row must have at most {most} bytes", most=f"{MAX_ROW:,}")
+                raise DeniableError("{what}, line {line}: {why}", what=what, line=number, why=why)
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8") + "\n"
+
+    reader = csv.reader(text(), strict=True)  # otherwise a quote left open would quietly swallow what follows
     while True:
         row = None
         try:
             row = next(reader)
         except StopIteration:
             return
-        except csv.Error:
+        except (csv.Error, UnicodeDecodeError):
             pass
         yield row
+        size = 0
 
 
 def _check_end(binary: BinaryIO) -> None:
@@ -166,18 +191,32 @@ def _check_end(binary: BinaryIO) -> None:
         raise DeniableError("{what} must be a ZIP in a file that can be read from any place, and not empty", what=WHAT)
     if start.startswith(b"-----BEGIN PGP MESSAGE"):
         raise DeniableError("{what} is encrypted with PGP: decrypt it first, and give the ZIP", what=WHAT)
-    end = tail[-_END.size :]
-    if len(end) < _END.size or not end.startswith(b"PK\5\6"):
+    if not _is_end(tail, size):
         raise DeniableError("{what} is not a ZIP as Hush Line writes it, or is cut off", what=WHAT)
-    *_, directory, _offset, comment = _END.unpack(end)
-    if len(tail) == _END.size + _END_64.size:
-        large, mark = _END_64.unpack_from(tail)
-        is_large = mark == b"PK\6\7"
-        directory = max(large if is_large else 0, 0 if is_large and directory == 2**32 - 1 else directory)
+    *_, directory, _offset, comment = _END.unpack(tail[-_END.size :])
+    if _is_large(tail):
+        _, large, _, _ = _END_64.unpack_from(tail)
+        directory = max(large, 0 if directory == 2**32 - 1 else directory)
     if directory > max(MAX_DIRECTORY, size // 4) or comment:
         raise DeniableError(
             "{what} must be a ZIP without comment, whose list of members is a small part of it", what=WHAT
         )
+
+
+def _is_end(tail: bytes, size: int) -> bool:
+    """Whether a ZIP may end like this. Some versions of Python look for the end of a large one right before the usual
+    end, others where it is said to stand: both must find the same.
+    """
+    if len(tail) < _END.size or not tail[-_END.size :].startswith(b"PK\5\6"):
+        return False
+    if not _is_large(tail):
+        return True
+    first, _, _, stands = _END_64.unpack_from(tail)
+    return bool(first == b"PK\6\6" and stands == size - len(tail))
+
+
+def _is_large(tail: bytes) -> bool:
+    return len(tail) == _END.size + _END_64.size and tail[56:].startswith(b"PK\6\7")
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:

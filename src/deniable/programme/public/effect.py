@@ -133,6 +133,6 @@ def _filed(parameters: Parameters) -> list[Filed]:
 
 
 def _risk(filed: Filed, say: Voice) -> str:
-    assert filed.audits is not None
-    sure = sure_at_most(filed.audits)
+    assert filed.guarantee is not None
+    sure = sure_at_most(filed.guarantee)
     return say("no limit") if sure is None else say("at most {sure} %", sure=say.figure(sure))

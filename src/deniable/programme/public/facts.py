@@ -40,7 +40,11 @@ def _facts(parameters: Parameters, say: Voice) -> Iterator[Fact]:
     yield Fact("level", say("Privacy level of one report"), say("delta = {level}", level=level(parameters, say)))
     yield Fact("person", say("Reports by one person"), _reports_per_person(parameters, say))
     classes = parameters.classes if len(parameters.classes) > 1 else ()
-    yield Fact("classes", say("Classes of reports"), "; ".join(class_in_words(one, say) for one in classes))
+    yield Fact(
+        "classes",
+        say("Classes of reports"),
+        say.language.locale.semicolon.join(class_in_words(one, say) for one in classes),
+    )
     yield Fact("floods", say("Floods of reports"), flood_cap(parameters, say))
     horizon = rounds_in_words(calendar, parameters.horizon, say) if parameters.horizon else ""
     yield Fact("horizon", say("Horizon"), horizon)
@@ -49,7 +53,7 @@ def _facts(parameters: Parameters, say: Voice) -> Iterator[Fact]:
     yield Fact("weights", say("Weights"), _weights(parameters, say))
     yield Fact("figures", say("Yearly figures"), figures_rule(parameters, say))
     yield Fact("oversight", say("Oversight"), _oversight(parameters, say))
-    yield Fact("languages", say("Languages of the public page"), _languages(parameters))
+    yield Fact("languages", say("Languages of the public page"), _languages(parameters, say))
     yield Fact("programme", say("Programme"), parameters.programme)
     yield Fact("key", say("Public key (Ed25519)"), parameters.public_key)
 
@@ -130,7 +134,7 @@ def _weights(parameters: Parameters, say: Voice) -> str:
 
 def _fixed_weights(targets: Sequence[str], weights: Sequence[float], say: Voice) -> str:
     shown = zip(targets[:MOST_WEIGHTS], weights, strict=False)
-    some = "; ".join(f"{name} {say.figure(f'{weight:g}')}" for name, weight in shown)
+    some = say.language.locale.semicolon.join(f"{name} {say.figure(f'{weight:g}')}" for name, weight in shown)
     if len(targets) <= MOST_WEIGHTS:
         return say("fixed by the office at the start: {weights}", weights=some)
     return say.counted(
@@ -147,11 +151,11 @@ def _oversight(parameters: Parameters, say: Voice) -> str:
     return say("an oversight body can repeat every draw; its key is {key}", key=parameters.oversight)
 
 
-def _languages(parameters: Parameters) -> str:
+def _languages(parameters: Parameters, say: Voice) -> str:
     """Each by its own name; nothing where there is English alone."""
     if parameters.languages == ("en",):
         return ""
-    return "; ".join(language(code).locale.name for code in parameters.languages)
+    return say.language.locale.semicolon.join(language(code).locale.name for code in parameters.languages)
 
 
 def every_period(period: str, say: Voice) -> str:

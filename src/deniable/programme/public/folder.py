@@ -3,7 +3,8 @@
 import errno
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from deniable.errors import DeniableError, PlaceError
@@ -38,6 +39,7 @@ def published_names(parameters: Parameters) -> tuple[str, ...]:
     return (TRANSCRIPT, CHECKPOINT, PROGRAMME, PUBLIC_KEY, INSTRUCTIONS, *texts)
 
 
+PUBLIC = 0o644
 MOST_BYTES = 2**28
 """Far more than a transcript of a century of daily rounds."""
 
@@ -58,10 +60,32 @@ def public_file(path: Path) -> Place:
 
 def read_public(path: Path, last: int | None = None) -> bytes:
     """The file's bytes, or its `last` ones."""
-    descriptor = None
+    with _opened(path) as descriptor:
+        return _read(descriptor, last)
+
+
+def touch(path: Path, content: bytes, modified: float) -> bool:
+    """Let a file that has this content look as if it had been replaced; False where it has another, or is no file.
+
+    What is changed is the very file that was read: by now its name may be that of a link to a key.
+    """
     try:
-        # Neither a link to another file nor a pipe, which would make us wait, is followed.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with _opened(path) as descriptor:
+            if _read(descriptor) != content:
+                return False
+            os.fchmod(descriptor, PUBLIC)
+            os.utime(descriptor, (modified, modified))
+            return True
+    except (OSError, DeniableError):  # a pipe, say, or another user's file: it is replaced
+        return False
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    """The descriptor of an ordinary file of bounded size."""
+    # Neither a link to another file nor a pipe, which would make us wait, is followed.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise PlaceError("{path} must be an ordinary file", path=public_file(path))
@@ -72,13 +96,17 @@ def read_public(path: Path, last: int | None = None) -> bytes:
                 most_bytes=MOST_BYTES,
                 st_size=status.st_size,
             )
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            if last is not None:
-                file.seek(max(0, status.st_size - last))
-            return file.read(status.st_size)  # a larger number would take as much memory
+        yield descriptor
     finally:
-        if descriptor is not None:
-            os.close(descriptor)
+        os.close(descriptor)
+
+
+def _read(descriptor: int, last: int | None = None) -> bytes:
+    size = os.fstat(descriptor).st_size
+    with os.fdopen(descriptor, "rb", closefd=False) as file:
+        if last is not None:
+            file.seek(max(0, size - last))
+        return file.read(size)  # a larger number would take as much memory
 
 
 def read_published(path: Path) -> bytes:
@@ -122,15 +150,6 @@ def _unreadable(folder: Path, error: OSError) -> DeniableError:
         folder=public_folder(folder),
         strerror=error.strerror,
     )
-
-
-PUBLIC = 0o644
-
-
-def touch(path: Path, modified: float) -> None:
-    """Let a file whose content stays look as if it had been replaced."""
-    path.chmod(PUBLIC)
-    os.utime(path, (modified, modified))
 
 
 def check_apart(folder: Path, database: Path | None, keys: Iterable[Path] = ()) -> None:

@@ -116,7 +116,7 @@ class Rounds(NamedTuple):
 
     @classmethod
     def of(cls, rounds: Sequence[int], say: Voice) -> Self:
-        return cls(len(rounds), ", ".join(say("round {round}", round=number) for number in rounds))
+        return cls(len(rounds), say.language.locale.comma.join(say("round {round}", round=number) for number in rounds))
 
 
 class InLanguage(NamedTuple):

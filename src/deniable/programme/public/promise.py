@@ -243,10 +243,9 @@ def _limit(parameters: Parameters, say: Voice) -> str:
 
 def _at_most(parameters: Parameters, one: ReportClass, say: Voice) -> str:
     """How sure a boss becomes by a report of this class, in 100, or how often a guess is right; there is a limit."""
-    filed = filed_in(parameters, one)
-    assert filed.audits is not None
-    assert filed.together is not None
-    limit = sure_at_most(filed.audits) if is_capped(parameters) else right_at_most(filed.together)
+    guarantee = filed_in(parameters, one).guarantee
+    assert guarantee is not None
+    limit = sure_at_most(guarantee) if is_capped(parameters) else right_at_most(guarantee)
     assert limit is not None
     return say.figure(limit)
 
@@ -281,7 +280,7 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
             say("The numbers are rounded up. Your boss can also become less sure than before.")
             if capped
             else single_case(parameters, lapsed, say),
-            *with_figures(parameters, lapsed, say),
+            *with_figures(parameters, say),
             *until(parameters, lapsed, say),
         ),
     )
@@ -321,10 +320,10 @@ def _effect(parameters: Parameters, now: Situation, say: Voice) -> Part:
 
 
 def _effects(parameters: Parameters, now: Situation, told: Sequence[Effect], say: Voice) -> Table:
-    """What a report does beside what it gives away, where anything is promised about that now."""
+    """What a report does beside what it gives away, where anything is promised about that now, in single cases."""
     title = say("While nothing is reported about any other {target}")
     columns = (say("Reports"), say("Chance in the next draw"), say("Wait, on average"))
-    if now.standing(parameters) != "holds" or not is_made(parameters):
+    if now.standing(parameters) != "holds" or not is_made(parameters) or not is_capped(parameters):
         return Table(title, columns, tuple((one.reports, one.chance, one.wait) for one in told))
     risks = tuple((one.reports, one.chance, one.wait, one.risk) for one in told)
     return Table(title, (*columns, say("A boss who was 50 % sure becomes")), risks)

@@ -50,9 +50,7 @@ def publish(
         folder.mkdir(parents=True, exist_ok=True)
         _check_folder(parameters, lines, folder, files)
         for name, content in files.items():
-            if _has(folder / name, content):
-                touch(folder / name, modified)
-            else:
+            if not touch(folder / name, content, modified):
                 replace_file(folder / name, content, modified=modified)
         sync_folder(folder)
     except OSError as error:
@@ -145,13 +143,6 @@ def _check_published(parameters: Parameters, lines: Sequence[str], folder: Path,
             published=len(published),
             lines=len(lines),
         )
-
-
-def _has(path: Path, content: bytes) -> bool:
-    try:
-        return _content(path) == content
-    except (OSError, DeniableError):  # a pipe, say: it is replaced
-        return False
 
 
 def _content(path: Path) -> bytes | None:

@@ -1,5 +1,6 @@
 """What the promise leaves unprotected, and answers to the questions of a person who considers a report."""
 
+import math
 from typing import NamedTuple
 
 from deniable.languages.voice import Voice
@@ -145,19 +146,23 @@ def two_people(parameters: Parameters, now: Situation, say: Voice) -> str:
 
 def _right_one(parameters: Parameters, reports: int) -> str | None:
     """How often, in 100, the right one of two is picked at most; None where nothing is promised."""
-    together = filed_in(parameters, heaviest_class(parameters), reports).together
-    assert together is not None
-    return right_at_most(together.between_two())
+    guarantee = filed_in(parameters, heaviest_class(parameters), reports).guarantee
+    assert guarantee is not None
+    return right_at_most(guarantee.between_two())
 
 
 def single_case(parameters: Parameters, lapsed: bool, say: Voice) -> str:
     """What may happen in single cases, where there is no likelihood cap; from then on, while the promise has lapsed."""
     most, promised = heaviest_class(parameters), parameters.reports_per_person
-    one, several = (filed_in(parameters, most, reports).together for reports in (1, promised))
+    one, several = (filed_in(parameters, most, reports).guarantee for reports in (1, promised))
     assert one is not None
     assert several is not None
     often = nearly_sure(one)
-    rare = say("In a few cases the {audits} may make your boss nearly sure.")
+    rare = (
+        say("In a few cases the {audits} may make your boss nearly sure.")
+        if math.isinf(parameters.guarantee_of_audits().likelihood_cap)
+        else say("In a few cases the yearly numbers may make your boss nearly sure.")
+    )
     if often is None:
         return rare
     once = (
@@ -212,12 +217,7 @@ def answers(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, .
     return (
         *told,
         Item(say("What if a person is in danger?"), _danger(parameters, now, say)),
-        Item(
-            say("Can I take my report back?"),
-            say("Usually not. A report that a person entered by hand can be taken out until the round closes: ask "
-                "where you reported. A report from the file of the hotline stays. It counts until the {target} is "
-                "{audited}."),
-        ),
+        *(() if now.ended else (_take_back(say),)),
         Item(say("What if the office breaks its rules?"), _broken(now, say)),
         Item(
             say("How can I check all this?"),
@@ -225,6 +225,14 @@ def answers(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, .
                 "record marks each {audit} that was ordered by hand. You cannot check that the office counts each "
                 "report. That is a matter of trust."),
         ),
+    )  # fmt: skip
+
+
+def _take_back(say: Voice) -> Item:
+    return Item(
+        say("Can I take my report back?"),
+        say("Usually not. A report that a person entered by hand can be taken out until the round closes: ask where "
+            "you reported. A report from the file of the hotline stays. It counts until the {target} is {audited}."),
     )  # fmt: skip
 
 

@@ -7,7 +7,6 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from deniable.class_guarantees import guarantee_of_mix
 from deniable.guarantee import Guarantee
 from deniable.languages.voice import Voice
 from deniable.programme.calendar import day_in_words
@@ -28,14 +27,12 @@ NINEFOLD = 9
 
 @dataclass(frozen=True)
 class Filed:
-    """Some reports of one person, and what the audits can show of them at most; None where a visit shows them."""
+    """Some reports of one person, and what is promised about them; None where a visit shows them."""
 
     one: ReportClass
     reports: int
-    audits: Guarantee | None
-    """By the audits alone."""
-    together: Guarantee | None
-    """By all that is published: the audits and the yearly figures."""
+    guarantee: Guarantee | None
+    """Of all that is published, the audits and the yearly figures."""
 
 
 def in_hundred(share: Fraction) -> str:
@@ -87,8 +84,7 @@ def heaviest_class(parameters: Parameters) -> ReportClass:
 
 
 def filed_in(parameters: Parameters, one: ReportClass, reports: int = 1) -> Filed:
-    audits = guarantee_of_mix(parameters.built(), parameters.classes, {one.name: reports})
-    return Filed(one, reports, audits, parameters.guarantee_of(one, reports))
+    return Filed(one, reports, parameters.guarantee_of(one, reports))
 
 
 def all_filed(parameters: Parameters) -> tuple[Filed, ...]:
@@ -101,8 +97,8 @@ def all_filed(parameters: Parameters) -> tuple[Filed, ...]:
 
 
 def is_capped(parameters: Parameters) -> bool:
-    """Whether the audits, the yearly figures left aside, have a limit in each single case."""
-    one = filed_in(parameters, heaviest_class(parameters)).audits
+    """Whether there is a limit in each single case: never where yearly figures are published."""
+    one = filed_in(parameters, heaviest_class(parameters)).guarantee
     return one is not None and not math.isinf(one.likelihood_cap)
 
 
@@ -113,9 +109,8 @@ def promises_little(guarantee: Guarantee) -> bool:
 
 def is_made(parameters: Parameters) -> bool:
     """Whether there is a limit for one report of each class in the draw."""
-    one = filed_in(parameters, heaviest_class(parameters))
-    shown = one.audits if is_capped(parameters) else one.together
-    return shown is not None and not promises_little(shown)
+    one = filed_in(parameters, heaviest_class(parameters)).guarantee
+    return one is not None and not promises_little(one)
 
 
 def sure_at_most(guarantee: Guarantee, before: Fraction = HALF) -> str | None:
@@ -143,13 +138,12 @@ def rows(parameters: Parameters, say: Voice) -> tuple[tuple[str, ...], ...]:
     """Of the table: what is filed, and the limit for each start; one cell where there is no protection at all."""
     capped, told = is_capped(parameters), []
     for one in all_filed(parameters):
-        shown = one.audits if capped else one.together
-        if shown is None:
+        if one.guarantee is None:
             cells = [say("not protected")]
         elif capped:
-            cells = [per_cent(sure_at_most(shown, start), say) for start in SURE_BEFORE]
+            cells = [per_cent(sure_at_most(one.guarantee, start), say) for start in SURE_BEFORE]
         else:
-            cells = [_out_of_100(right_at_most(shown, start), say) for start in RIGHT_BEFORE]
+            cells = [_out_of_100(right_at_most(one.guarantee, start), say) for start in RIGHT_BEFORE]
         told.append((filed_in_words(parameters, one, say), *cells))
     return tuple(told)
 
@@ -184,8 +178,8 @@ def head(capped: bool, say: Voice) -> tuple[str, ...]:
     return (say("What you report"), *starts)
 
 
-def with_figures(parameters: Parameters, lapsed: bool, say: Voice) -> tuple[str, ...]:
-    """What the yearly figures add to the audits, where there are any."""
+def with_figures(parameters: Parameters, say: Voice) -> tuple[str, ...]:
+    """That the yearly figures are in the limits, where there are any."""
     figures = parameters.figures
     if figures is None:
         return ()
@@ -194,29 +188,7 @@ def with_figures(parameters: Parameters, lapsed: bool, say: Voice) -> tuple[str,
         "{deviation} up or down.",
         deviation=figures.deviation(),
     )
-    if not is_capped(parameters):
-        return (" ".join((published, say("The table counts what these numbers tell as well."))),)
-    together = filed_in(parameters, heaviest_class(parameters)).together
-    assert together is not None
-    limit = right_at_most(together)
-    assert limit is not None
-    right = say.figure(limit)
-    proven = (
-        say(
-            "The table is about the {audits} alone. From then on this is proven for both together: without watching, a "
-            "boss is right 50 times in 100, and with watching, at most {right} times in 100. In a few cases the yearly "
-            "numbers may make your boss nearly sure.",
-            right=right,
-        )
-        if lapsed
-        else say(
-            "The table is about the {audits} alone. This is proven for both together: without watching, a boss is "
-            "right 50 times in 100, and with watching, at most {right} times in 100. In a few cases the yearly numbers "
-            "may make your boss nearly sure.",
-            right=right,
-        )
-    )
-    return (f"{published} {proven}",)
+    return (" ".join((published, say("The table counts what these numbers tell as well."))),)
 
 
 def until(parameters: Parameters, lapsed: bool, say: Voice) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from deniable.errors import DeniableError, check_whole
 from deniable.message import Message
@@ -20,22 +20,20 @@ from deniable.programme.public import compared, warnings
 from deniable.programme.public.compared import Compared
 from deniable.programme.public.cosignatures import Witnessed, check_witnesses, read_countersignatures
 from deniable.programme.public.folder import (
-    CALENDAR,
     CHECKPOINT,
-    INSTRUCTIONS,
-    PAGE,
     PROGRAMME,
     PUBLIC_KEY,
     TRANSCRIPT,
-    in_languages,
+    published_names,
     read_published,
 )
 from deniable.programme.public.values import Fixed, Values, check_values
-from deniable.programme.transcript.chain import check_head, check_lines, digest, from_file, parse_head
+from deniable.programme.transcript.chain import Head, check_head, check_lines, digest, from_file, parse_head
 from deniable.programme.transcript.coverage import Coverage
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import parse, replay
 from deniable.programme.transcript.signatures import pem
+from deniable.programme.transcript.state import PublicState
 from deniable.programme.witness.checkpoints import signed_checkpoint
 from deniable.programme.witness.notes import VerifierKey
 from deniable.wording import count, plural
@@ -194,6 +192,63 @@ def verify(
     so many of them must have countersigned the entries up to that which closed the last round.
     """
     folder = Path(folder)
+    raw, parameters, lines, head_line, head, entries, state = _checked(folder)
+    if against is not None:
+        _check_not_mistaken(against, parameters, entries)
+        _check_against(against, parameters, raw, lines)
+    asked = check_witnesses(witnesses, parameters)
+    witnessed, left_aside = read_countersignatures(folder, parameters, lines, asked) if asked else ((), ())
+    moment = datetime.datetime.now(datetime.UTC) if now is None else now
+    due = parameters.calendar.rounds_due(moment)
+    values = Values.of(parameters, entries, state.waiting)
+    result = VerificationResult(
+        name=parameters.name,
+        programme=parameters.digest,
+        public_key=parameters.public_key,
+        entries=state.entries,
+        rounds=state.closed,
+        head=state.head,
+        coverage=state.coverage,
+        remarkable=tuple(entry for entry in entries if not entry.is_usual),
+        overdue=() if state.ended else tuple(range(state.closed + 1, due + 1)),
+        early=tuple(range(due + 1, state.closed + 1)),
+        hidden=tuple(draw.round for draw in state.hidden.draws),
+        values=values,
+        slow=tuple(values.warnings(moment)),
+        pages=compared.pages(folder, parameters, entries, state),
+        instructions=compared.instructions(folder, parameters),
+        calendar_files=compared.calendars(folder, parameters, state),
+        checkpoint=compared.compared(folder / CHECKPOINT, lambda: signed_checkpoint(parameters, head).to_bytes()),
+        missing=tuple(name for name in published_names(parameters) if not (folder / name).exists()),
+        ended=state.ended,
+        witnessed=witnessed,
+        at_least=at_least,
+        left_aside=left_aside,
+        last_closing=next((entry.number for entry in reversed(entries) if entry.closes_round or entry.is_drawn), 0),
+        parameters=parameters,
+        lines=tuple(lines),
+        head_line=head_line,
+    )
+    if at_least is not None:
+        _check_witnessed(result, at_least)
+    return result
+
+
+class _Checked(NamedTuple):
+    """What is in a folder that fits together."""
+
+    raw: bytes
+    """Of programme.json."""
+    parameters: Parameters
+    lines: Sequence[str]
+    head_line: str
+    head: Head
+    entries: Sequence[Entry]
+    state: PublicState
+
+
+def _checked(folder: Path) -> _Checked:
+    """Refuse rules, entries, signed head or public key that do not fit one another."""
     raw = read_published(folder / PROGRAMME)
     parameters = Parameters.from_bytes(raw)
     public_key = bytes.fromhex(parameters.public_key)
@@ -224,55 +279,7 @@ def verify(
         raise DeniableError(
             "{public_key} is not the public key that {programme} names", public_key=PUBLIC_KEY, programme=PROGRAMME
         )
-    if against is not None:
-        _check_not_mistaken(against, parameters, entries)
-        _check_against(against, parameters, raw, lines)
-    asked = check_witnesses(witnesses, parameters)
-    witnessed, left_aside = read_countersignatures(folder, parameters, lines, asked) if asked else ((), ())
-    moment = datetime.datetime.now(datetime.UTC) if now is None else now
-    due = parameters.calendar.rounds_due(moment)
-    values = Values.of(parameters, entries, state.waiting)
-    result = VerificationResult(
-        name=parameters.name,
-        programme=parameters.digest,
-        public_key=parameters.public_key,
-        entries=state.entries,
-        rounds=state.closed,
-        head=state.head,
-        coverage=state.coverage,
-        remarkable=tuple(entry for entry in entries if not entry.is_usual),
-        overdue=() if state.ended else tuple(range(state.closed + 1, due + 1)),
-        early=tuple(range(due + 1, state.closed + 1)),
-        hidden=tuple(draw.round for draw in state.hidden.draws),
-        values=values,
-        slow=tuple(values.warnings(moment)),
-        pages=compared.pages(folder, parameters, entries, state),
-        instructions=compared.instructions(folder, parameters),
-        calendar_files=compared.calendars(folder, parameters, state),
-        checkpoint=compared.compared(folder / CHECKPOINT, lambda: signed_checkpoint(parameters, head).to_bytes()),
-        missing=tuple(
-            name
-            for name in (
-                *in_languages(PAGE, parameters),
-                INSTRUCTIONS,
-                *in_languages(CALENDAR, parameters),
-                CHECKPOINT,
-                PUBLIC_KEY,
-            )
-            if not (folder / name).exists()
-        ),
-        ended=state.ended,
-        witnessed=witnessed,
-        at_least=at_least,
-        left_aside=left_aside,
-        last_closing=next((entry.number for entry in reversed(entries) if entry.closes_round or entry.is_drawn), 0),
-        parameters=parameters,
-        lines=tuple(lines),
-        head_line=head_line,
-    )
-    if at_least is not None:
-        _check_witnessed(result, at_least)
-    return result
+    return _Checked(raw, parameters, lines, head_line, head, entries, state)
 
 
 def _check_witnessed(result: VerificationResult, at_least: int) -> None:

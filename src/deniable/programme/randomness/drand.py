@@ -157,7 +157,9 @@ def _bls() -> ModuleType:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("deniable"):
             raise
-        raise DeniableError("drand's beacons need py_ecc: install it with pip install 'deniable[programme]'") from None
+        raise DeniableError(
+            "drand's beacons need py_ecc: run pip install '.[programme]' in a copy of the project"
+        ) from None
     finally:  # py_ecc raises it, so far that JSON nested deeply enough would end the process
         sys.setrecursionlimit(limit)
     return bls

@@ -64,8 +64,8 @@ class Vault:
 
     def seal(self, name: str, plaintext: bytes) -> bytes:
         """The plaintext under AES-256-GCM: a fresh 12-byte nonce, then the ciphertext with its 16-byte tag."""
-        # Nonces are random. A programme makes thousands of ciphertexts, not the 2**32 where a repetition
-        # becomes likely enough to matter.
+        # Nonces are random. The manifest is sealed every second: some 2**25 ciphertexts a year for each process that
+        # ticks. NIST's limit for random nonces under one key is 2**32 (SP 800-38D, 8.3); `rekey` begins anew.
         nonce = secrets.token_bytes(_NONCE_BYTES)
         return nonce + self._cipher.encrypt(nonce, plaintext, self._bound_to(name))
 

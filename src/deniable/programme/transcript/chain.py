@@ -17,6 +17,11 @@ from deniable.programme.transcript import merkle
 from deniable.programme.transcript.fields import hexadecimal, whole
 from deniable.programme.transcript.signatures import is_signed, sign
 
+# Every entry states its number, kind and round, and the hash of the one before; the head has two hashes and more.
+_LEAST_LINE = 100
+# More than the line of the signed head takes.
+_LONGEST_HEAD = 1024
+
 
 def digest(text: str) -> str:
     """SHA-256 of a line, in hex."""
@@ -75,6 +80,8 @@ def check_lines(public_key: bytes, parameters_digest: str, lines: Sequence[str],
     """The head, if the holder of the programme's key signed it, and with it each of these lines in this order."""
     head = parse_head(head_line)
     check_head(public_key, parameters_digest, head)
+    if head.entries != len(lines):  # before any is looked at: others may have put millions there
+        raise _other_head(lines)
     if not all(map(str.isascii, lines)):
         raise DeniableError("the entries must hold ASCII characters only: a line was changed")
     digests = [parameters_digest, *map(digest, lines)]
@@ -83,9 +90,13 @@ def check_lines(public_key: bytes, parameters_digest: str, lines: Sequence[str],
             raise DeniableError(
                 "entry {number} does not name the hash of the one before: a line was changed", number=number
             )
-    if (head.entries, head.root) != (len(lines), merkle.root(lines).hex()):
-        raise DeniableError("the signed head is not that of these {lines} entries", lines=len(lines))
+    if head.root != merkle.root(lines).hex():
+        raise _other_head(lines)
     return head
+
+
+def _other_head(lines: Sequence[str]) -> DeniableError:
+    return DeniableError("the signed head is not that of these {lines} entries", lines=len(lines))
 
 
 def to_file(lines: Sequence[str], head: str) -> bytes:
@@ -94,21 +105,31 @@ def to_file(lines: Sequence[str], head: str) -> bytes:
 
 
 def from_file(content: bytes) -> tuple[list[str], str]:
-    """The entries' lines and the line of the signed head, from the bytes of transcript.jsonl."""
+    """The entries' lines and the line of the signed head, from the bytes of transcript.jsonl, or from its last ones:
+    the first line may be cut off.
+
+    Others may have put the file there, so it is cut into lines only where there are no more than entries can have.
+    """
     if b"\r\n" in content:
         raise DeniableError(
             "the lines of transcript.jsonl must end with a line feed alone, got a carriage return before it: a program "
             "changed the line breaks on the way, so copy the file again as it is"
         )
-    try:
-        *lines, end = content.decode("ascii").split("\n")
-    except UnicodeDecodeError:
-        raise DeniableError("transcript.jsonl must hold ASCII characters only") from None
-    if end or not lines or not lines[-1].startswith('{"entries":'):
+    if not content.isascii():
+        raise DeniableError("transcript.jsonl must hold ASCII characters only")
+    head = content.rfind(b"\n", 0, -1) + 1
+    if (
+        not content.endswith(b"\n")
+        or not content.startswith(b'{"entries":', head)
+        or len(content) - head > _LONGEST_HEAD
+    ):
         raise DeniableError(
             "transcript.jsonl must end with the line of the signed head: the file was cut off or changed"
         )
-    return lines[:-1], lines[-1]
+    if content.count(b"\n") > 1 + len(content) // _LEAST_LINE:
+        raise DeniableError("transcript.jsonl has lines that are too short for an entry: the file was changed")
+    *lines, head_line, _ = content.decode("ascii").split("\n")
+    return lines, head_line
 
 
 def canonical(values: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -143,13 +143,14 @@ def at_work(path: Path, name: str | None = None) -> Iterator[Witness]:
     key = WitnessKey.read(path)
     if name is not None and name != key.name:
         raise DeniableError(f"the key in {path} is that of {key.name}; leave out --name, or name another key file")
-    try:
-        with locked(path, _PATIENCE):
-            yield Witness(path, key, _recalled(path, key))
-    except TimeoutError:
-        raise DeniableError(f"another process countersigns with {path}; try again when it is done") from None
-    except OSError as error:
-        raise DeniableError(f"{path} cannot be locked against other processes: {why(error)}") from None
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(path, _PATIENCE))
+        except TimeoutError:
+            raise DeniableError(f"another process countersigns with {path}; try again when it is done") from None
+        except OSError as error:
+            raise DeniableError(f"{path} cannot be locked against other processes: {why(error)}") from None
+        yield Witness(path, key, _recalled(path, key))
 
 
 def _begin(path: Path, name: str) -> None:

@@ -72,7 +72,7 @@ def reproduce(
     new_figure(1, 1)  # a missing Matplotlib is told before the long work
     if cluster is not None:
         check_dask()
-    check_out(folder)
+    _check_out(folder)
     tell = progress or _ignore
     manifest = _read_manifest(folder)
     if settings.quick and _is_full(manifest):
@@ -101,7 +101,7 @@ def reproduce(
     return Reproduction(folder, tables, found, made)
 
 
-def check_out(folder: Path) -> None:
+def _check_out(folder: Path) -> None:
     """Refuse, before the long work, a folder that cannot be made or is none."""
     existing = folder if folder.exists() or folder.is_symlink() else folder.parent
     if not existing.is_dir():
