@@ -103,8 +103,10 @@ def test_one_address_has_so_many_connections(
 )
 def test_one_address_has_so_many_requests(console: int, tmp_path: Path, changes: dict[str, str], refused: bool) -> None:
     with proxied(tmp_path, console, changes) as proxy, proxy.browser() as browser:
-        statuses = {browser.get(static_address("style.css")).status_code for _ in range(100)}
-    assert statuses == ({200, 429} if refused else {200})
+        # 100 are too many at once; a slow machine must ask longer.
+        asked = (browser.get(static_address("style.css")).status_code for _ in range(2000 if refused else 100))
+        answer = next((status for status in asked if status != 200), 200)
+    assert answer == (429 if refused else 200)
 
 
 @pytest.mark.parametrize(
