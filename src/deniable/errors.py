@@ -47,7 +47,7 @@ class PlaceError(DeniableError):
 
 
 DISK_FULL = why_not("the disk is full; make room and try again")
-_SAID_OFTEN = {
+_SAID_OFTEN: dict[str | None, Message] = {
     said.text: said
     for said in (
         why_not("No such file or directory"),
@@ -70,7 +70,7 @@ def why(error: OSError) -> str | Message:
     """
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return DISK_FULL
-    return _SAID_OFTEN.get(error.strerror or "") or error.strerror or str(error)
+    return _SAID_OFTEN.get(error.strerror) or error.strerror or str(error)
 
 
 def check_delta(delta: float) -> float:
