@@ -47,17 +47,30 @@ class PlaceError(DeniableError):
 
 
 DISK_FULL = why_not("the disk is full; make room and try again")
+_SAID_OFTEN: dict[str | None, Message] = {
+    said.text: said
+    for said in (
+        why_not("No such file or directory"),
+        why_not("Permission denied"),
+        why_not("Operation not permitted"),
+        why_not("Read-only file system"),
+        why_not("Not a directory"),
+        why_not("Is a directory"),
+        why_not("Input/output error"),
+    )
+}
+"""In the operating system's own words, which the console says in other languages."""
 
 
 def why(error: OSError) -> str | Message:
-    """Why the operating system did not do something.
+    """Why the operating system did not do something: what is rare, in its English alone.
 
     >>> str(why(OSError(errno.ENOSPC, "No space left on device")))
     'the disk is full; make room and try again'
     """
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return DISK_FULL
-    return error.strerror or str(error)
+    return _SAID_OFTEN.get(error.strerror) or error.strerror or str(error)
 
 
 def check_delta(delta: float) -> float:
@@ -80,7 +93,7 @@ def check_probability(name: str, value: float) -> float:
     return float(value)
 
 
-def check_whole(name: str, value: int, least: int) -> int:
+def check_whole(name: str | Message, value: int, least: int) -> int:
     """A public whole number (targets, rounds, reports of one person), at least `least`.
 
     >>> check_whole("horizon", 0, least=1)

@@ -60,11 +60,11 @@ class Place(NamedTuple):
 class Listed(NamedTuple):
     """Things that a sentence lists: 'id, channel and score', or 'id, channel or score'."""
 
-    things: tuple[str, ...]
+    things: tuple[str | Message, ...]
     word: Literal["and", "or"]
 
     def __str__(self) -> str:
-        *first, last = self.things
+        *first, last = map(str, self.things)
         return f"{', '.join(first)} {self.word} {last}" if first else last
 
 
@@ -83,12 +83,12 @@ def noted_count(one: str, many: str, number: int, /, **values: Any) -> Message:
     return Message(one, (("number", number), *values.items()), many)
 
 
-def all_of(things: Iterable[str]) -> Listed:
+def all_of(things: Iterable[str | Message]) -> Listed:
     """All of them: 'id, channel and score'."""
     return Listed(tuple(things), "and")
 
 
-def one_of(things: Iterable[str]) -> Listed:
+def one_of(things: Iterable[str | Message]) -> Listed:
     """One of them: 'id, channel or score'."""
     return Listed(tuple(things), "or")
 

@@ -62,6 +62,15 @@ def in_menu_words(words: str) -> str:
 
 
 def sentence(words: str) -> str:
-    """With a capital and a full stop, where words of the programme stand alone."""
+    """With a capital and a full stop, where words of the programme stand alone.
+
+    >>> sentence("index.html was changed"), sentence("the disk is full")
+    ('index.html was changed.', 'The disk is full.')
+    """
     words = in_menu_words(words)
-    return words[:1].upper() + words[1:] + ("" if words.endswith((".", "?", "!")) else ".")
+    begins = words if _FILE.match(words) else words[:1].upper() + words[1:]
+    return begins + ("" if words.endswith((".", "?", "!")) else ".")
+
+
+_FILE = re.compile(r"\w+\.\w")
+"""A file keeps its name where a sentence begins with it."""

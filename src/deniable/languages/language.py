@@ -13,7 +13,6 @@ from typing import Any
 
 from deniable.errors import DeniableError
 from deniable.message import all_of
-from deniable.wording import listed
 
 FOLDER = Path(__file__).parent
 PUBLIC = ("en", "de", "fr", "es", "pt-BR", "it", "pl", "ar", "bn")
@@ -138,7 +137,7 @@ def usable_languages(codes: Sequence[str]) -> tuple[str, ...]:
     """These, for a new programme: each is available and named once, and there is one at least."""
     if list(codes) == ["en"]:
         return ("en",)
-    there = listed(available())
+    there = all_of(available())
     if not codes or len(set(codes)) < len(codes):
         raise DeniableError("name each language once, and one at least; there are {there}", there=there)
     for code in codes:

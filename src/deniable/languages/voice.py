@@ -126,7 +126,7 @@ class Voice:
         if isinstance(value, Message | DeniableError):
             return self(value if isinstance(value, Message) else value.message)
         if isinstance(value, Listed):
-            return self._list(value.word, value.things)
+            return self._list(value.word, [str(self._written(thing)) for thing in value.things])
         return self.number(value) if isinstance(value, int) else value
 
     @cached_property

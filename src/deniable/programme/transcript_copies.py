@@ -16,7 +16,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from deniable.errors import DISK_FULL, DeniableError, PlaceError
+from deniable.errors import DISK_FULL, DeniableError, PlaceError, why
 from deniable.message import Message, Place, why_not
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.folder import TRANSCRIPT, check_apart, public_folder, read_head, read_public
@@ -351,7 +351,7 @@ def locked(copy: KeyCopy | None) -> Iterator[None]:
                 raise PlaceError(
                     "cannot lock {key}, so nothing was done: {why}; it must be on a file system that has locks",
                     key=_key(copy),
-                    why=error.strerror,
+                    why=why(error),
                 ) from None
         yield
 

@@ -78,7 +78,7 @@ def read(path: Path) -> Rows:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise DeniableError("cannot read the backup {path}: {strerror}", path=path, strerror=error.strerror) from None
+        raise DeniableError("cannot read the backup {path}: {why}", path=path, why=why(error)) from None
     body, _, last = content.removesuffix(b"\n").rpartition(b"\n")
     if last + b"\n" != _line({"sha256": hashlib.sha256(body + b"\n").hexdigest()}):
         raise damaged(path, "its checksum is missing or wrong")

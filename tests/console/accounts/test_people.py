@@ -38,7 +38,7 @@ def test_no_two_people_have_the_same_name(connection: sa.Connection, key: bytes,
 
 
 def test_an_unknown_role() -> None:
-    with pytest.raises(DeniableError, match="the role must be one of: administrator, operator, importer, auditor"):
+    with pytest.raises(DeniableError, match="the role must be one of: administrator, operator, importer or auditor"):
         people.checked_role("god")
 
 

@@ -244,7 +244,7 @@ def test_no_server_and_no_http() -> None:
     with socket.create_server(("127.0.0.1", 0)) as gone:
         port = gone.getsockname()[1]
     with mirror(lambda asked: asked.connection.sendall(b"220 smtp\r\n")) as smtp:
-        with pytest.raises(NoBeaconError, match=r"127\.0\.0\.1 did not answer; localhost did not answer"):
+        with pytest.raises(NoBeaconError, match=r"127\.0\.0\.1 did not answer and localhost did not answer"):
             fetch(QUICKNET, BEACON.round, [f"http://127.0.0.1:{port}", f"http://localhost:{port}"])
         with pytest.raises(NoBeaconError, match="did not answer"):
             fetch(QUICKNET, BEACON.round, [smtp.url])
@@ -253,7 +253,7 @@ def test_no_server_and_no_http() -> None:
 def test_every_mirror_has_its_reason() -> None:
     with mirror(says(b"", 404)) as late, mirror(says(b"{}")) as lies, pytest.raises(NoBeaconError) as refused:
         fetch(QUICKNET, BEACON.round, [late.url, lies.url])
-    assert "round 1000 (127.0.0.1 does not have it yet; 127.0.0.1 gave a wrong answer)" in str(refused.value)
+    assert "round 1000 (127.0.0.1 does not have it yet and 127.0.0.1 gave a wrong answer)" in str(refused.value)
     with pytest.raises(NoBeaconError, match="none was named"):
         fetch(QUICKNET, BEACON.round, [])
 

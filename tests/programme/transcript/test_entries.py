@@ -96,7 +96,7 @@ def test_what_an_entry_says(kind: str) -> None:
 def test_every_reason_is_one_line_of_text(kind: str) -> None:
     assert sample(kind, reason="r" * MAX_REASON).kind == kind
     for reason in ("", "\t", "a\u2028b", 3):
-        with pytest.raises(DeniableError, match=r"^reason must be 1 to 500 printable characters"):
+        with pytest.raises(DeniableError, match=r"^the reason must be 1 to 500 printable characters"):
             sample(kind, reason=reason)
 
 

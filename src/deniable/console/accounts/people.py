@@ -13,7 +13,7 @@ from deniable.console.accounts import row_authentication, totp
 from deniable.console.accounts.activity import TERMINAL
 from deniable.console.accounts.row_authentication import Row
 from deniable.errors import DeniableError
-from deniable.message import Message, noted, why_not
+from deniable.message import Message, noted, one_of, why_not
 from deniable.programme.names import check_name
 
 Role = Literal["administrator", "operator", "importer", "auditor"]
@@ -226,7 +226,7 @@ def checked_role(role: str) -> Role:
     for one in ROLES:
         if role == one:
             return one
-    raise DeniableError("the role must be one of: {roles}", roles=", ".join(ROLES))
+    raise DeniableError("the role must be one of: {roles}", roles=one_of(ROLE_NAMES[one] for one in ROLES))
 
 
 def free_name(connection: sa.Connection, key: bytes, name: str, but: str | None = None) -> str:

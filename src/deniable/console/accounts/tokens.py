@@ -30,7 +30,7 @@ def make(connection: sa.Connection, key: bytes, name: str, scopes: Sequence[str]
     """A new token. Shown once."""
     called = checked_name(name)
     if not scopes or any(scope not in SCOPES for scope in scopes):
-        raise DeniableError("a token must be for one or more of: {scopes}", scopes=", ".join(SCOPES))
+        raise DeniableError("choose what the token may do: send numbers of reports, read the status, or both")
     if any(same_name(token.name) == same_name(called) for token in listed(connection, key)):
         raise DeniableError("there is a token called {called} already; choose another name", called=called)
     secret = f"deniable-{secrets.token_urlsafe(32)}"

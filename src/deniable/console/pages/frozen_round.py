@@ -29,7 +29,7 @@ from deniable.console.routing import Router
 from deniable.console.security import ALLOWED, Fields, console_of, require, text, uploaded
 from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
-from deniable.message import Message, all_of, noted
+from deniable.message import Message, all_of, noted, why_not
 from deniable.programme.programme import Programme
 from deniable.programme.public.frozen_rounds import FrozenRound
 from deniable.programme.randomness.mirrors import MIRRORS, beacon_in, fetch
@@ -306,7 +306,7 @@ def _ask_without(sent: _Sent, waiting: Waiting) -> None:
     """Note the request; a person who may not close rounds any more has asked for nothing."""
     pending = sent.console.pending_draws
     check_may_draw(sent.programme.parameters, waiting, WITHOUT_VALUE, sent.console.clock())
-    wanted = AskedWithout(sent.person.id, one_line("the reason", text(sent.fields, "reason")))
+    wanted = AskedWithout(sent.person.id, one_line(why_not("the reason"), text(sent.fields, "reason")))
     before = pending.asked_without(waiting.entry)
     if before is not None and before.person not in _names(sent.console):
         pending.withdraw(waiting.entry)

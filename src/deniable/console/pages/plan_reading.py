@@ -22,7 +22,7 @@ from deniable.errors import DeniableError
 from deniable.languages.language import usable_languages
 from deniable.languages.terms import AUDIT_TERMS, Terms
 from deniable.mechanisms.forecasts import FORECASTS
-from deniable.message import noted_count
+from deniable.message import noted_count, why_not
 from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import Calendar
 from deniable.programme.names import check_name, check_targets
@@ -77,7 +77,7 @@ def _name(form: PlanForm) -> str:
     if not form.name.strip():
         raise FieldError("name", "give the programme a name, such as Site visits")
     with about("name"):
-        return check_name("the programme's name", form.name.strip())
+        return check_name(why_not("the programme's name"), form.name.strip())
 
 
 def _targets(form: PlanForm) -> tuple[str, ...]:

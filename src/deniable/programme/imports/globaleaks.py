@@ -33,7 +33,7 @@ from contextlib import suppress
 from itertools import chain
 
 from deniable.errors import DeniableError
-from deniable.message import Message, all_of, why_not
+from deniable.message import Message, all_of, one_of, why_not
 from deniable.programme.imports.reading import (
     MAX_ROW,
     File,
@@ -74,7 +74,7 @@ def records(file: File, class_column: str | None = None) -> Iterator[Row]:
         elif begins.startswith(b"{"):
             raise DeniableError("{what} must be a JSON list of reports, or CSV", what=WHAT)
         else:
-            table = Table(chain((first,), source), WHAT, kinds="CSV or JSON", may_be_blank=True)
+            table = Table(chain((first,), source), WHAT, kinds=one_of(("CSV", "JSON")), may_be_blank=True)
             if class_column == SCORE and table.names and SCORE not in table.names:
                 raise DeniableError(
                     "{what} as CSV has no score: use the JSON of /api/recipient/rtips, which has "

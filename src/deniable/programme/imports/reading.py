@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeVar
 
 from deniable.errors import DeniableError
-from deniable.message import Message, why_not
+from deniable.message import Listed, Message, why_not
 
 PIECE = 1 << 16
 """Bytes read at once."""
@@ -170,7 +170,7 @@ class Table:
         source: Iterable[bytes],
         what: Message,
         *,
-        kinds: str = "CSV",
+        kinds: str | Listed = "CSV",
         may_be_blank: bool = False,
         most: int | None = None,
     ) -> None:

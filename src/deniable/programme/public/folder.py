@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from deniable.errors import DeniableError, PlaceError
+from deniable.errors import DeniableError, PlaceError, why
 from deniable.message import Place, why_not
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.chain import Head, check_head, from_file, parse_head
@@ -121,7 +121,7 @@ def read_published(path: Path) -> bytes:
                 programme=PROGRAMME,
                 transcript=TRANSCRIPT,
             ) from None
-        raise PlaceError("{path} cannot be read: {strerror}", path=public_file(path), strerror=error.strerror) from None
+        raise PlaceError("{path} cannot be read: {why}", path=public_file(path), why=why(error)) from None
 
 
 def read_head(transcript: Path) -> Head:
@@ -145,10 +145,10 @@ def entries_in(transcript: Path, parameters: Parameters) -> int:
 
 def _unreadable(folder: Path, error: OSError) -> DeniableError:
     return PlaceError(
-        "cannot read what was published in {folder}: {strerror}; put it back, from a copy if need "
+        "cannot read what was published in {folder}: {why}; put it back, from a copy if need "
         "be, or, if it is gone for good, see: deniable programme publish --help",
         folder=public_folder(folder),
-        strerror=error.strerror,
+        why=why(error),
     )
 
 

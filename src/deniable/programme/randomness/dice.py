@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from deniable.errors import DeniableError, check_whole
 from deniable.languages.voice import Voice
+from deniable.message import why_not
 
 BITS = 100
 """What the throws must at least be worth: more than a computer can try out."""
@@ -31,9 +32,9 @@ class Throws:
     of: int = 6
 
     def __post_init__(self) -> None:
-        if check_whole("the highest number of a throw", self.of, least=2) > 1000:
+        if check_whole(why_not("the highest number of a throw"), self.of, least=2) > 1000:
             raise DeniableError("the highest number of a throw can be at most 1000")
-        if check_whole("the numbers of a throw", self.numbers, least=1) >= self.of:
+        if check_whole(why_not("the numbers of a throw"), self.numbers, least=1) >= self.of:
             raise DeniableError("a throw must have fewer numbers than it chooses from; otherwise it is always the same")
         if self.times * self.numbers * (len(str(self.of)) + 3) > MOST_CHARACTERS:
             raise DeniableError("a throw has too many numbers to be published; take a smaller lottery, or dice")

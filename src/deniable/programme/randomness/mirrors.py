@@ -16,6 +16,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from deniable.errors import DeniableError, check_positive, why
+from deniable.message import Message, all_of, why_not
 from deniable.programme.randomness.drand import SCHEME, Beacon, Chain, check_round, first_wrong
 
 MIRRORS: tuple[str, ...] = (
@@ -26,11 +27,15 @@ MIRRORS: tuple[str, ...] = (
 )
 LARGEST = 10_000
 """Bytes of an answer; a beacon has a few hundred."""
-_WHY_NOT: dict[int, str] = {
-    HTTPStatus.NOT_FOUND: "does not have it yet",
-    HTTPStatus.TOO_EARLY: "does not have it yet",
-    HTTPStatus.TOO_MANY_REQUESTS: "is too busy",
-    HTTPStatus.SERVICE_UNAVAILABLE: "is too busy",
+_NOT_YET = why_not("{mirror} does not have it yet")
+_BUSY = why_not("{mirror} is too busy")
+_WRONG = why_not("{mirror} gave a wrong answer")
+_SILENT = why_not("{mirror} did not answer")
+_WHY_NOT: dict[int, Message] = {
+    HTTPStatus.NOT_FOUND: _NOT_YET,
+    HTTPStatus.TOO_EARLY: _NOT_YET,
+    HTTPStatus.TOO_MANY_REQUESTS: _BUSY,
+    HTTPStatus.SERVICE_UNAVAILABLE: _BUSY,
 }
 
 
@@ -47,8 +52,8 @@ def fetch(chain: Chain, round_: int, mirrors: Sequence[str] = MIRRORS, timeout: 
         found = _from_mirror(place, chain, round_, timeout)
         if isinstance(found, Beacon):
             return found
-        reasons.append(f"{place.hostname} {found}")
-    told = "; ".join(reasons) or "none was named"
+        reasons.append(found.filled(mirror=place.hostname))
+    told = all_of(reasons or [why_not("none was named")])
     raise NoBeaconError(
         "no mirror gave the beacon of drand's round {round} ({told}); try again later", round=str(round_), told=told
     )
@@ -61,17 +66,18 @@ def check_mirrors(mirrors: Sequence[str]) -> Sequence[str]:
     return mirrors
 
 
-def _from_mirror(place: SplitResult, chain: Chain, round_: int, timeout: float) -> Beacon | str:
+def _from_mirror(place: SplitResult, chain: Chain, round_: int, timeout: float) -> Beacon | Message:
     """The beacon, or why there is none."""
     try:
         status, body = _ask(place, f"{place.path.rstrip('/')}/{chain.hash}/public/{round_}", timeout)
     except (OSError, HTTPException, ValueError):  # ValueError: of a name that no machine can have
-        return "did not answer"
+        return _SILENT
     if status != HTTPStatus.OK:
-        return _WHY_NOT.get(status, "gave a wrong answer")
+        refused: Message = _WHY_NOT.get(status, _WRONG)
+        return refused
     beacon = _beacon_in(body)
     if beacon is None or beacon.round != round_ or first_wrong(chain, [beacon]) is not None:
-        return "gave a wrong answer"
+        return _WRONG
     return beacon
 
 

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from deniable.errors import DeniableError, check_whole
+from deniable.message import why_not
 from deniable.programme.randomness.dice import Throws
 from deniable.programme.randomness.drand import QUICKNET, Beacon, Chain
 
@@ -138,8 +139,8 @@ def _value_at(minutes: int, due: datetime, now: datetime) -> datetime:
 
 def _check_times(minutes: int, days: int) -> None:
     before, after = (
-        "the minutes from a round's due time to its public value",
-        "the days that a round waits for its value",
+        why_not("the minutes from a round's due time to its public value"),
+        why_not("the days that a round waits for its value"),
     )
     if check_whole(before, minutes, LEAST_MINUTES) > MOST_MINUTES:
         raise DeniableError(

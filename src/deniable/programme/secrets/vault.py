@@ -128,7 +128,7 @@ def read_key_file(path: Path) -> bytes:
             path=path,
         ) from None
     except OSError as error:
-        raise DeniableError("cannot read the key file {path}: {strerror}", path=path, strerror=error.strerror) from None
+        raise DeniableError("cannot read the key file {path}: {why}", path=path, why=why(error)) from None
     try:
         # Asked of the open file: the path may name another one by now.
         status = os.fstat(file)
@@ -138,7 +138,7 @@ def read_key_file(path: Path) -> bytes:
             raise DeniableError("the key file {path} must be closed to other users; run: chmod 600 {path}", path=path)
         content = os.read(file, 1024)
     except OSError as error:
-        raise DeniableError("cannot read the key file {path}: {strerror}", path=path, strerror=error.strerror) from None
+        raise DeniableError("cannot read the key file {path}: {why}", path=path, why=why(error)) from None
     finally:
         os.close(file)
     found = _KEY_FILE.fullmatch(content)

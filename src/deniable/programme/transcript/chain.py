@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deniable.errors import DeniableError
+from deniable.message import Message
 from deniable.programme.transcript import merkle
 from deniable.programme.transcript.fields import hexadecimal, whole
 from deniable.programme.transcript.signatures import is_signed, sign
@@ -136,7 +137,7 @@ def canonical(values: Mapping[str, Any]) -> str:
     return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
-def read_canonical(text: str, name: str) -> dict[str, Any]:
+def read_canonical(text: str, name: str | Message) -> dict[str, Any]:
     try:
         values = json.loads(text)
         is_canonical = isinstance(values, dict) and canonical(values) == text

@@ -7,15 +7,26 @@ from typing import Any, ClassVar, NamedTuple, Self, get_type_hints
 from deniable.arrays import IntArray
 from deniable.errors import DeniableError
 from deniable.languages.voice import Voice
+from deniable.message import Message, why_not
 from deniable.programme.calendar import Calendar, day_in_words
+from deniable.programme.names import TARGET_NAME
 from deniable.programme.transcript.chain import canonical, digest
 from deniable.programme.transcript.coverage import Lapse
 from deniable.programme.transcript.fields import Check, Hash, MaybeReason, Number
 from deniable.programme.transcript.state import PublicState
 from deniable.run import AuditRun
 
-_COMMON = {"number": "entry", "round": "round", "previous": "previous"}
+_COMMON = {"number", "round", "previous"}
 """The fields of every line, by their names here."""
+_CALLED: dict[str, str | Message] = {
+    "number": "entry",
+    "reason": why_not("the reason"),
+    "added": why_not("the list of new names"),
+    "removed": why_not("the list of names to remove"),
+    "target": TARGET_NAME,
+    "name": why_not("the new name"),
+}
+"""What errors call a field that people fill in, or that has another name here than in its line."""
 _CHECKS: dict[type["Entry"], dict[str, Check]] = {}
 """Of every field of a kind, by the field's name."""
 
@@ -59,7 +70,7 @@ class Entry:
             hints = get_type_hints(type(self), include_extras=True)
             _CHECKS[type(self)] = {one.name: hints[one.name].__metadata__[0] for one in fields(self)}
         for name, check in _CHECKS[type(self)].items():
-            object.__setattr__(self, name, check(_COMMON.get(name, name), getattr(self, name)))
+            object.__setattr__(self, name, check(_CALLED.get(name, name), getattr(self, name)))
 
     @classmethod
     def following(cls, state: PublicState, **values: Any) -> Self:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from deniable.errors import DeniableError
-from deniable.message import why_not
+from deniable.message import Message, why_not
 from deniable.programme.names import TARGET_NAME, check_name
 
 MAX_REASON = 500
@@ -23,12 +23,12 @@ FIRST_YEAR, LAST_YEAR = 2000, 9990
 MAX_BEACON = 2**53
 """Numbers of drand's beacons: exact in every JSON reader."""
 
-Check = Callable[[str, Any], Any]
-"""From the field's name and its value."""
+Check = Callable[[str | Message, Any], Any]
+"""From what errors call the field, and its value."""
 
 
 def whole(least: int, most: int = MAX_NUMBER) -> Check:
-    def check(name: str, value: Any) -> int:
+    def check(name: str | Message, value: Any) -> int:
         if type(value) is not int or not least <= value <= most:
             raise DeniableError("{name} must be a whole number of at least {least}", name=name, least=least)
         return value
@@ -37,7 +37,7 @@ def whole(least: int, most: int = MAX_NUMBER) -> Check:
 
 
 def hexadecimal(digits: int) -> Check:
-    def check(name: str, value: Any) -> str:
+    def check(name: str | Message, value: Any) -> str:
         if not isinstance(value, str) or not re.fullmatch(f"[0-9a-f]{{{digits}}}", value):
             raise DeniableError("{name} must be {digits} lower-case hexadecimal digits", name=name, digits=digits)
         return value
@@ -45,14 +45,14 @@ def hexadecimal(digits: int) -> Check:
     return check
 
 
-def some_hexadecimal(name: str, value: Any) -> str:
+def some_hexadecimal(name: str | Message, value: Any) -> str:
     if not isinstance(value, str) or not re.fullmatch("(?:[0-9a-f]{2})+", value):
         raise DeniableError("{name} must be lower-case hexadecimal digits, two a byte", name=name)
     return value
 
 
 def names(least: int) -> Check:
-    def check(name: str, value: Any) -> tuple[str, ...]:
+    def check(name: str | Message, value: Any) -> tuple[str, ...]:
         if not isinstance(value, list | tuple) or len(value) < least:
             if least:
                 raise DeniableError("{name} must be a list of one or more different names of targets", name=name)
@@ -69,7 +69,7 @@ def or_null(other: Check) -> Check:
     return lambda name, value: None if value is None else other(name, value)
 
 
-def one_line(name: str, value: Any) -> str:
+def one_line(name: str | Message, value: Any) -> str:
     if (
         not isinstance(value, str)
         or not 1 <= len(value) <= MAX_REASON
@@ -78,19 +78,19 @@ def one_line(name: str, value: Any) -> str:
     ):
         raise DeniableError(
             "{name} must be 1 to {max_reason} printable characters on one line, without spaces at the ends",
-            name=why_not("reason") if name == "reason" else name,
+            name=name,
             max_reason=MAX_REASON,
         )
     return value
 
 
-def flag(name: str, value: Any) -> bool:
+def flag(name: str | Message, value: Any) -> bool:
     if not isinstance(value, bool):
         raise DeniableError("{name} must be true or false", name=name)
     return value
 
 
-def figures(name: str, value: Any) -> tuple[tuple[str, int], ...]:
+def figures(name: str | Message, value: Any) -> tuple[tuple[str, int], ...]:
     if not isinstance(value, list | tuple) or not all(
         isinstance(pair, list | tuple) and len(pair) == 2 for pair in value
     ):
@@ -98,13 +98,13 @@ def figures(name: str, value: Any) -> tuple[tuple[str, int], ...]:
     return tuple((check_name(why_not("a class's name"), one), figure(name, number)) for one, number in value)
 
 
-def figure(name: str, value: Any) -> int:
+def figure(name: str | Message, value: Any) -> int:
     if type(value) is not int or not abs(value) < MAX_FIGURE:
         raise DeniableError("{name} must be a whole number, and may be below 0", name=name)
     return value
 
 
-def calendar_day(name: str, value: Any) -> str:
+def calendar_day(name: str | Message, value: Any) -> str:
     try:
         if datetime.date.fromisoformat(value).isoformat() == value:
             return str(value)
@@ -113,13 +113,13 @@ def calendar_day(name: str, value: Any) -> str:
     raise DeniableError("{name} must be a calendar day written YYYY-MM-DD", name=name)
 
 
-def public_value(name: str, value: Any) -> str:
+def public_value(name: str | Message, value: Any) -> str:
     if not isinstance(value, str) or not re.fullmatch("[ -~]{1,2000}", value):
         raise DeniableError("{name} must be a beacon's signature or the numbers that were thrown", name=name)
     return value
 
 
-def instant(name: str, value: Any) -> str:
+def instant(name: str | Message, value: Any) -> str:
     try:
         read = datetime.datetime.strptime(value, INSTANT)
         if read.strftime(INSTANT) == value and FIRST_YEAR <= read.year <= LAST_YEAR:

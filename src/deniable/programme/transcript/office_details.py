@@ -4,6 +4,7 @@ import re
 from typing import Annotated, Any, NamedTuple
 
 from deniable.errors import DeniableError
+from deniable.message import Message, why_not
 from deniable.programme.names import check_name
 from deniable.programme.transcript.fields import or_null
 
@@ -30,12 +31,12 @@ class OfficeDetails(NamedTuple):
         return self.hotline if self.hotline is not None and _LINK.fullmatch(self.hotline) else None
 
 
-def check_contact(name: str, value: Any) -> str:
+def check_contact(name: str | Message, value: Any) -> str:
     """Any words on one line."""
     return check_name(name, value, LONGEST_CONTACT)
 
 
-def check_hotline(name: str, value: Any) -> str:
+def check_hotline(name: str | Message, value: Any) -> str:
     """A link that a browser may follow without harm, or words that are no address of any other kind."""
     text = check_name(name, value, LONGEST_HOTLINE)
     if _ANY_SCHEME.match(text) and not _LINK.fullmatch(text):
@@ -54,6 +55,6 @@ Hotline = Annotated[str | None, or_null(check_hotline)]
 def typed(contact: str, hotline: str) -> tuple[str | None, str | None]:
     """Both as a person typed them; what is empty is not given."""
     return (
-        check_contact("the contact", contact.strip()) if contact.strip() else None,
-        check_hotline("the hotline", hotline.strip()) if hotline.strip() else None,
+        check_contact(why_not("the contact"), contact.strip()) if contact.strip() else None,
+        check_hotline(why_not("the hotline"), hotline.strip()) if hotline.strip() else None,
     )

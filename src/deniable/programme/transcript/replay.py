@@ -4,6 +4,7 @@ import reprlib
 from collections.abc import Iterable
 
 from deniable.errors import DeniableError
+from deniable.message import why_not
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.chain import read_canonical
 from deniable.programme.transcript.entries import KINDS
@@ -17,7 +18,7 @@ def parse(text: str, number: int | None = None) -> Entry:
     >>> parse('{"entry":1,"kind":"end","previous":"' + "0" * 64 + '","reason":"the law was repealed","round":1}').kind
     'end'
     """
-    name = "the entry" if number is None else f"entry {number}"
+    name = why_not("the entry") if number is None else why_not("entry {number}", number=number)
     values = read_canonical(text, name)
     missing = [field for field in ("entry", "kind", "round", "previous") if field not in values]
     if missing:
