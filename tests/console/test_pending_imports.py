@@ -20,9 +20,9 @@ from deniable.errors import DeniableError
 from deniable.programme.imports import Mapping, read
 
 
-def held() -> Held:
+def held(source: str = "hotline") -> Held:
     batch = read("csv", io.BytesIO(FILE), Mapping({"Ash Mill": "Ash Mill", "Cedar Bank": "Cedar Bank"}))
-    return Held("csv", "hotline", batch, is_large=False)
+    return Held("csv", source, batch, is_large=False, file="export.csv")
 
 
 def test_one_file_a_person_and_a_few_in_all(office: Office) -> None:
@@ -60,7 +60,7 @@ def test_a_clock_that_was_set_back_keeps_no_file(office: Office) -> None:
 def test_what_was_imported_is_remembered_for_a_while_for_the_person_who_brought_it(office: Office) -> None:
     pending = PendingImports(office.clock)
     for number in range(MOST_ACCEPTED + 1):
-        pending.accept("Ida", "hotline", str(number), date(2026, 1, 5), Unassigned())
+        pending.accept("Ida", held(), str(number), date(2026, 1, 5), Unassigned())
     names = [one.name for one in pending.accepted_by("Ida")]
     assert names == [str(number) for number in range(1, MOST_ACCEPTED + 1)]
     assert pending.accepted_by("Anna") == ()
@@ -73,8 +73,8 @@ def test_what_was_imported_is_remembered_for_a_while_for_the_person_who_brought_
 
 def test_an_import_that_is_being_taken_back_is_remembered_until_that_is_done(office: Office) -> None:
     pending = PendingImports(office.clock)
-    pending.accept("Ida", "hotline", "one", date(2026, 1, 5), Unassigned())
-    pending.accept("Ida", "hotline", "two", date(2026, 1, 5), Unassigned())
+    pending.accept("Ida", held(), "one", date(2026, 1, 5), Unassigned())
+    pending.accept("Ida", held(), "two", date(2026, 1, 5), Unassigned())
     pending.note("Ida", "one", TakeBack.ASKED)
     pending.note("Ida", "never was", TakeBack.ASKED)
     office.clock.now += TAKEN_BACK_WITHIN - timedelta(seconds=1)
@@ -90,5 +90,5 @@ def test_an_import_that_is_being_taken_back_is_remembered_until_that_is_done(off
 def test_imports_are_numbered_for_each_person_hotline_and_day(office: Office) -> None:
     pending = PendingImports(office.clock)
     for person, source, day in (("Ida", "a", 5), ("Ida", "a", 5), ("Ida", "b", 5), ("Eve", "a", 5), ("Ida", "a", 6)):
-        pending.accept(person, source, "name", date(2026, 1, day), Unassigned())
+        pending.accept(person, held(source), "name", date(2026, 1, day), Unassigned())
     assert [(one.source, one.number) for one in pending.accepted_by("Ida")] == [("a", 1), ("a", 2), ("b", 1), ("a", 1)]

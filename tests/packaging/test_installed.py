@@ -182,7 +182,7 @@ def test_programme(with_extra: Callable[[str], Environment]) -> None:
     installed.works("programme init targets.txt --name Visits --delta 0.1 --start 2026-01-05")
     installed.works("programme publish --public public")
     installed.works("programme report 'Ash Mill' 3")
-    assert "Round 1" in installed.works("programme close-round")
+    assert "Round 1" in installed.works("programme close-round --reason Late")
     installed.works("programme publish")
     assert "index.html says what the transcript says" in installed.works("programme verify public")
     installed.computes(BEACON)

@@ -481,7 +481,7 @@ class TwinWorlds(RuleBasedStateMachine):
             what = "close"
             self.choose_fate(which)
         if by_command:
-            self.both(what, lambda world: world.command("close-round", "--key", world.key_path))
+            self.both(what, lambda world: world.command("close-round", "--reason", WHY, "--key", world.key_path))
             return
         closed = self.both(what, lambda world: world.programme.close_round()).answer
         if closed is not None:

@@ -33,6 +33,8 @@ class Held:
     source: str
     batch: Batch
     is_large: bool
+    file: str
+    """Its name, for the person who chose it; empty where it cannot be shown."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,6 +81,8 @@ class AcceptedImport:
     number: int
     """Of those that the person brought from this hotline on this day, from 1."""
     unassigned: Unassigned
+    file: str
+    """The name of the file; empty where it cannot be shown."""
     until: datetime
     take_back: TakeBack = TakeBack.NOT_ASKED
 
@@ -119,13 +123,14 @@ class PendingImports:
             found = self._imports.get(name)
             return self._imports.pop(name) if found is not None and found.session == session else None
 
-    def accept(self, person: str, source: str, name: str, day: date, unassigned: Unassigned) -> None:
+    def accept(self, person: str, held: Held, name: str, day: date, unassigned: Unassigned) -> None:
         """Remember that this person brought it on this day."""
         with self._lock:
-            last, number = self._numbers.get((person, source), (day, 0))
+            last, number = self._numbers.get((person, held.source), (day, 0))
             number = number + 1 if last == day else 1
-            self._numbers[person, source] = day, number
-            accepted = AcceptedImport(source, name, day, number, unassigned, self._clock() + KEPT_FOR)
+            self._numbers[person, held.source] = day, number
+            until = self._clock() + KEPT_FOR
+            accepted = AcceptedImport(held.source, name, day, number, unassigned, held.file, until)
             self._accepted[person] = [*self._accepted.get(person, []), accepted][-MOST_ACCEPTED:]
             self._start_timer()
 

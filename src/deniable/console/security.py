@@ -2,10 +2,11 @@
 
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from inspect import isawaitable
 from typing import Annotated, Any, Literal, TypeVar
+from unicodedata import normalize
 
 from anyio import to_thread
 from starlette.datastructures import FormData, Headers, UploadFile
@@ -19,7 +20,9 @@ from deniable.console.kept_forms import KeptForm
 from deniable.console.refused import Refused as Refused  # noqa: PLC0414, pages have it from here
 from deniable.console.remembered import TakesLong
 from deniable.console.sessions import Session
+from deniable.errors import DeniableError
 from deniable.message import noted
+from deniable.programme.names import check_name
 from deniable.storage.store import OneMomentError, is_storable
 
 T = TypeVar("T")
@@ -290,3 +293,12 @@ def uploaded(fields: FormData, name: str) -> bytes:
         return b""
     value.file.seek(0)
     return value.file.read()
+
+
+def file_name(fields: FormData, name: str) -> str:
+    """What the person's computer calls the file; empty where that is no name that can be shown."""
+    value = fields.get(name)
+    given = normalize("NFC", value.filename or "") if isinstance(value, UploadFile) else ""
+    with suppress(DeniableError):
+        return check_name("a file's name", given)
+    return ""

@@ -74,7 +74,7 @@ def test_verify_says_once_what_it_means_to_be_late(office: Desk) -> None:
     for _ in range(4):
         office.clock.tomorrow()
     for _ in range(3):
-        office.done("close-round")
+        office.done("close-round", "--reason", "A flood.")
     office.done("publish", "--public", "public")
     Path("public/VERIFY.md").unlink()
     out = " ".join(office.done("verify", "public").split())

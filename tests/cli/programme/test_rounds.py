@@ -39,13 +39,16 @@ def test_late_rounds_are_closed_one_by_one_and_say_why(office: Desk) -> None:
     assert out.startswith("Round 1: audit ")
     assert "2 more rounds can be closed" in out
     assert "say why with --reason TEXT" in out
-    assert office.json("close-round")["overdue"] == 1
+    for nothing in ((), ("--reason", " ")):
+        assert_refused(office("close-round", *nothing), "round 2 is 1 day late: say why with --reason TEXT")
+    assert office.json("status")["open_round"] == 2
+    assert office.json("close-round", "--reason", "and so was the archive")["overdue"] == 1
     assert "--reason" not in office.done("status")  # half a day is not late
     assert "Round 4 is due" in office.done("close-round")
     office.done("publish", "--public", "public")
     verified = " ".join(office.done("verify", "public").split())
     assert "Reason: the office was flooded." in verified
-    assert "Reason: no reason was given." in verified
+    assert "Reason: and so was the archive." in verified
 
 
 def test_yearly_figures_come_with_the_last_round_of_a_year(desk: Desk) -> None:

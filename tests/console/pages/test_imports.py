@@ -74,6 +74,37 @@ def test_a_file_holds_up_no_page_however_small_it_is(office: Office, monkeypatch
     assert on_the_loop == [False]
 
 
+def uploaded(browser: Browser, name: str, **data: str) -> Any:
+    """The page after an import of a file with this name."""
+    form = {"kind": "csv", "source": "hotline"}
+    page = browser.post("/import", form, files={"file": (name, FILE)})
+    sent = browser.post("/import/confirm", {"pending": pending_on(page.text), "step": "count", **data})
+    return browser.get(sent.headers["location"])
+
+
+@pytest.mark.parametrize("name", ["Anna", "Ida"])
+def test_what_was_imported_is_named(office: Office, name: str) -> None:
+    office.begin()
+    browser = office.browser(name)
+    said = "The file <bdi>{}</bdi> is imported. What was counted before"
+    assert said.format("Mai &lt;b&gt;&amp;Söhne.csv") in uploaded(browser, "Mai <b>&So\u0308hne.csv").text
+    noted = uploaded(browser, "June.csv", do_not_count="yes").text
+    assert "The file <bdi>June.csv</bdi> is noted. Nothing in it is counted" in noted
+    assert "Söhne" not in noted
+    assert "June.csv" not in browser.get("/import").text
+    assert "June.csv" not in office.browser("Anna" if name == "Ida" else "Ida").get("/import?done=noted").text
+    office.clock.now += KEPT_FOR
+    assert "The file is noted." in browser.get("/import?done=noted").text
+
+
+@pytest.mark.parametrize("file", ["x" * 201, "a\u202eb.csv", "a\u2800.csv"])
+def test_a_name_that_cannot_be_shown_is_left_out(office: Office, file: str) -> None:
+    office.begin()
+    shown = uploaded(office.browser("Ida"), file).text
+    assert "The file is imported." in shown
+    assert file not in shown
+
+
 @pytest.mark.parametrize("name", ["Anna", "Ida"])
 def test_what_was_dealt_with_before_is_never_counted(office: Office, name: str) -> None:
     programme = office.begin()

@@ -188,6 +188,33 @@ def test_a_late_round_asks_for_the_reason(office: Office) -> None:
     assert "The office was flooded." in browser.get("/transcript").text
 
 
+@pytest.mark.parametrize("reason", [None, "", "  "])
+@pytest.mark.parametrize("others", [{}, {"randomness": Dice("The town hall")}], ids=["drawn", "frozen"])
+def test_a_late_round_is_not_closed_without_a_reason(
+    office: Office, others: dict[str, Any], reason: str | None
+) -> None:
+    """Also where a browser sends the form without asking for it."""
+    programme = office.begin(**others)
+    office.clock.now += timedelta(days=3)
+    browser, form = office.browser("Otto"), {"round": "1"}
+    answer = browser.post("/round/close", form if reason is None else form | {"reason": reason})
+    assert answer.status_code == 422
+    assert '<span class="wrong-here" id="reason-wrong"><bdi>Say why the round is closed late.' in answer.text
+    assert 'aria-describedby="reason-wrong reason-hint" aria-invalid="true"' in answer.text
+    assert '<input type="hidden" name="round" value="1">' in answer.text
+    assert programme.status().open_round == 1
+    assert programme.status().entries == 0
+    assert browser.post("/round/close", form | {"reason": "A flood."}).status_code == 200
+    assert browser.post("/round/close", form).status_code == 200  # it is closed, and shows what was drawn
+
+
+def test_a_round_that_is_in_time_needs_no_reason(office: Office) -> None:
+    programme = office.begin()
+    office.clock.tomorrow()
+    assert office.browser("Otto").post("/round/close", {"round": "1"}).status_code == 200
+    assert programme.status().open_round == 2
+
+
 @pytest.mark.parametrize("number", ["", "2", "x", "9" * 30, "-1", "0"])
 def test_a_round_that_cannot_be_closed(office: Office, number: str) -> None:
     programme = office.begin()

@@ -158,6 +158,19 @@ def test_an_order_by_hand_is_marked(office: Office) -> None:
         assert "Round 2, ordered by hand" in office.browser("Otto").get(page).text
 
 
+def test_one_sentence_comes_before_the_list(office: Office) -> None:
+    office.begin()
+    office.clock.tomorrow()
+    otto = office.browser("Otto")
+    otto.post("/round/close", {"round": "1"})
+    before, _, after = otto.get("/work-list").text.partition("</h1>")[2].partition("<table")
+    assert re.findall(r"<p[ >].*?</p>", before) == [
+        '<p class="lead">Give the day of each visit, or say that it did not take place.</p>'
+    ]
+    assert "choose the day by a rule that has nothing to do with reports" in after.partition("<details")[0]
+    assert "What is on this list" in after
+
+
 def test_after_the_end_there_is_no_form(office: Office) -> None:
     programme = office.begin()
     programme.override(["Ash Mill", "Cedar Bank"], "A fire.", independent=True)

@@ -496,6 +496,11 @@ def test_an_ended_programme_asks_for_no_report() -> None:
     assert "Room 7" in ended.text("main")
     assert "A report made an audit more likely" in ended.text("header")
     assert "Can I take my report back?" not in ended.text("main")
+    assert "Do you want to report something" in running.text("header")
+    assert "Did you report something" in ended.text("header")
+    assert "Is my report deleted now?" in ended.text("main")
+    assert "4 targets could be drawn when the programme ended." in ended.text("main")
+    assert not re.search("can be drawn|Do you want to report", ended.text("header") + ended.text("main"))
 
 
 def test_one_row_a_frozen_round_says_what_became_of_it() -> None:

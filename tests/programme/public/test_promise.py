@@ -110,8 +110,22 @@ def test_what_is_not_covered_comes_before_it() -> None:
     ended = Situation(Coverage(parameters.calendar), 4, 4, ended=True)
     promise = english(made(), ended)
     assert "ended" in promise.warnings[0].title
-    assert "ended" in answer(promise, "after I report")
     assert "ended" in part(promise, "effect").before[0]
+    over = Situation(Coverage(parameters.calendar), 101, 4)  # all rounds were drawn
+    assert "ended" in answer(english(made(**KINDS["counters"]), over), "after I report")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_after_the_end_it_answers_a_person_who_reported_before(kind: str) -> None:
+    parameters = made(**KINDS[kind])
+    promise = english(parameters, Situation(Coverage(parameters.calendar), 4, 4, ended=True))
+    assert re.search(r"deleted its numbers.*Old backups", told := answer(promise, "Is my report deleted"))
+    assert ("oversight body can read" in told) == (parameters.oversight is not None)
+    assert "leads to no" in part(promise, "effect").before[1]
+    assert "never had these" in answer(promise, "court")
+    asked = " ".join(one.title for one in part(promise, "questions").items)
+    assert not re.search(r"after I report|give my name|decides the class|take my report back|loses its key", asked)
+    assert not re.search(r"keeps (how many|a code)|numbers of reports, and a code", " ".join(prose(promise)))
 
 
 def test_after_the_end_it_sends_no_one_to_the_hotline_and_foretells_no_visit() -> None:
@@ -318,6 +332,7 @@ def test_what_is_hard_to_read_is_found() -> None:
         ("give my name", r"does not need it"),
         ("in danger", r"Do not wait for a draw"),
         ("take my report back", r"until the round closes"),
+        ("loses its key", r"stops for good.*leads to no.*cannot say why.*report again.*stolen one may"),
         ("breaks its rules", r"record shows this for good.*matter of trust"),
         ("check all this", r"complete and unchanged.*matter of trust"),
     ],

@@ -8,6 +8,7 @@ from deniable.cli.groups import Command
 from deniable.cli.options import DEFAULT_DATABASE, AsJson, AskPassphrase, Database, KeyPath, shared
 from deniable.cli.programme import options
 from deniable.cli.programme.output import answer, due, local, to_draw, waiting_document, waits, why_late
+from deniable.errors import DeniableError
 from deniable.programme.programme import Programme
 from deniable.programme.status import Closed, Status
 from deniable.programme.transcript.waiting import Waiting
@@ -23,7 +24,9 @@ def close_round(
         int | None,
         shared("--round", "by default the oldest that is due and open.", show_default=False),
     ] = None,
-    reason: Annotated[str | None, shared("--reason", "For a round that is closed late.", show_default=False)] = None,
+    reason: Annotated[
+        str | None, shared("--reason", "Needed for a round that is closed late.", show_default=False)
+    ] = None,
     database: Database = DEFAULT_DATABASE,
     key: KeyPath = None,
     passphrase: AskPassphrase = False,
@@ -34,7 +37,7 @@ def close_round(
     In one step the reports are counted, the audits drawn with the seed that was committed to, the transcript extended
     and the counts of the audited targets deleted. A round is never drawn twice: closing it again prints what was
     drawn, and where no round is due the command says so, prints the last one and changes nothing. The public sees the
-    audits, and by how many days the round was closed late; the guarantee covers which targets were drawn.
+    audits, and by how many days the round was closed late and why; the guarantee covers which targets were drawn.
 
     A programme that draws with public values (--randomness at init) freezes the round instead: what it is drawn from is
     fixed, and the public sees the hash of it. Publish at once, before the value is out. Then deniable programme
@@ -47,8 +50,19 @@ def close_round(
         elif round_ is None and not status.overdue and not status.ended:
             closed = None  # round 1 is not due
         else:
-            closed = programme.close_round(status.open_round if round_ is None else round_, reason)
+            wanted = status.open_round if round_ is None else round_
+            _check_says_why(status, wanted, reason)
+            closed = programme.close_round(wanted, reason)
         tell(programme, closed, as_json)
+
+
+def _check_says_why(status: Status, round_: int, reason: str | None) -> None:
+    """Where the round would be closed late now."""
+    if status.late and round_ == status.open_round and status.waiting is None and not (reason or "").strip():
+        raise DeniableError(
+            f"round {round_} is {count(status.late, 'day')} late: say why with --reason TEXT, which is published word "
+            "for word; nothing was closed"
+        )
 
 
 @commands.command(cls=Command)

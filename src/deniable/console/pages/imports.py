@@ -5,7 +5,7 @@ from asyncio import shield, wait_for, wrap_future
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
@@ -32,6 +32,7 @@ from deniable.console.security import (
     MOST_UPLOADED,
     Fields,
     console_of,
+    file_name,
     in_slow_thread,
     may,
     require,
@@ -65,6 +66,8 @@ DONE = {
     "taken-back": noted("The import was taken back. None of its reports counts, and you can import the file again."),
     "resumed": noted("Imports count again from now on. Publish, so that the public sees it, too."),
 }
+NAMED = {"counted", "noted", "paused", "under-way"}
+"""Of these the page names the file, too."""
 LONGEST_WAIT = 20
 """Seconds until the page says that an import goes on: browsers and proxies do not wait for ever."""
 MOST_REPORTS = 1_000_000
@@ -83,6 +86,13 @@ STILL_COMING_IN = noted(
 )
 NOT_KNOWN = noted("This import cannot be taken back here: it was counted, or the console was restarted since.")
 OTHER_COLUMN = noted("The class column of this hotline was changed in the meantime; choose the file again.")
+
+
+class Imported(NamedTuple):
+    outcome: str
+    """A key of `DONE`."""
+    file: str
+    """Its name, as the person's computer has it."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +125,8 @@ class ImportPage:
     other_columns: tuple[str, ...]
     """Of a file that was refused because of them."""
     done: Message | None
+    imported: Imported | None
+    """What was imported just now, where the name of its file is known; `done` says it otherwise."""
     error: Message | None
 
 
@@ -144,7 +156,7 @@ def preview(
         mapping, class_field = programme.hotlines.mappings(programme.hotlines.kept(source))
         batch = read(kind, io.BytesIO(file), mapping, class_field)
         _check_number(batch)
-        held = Held(kind, source, batch, is_large=len(file) > MOST_UPLOADED // 2)
+        held = Held(kind, source, batch, is_large=len(file) > MOST_UPLOADED // 2, file=file_name(fields, "file"))
         pending = console.pending_imports.add(person.id, _session(request), held)
     except DeniableError as error:
         page = replace(_page_of(request, person, programme, fields, refusal(error)), shows_files=bool(file))
@@ -252,7 +264,7 @@ def _bring(
     console, does_count = console_of(request), not do_not_count and not programme.status().is_paused
     day = programme.parameters.calendar.today(console.clock())
     aside = _unassigned(held) if does_count else Unassigned()
-    console.pending_imports.accept(person.id, held.source, name, day, aside)
+    console.pending_imports.accept(person.id, held, name, day, aside)
     if programme.status().is_paused:
         return "paused", written
     return "noted" if do_not_count else "counted", written
@@ -371,5 +383,12 @@ def _page_of(
         expected_columns=(),
         other_columns=(),
         done=None if error else done_message(request, DONE),
+        imported=None if error else _imported(request, person),
         error=error,
     )
+
+
+def _imported(request: Request, person: Person) -> Imported | None:
+    """The newest import of this person; the address has no name of a file."""
+    outcome, accepted = request.query_params.get("done", ""), console_of(request).pending_imports.accepted_by(person.id)
+    return Imported(outcome, accepted[-1].file) if outcome in NAMED and accepted and accepted[-1].file else None

@@ -38,6 +38,7 @@ from deniable.programme.transcript_copies import NotKeptError
 
 router = Router()
 
+SAY_WHY = noted("Say why the round is closed late. Nothing is closed yet.")
 MOST_TO_VISIT = 5
 """Selected targets on the page; the work list has all."""
 
@@ -141,6 +142,8 @@ class ClosePage:
     late: int
     """In days; a reason is asked for where it is not 0."""
     reason: str
+    wrong: Message | None
+    """What is wrong with the reason."""
     error: Message | None
 
 
@@ -242,6 +245,8 @@ def close(
     console, reason, wanted = console_of(request), text(fields, "reason"), 0
     try:
         wanted = round_in(fields)
+        if not reason and _is_late(programme, wanted):
+            return render(request, "close.html", replace(asked(request, person, programme), wrong=SAY_WHY), 422)
         earlier = _visits_of(console, programme, wanted)
         closed = programme.close_round(wanted, reason or None)
     except DeniableError as error:
@@ -254,6 +259,12 @@ def close(
     if not closed.already:
         console.record(person, noted("closed round {round} (entry {entry})", round=closed.round, entry=closed.entry))
     return shown(request, programme, closed, earlier)
+
+
+def _is_late(programme: Programme, round_: int) -> bool:
+    """Whether it is the round that can be closed, and is closed late now."""
+    status = programme.status()
+    return round_ == status.open_round and status.waiting is None and status.late > 0
 
 
 def round_in(fields: FormData) -> int:
@@ -280,6 +291,7 @@ def asked(
         decisions=tuple(name for _, name in waiting_decisions(console)),
         late=parameters.calendar.days_late(status.open_round, console.clock()),
         reason=reason,
+        wrong=None,
         error=error,
     )
 

@@ -95,13 +95,13 @@ def _mechanism(parameters: Parameters, say: Voice) -> str:
 def _reports_per_person(parameters: Parameters, say: Voice) -> str:
     if len(parameters.classes) > 1:
         return say.counted(
-            "the exact figures above are about {number} report of the heaviest class",
-            "the exact figures above are about {number} reports of the heaviest class",
+            "the exact figures of the promise are about {number} report of the heaviest class",
+            "the exact figures of the promise are about {number} reports of the heaviest class",
             parameters.reports_per_person,
         )
     return say.counted(
-        "the exact figures above are about {number} report",
-        "the exact figures above are about {number} reports",
+        "the exact figures of the promise are about {number} report",
+        "the exact figures of the promise are about {number} reports",
         parameters.reports_per_person,
     )
 

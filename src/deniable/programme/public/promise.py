@@ -297,6 +297,12 @@ def _exact(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...
 
 def _effect(parameters: Parameters, now: Situation, say: Voice) -> Part:
     title = say("What your report does")
+    if now.ended:
+        return Part("effect", title, before=(
+            say("A new report changes nothing: the programme has ended, and there are no more draws."),
+            say("A report from before the end counted in every draw until the {target} was {audited}. If that did not "
+                "happen, the report leads to no {audit} here any more. Ask where you can report it now."),
+        ))  # fmt: skip
     if now.is_over(parameters):
         return Part("effect", title, before=(say("Nothing: the programme has ended, and there are no more draws."),))
     if parameters.audits >= now.n_targets:

@@ -1,6 +1,7 @@
 """What the promise leaves unprotected, and answers to the questions of a person who considers a report."""
 
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from deniable.languages.voice import Voice
@@ -81,6 +82,8 @@ def limits(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, ..
         *told,
         Item(
             say("Theft."),
+            say("A thief who has an old backup and the key of the office can read how many reports there were.")
+            if now.ended else
             say("A thief who has the records and the key of the office can read how many reports there are."),
         ),
         Item(
@@ -198,26 +201,10 @@ def single_case(parameters: Parameters, lapsed: bool, say: Voice) -> str:
 
 def answers(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, ...]:
     """To what people ask."""
-    told = [
-        Item(say("What happens after I report?"), _after(parameters, now, say)),
-        Item(say("Who sees my text and my name?"), _who_sees(parameters, say)),
-        Item(
-            say("Can a court get my name or my text?"),
-            say("A court may order the people who took your report to hand out what they have: your text, and your "
-                "name if you gave it. The programme has only numbers of reports, and a code for each. A court may "
-                "order these as well."),
-        ),
-        Item(
-            say("Do I have to give my name?"),
-            say("The programme does not need it. Before you write anything, ask if you can report without a name."),
-        ),
-    ]  # fmt: skip
-    if len(parameters.classes) > 1:
-        told.append(Item(say("Who decides the class of my report?"), _class(parameters, say)))
     return (
-        *told,
+        *(_to_a_reporter(parameters, now, say) if now.ended else _before_a_report(parameters, now, say)),
         Item(say("What if a person is in danger?"), _danger(parameters, now, say)),
-        *(() if now.ended else (_take_back(say),)),
+        *(() if now.ended else (_take_back(say), _lost_key(say))),
         Item(say("What if the office breaks its rules?"), _broken(now, say)),
         Item(
             say("How can I check all this?"),
@@ -225,6 +212,53 @@ def answers(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, .
                 "record marks each {audit} that was ordered by hand. You cannot check that the office counts each "
                 "report. That is a matter of trust."),
         ),
+    )  # fmt: skip
+
+
+def _before_a_report(parameters: Parameters, now: Situation, say: Voice) -> Iterator[Item]:
+    yield Item(say("What happens after I report?"), _after(parameters, now, say))
+    yield Item(say("Who sees my text and my name?"), _who_sees(parameters, now, say))
+    yield Item(
+        say("Can a court get my name or my text?"),
+        say("A court may order the people who took your report to hand out what they have: your text, and your "
+            "name if you gave it. The programme has only numbers of reports, and a code for each. A court may "
+            "order these as well."),
+    )  # fmt: skip
+    yield Item(
+        say("Do I have to give my name?"),
+        say("The programme does not need it. Before you write anything, ask if you can report without a name."),
+    )
+    if len(parameters.classes) > 1:
+        yield Item(say("Who decides the class of my report?"), _class(parameters, say))
+
+
+def _to_a_reporter(parameters: Parameters, now: Situation, say: Voice) -> Iterator[Item]:
+    """After the end, to a person who reported before."""
+    yield Item(say("Is my report deleted now?"), _deleted(parameters, say))
+    yield Item(say("Who sees my text and my name?"), _who_sees(parameters, now, say))
+    yield Item(
+        say("Can a court get my name or my text?"),
+        say("A court may order the people who took your report to hand out what they have: your text, and your name "
+            "if you gave it. The programme never had these."),
+    )  # fmt: skip
+
+
+def _deleted(parameters: Parameters, say: Voice) -> str:
+    told = say(
+        "When the programme ended, it deleted its numbers of reports and its codes. Old backups of the office have "
+        "them until the office destroys these. The people who took your report may still have your text. Ask them."
+    )
+    return f"{told} {say('The oversight body can read how many reports there were.')}" if parameters.oversight else told
+
+
+def _lost_key(say: Voice) -> Item:
+    return Item(
+        say("What if the office loses its key?"),
+        say("Without its key the office cannot count or draw. If there is no copy of the key, the programme stops for "
+            "good. Then a report that waits leads to no {audit}, and the office cannot read its numbers of reports any "
+            "more. The record stays, but it cannot say why: you only see that draws are late. Ask where you reported "
+            "if you should report again. Two reports can show more than one. A lost key gives nothing away. A stolen "
+            "one may: see “Theft” above."),
     )  # fmt: skip
 
 
@@ -247,19 +281,24 @@ def _after(parameters: Parameters, now: Situation, say: Voice) -> str:
     )
 
 
-def _who_sees(parameters: Parameters, say: Voice) -> str:
+def _who_sees(parameters: Parameters, now: Situation, say: Voice) -> str:
     sentences = [
         say(
             "The people who take your report, at the hotline or in the office, read what you write. They learn your "
             "name if you give it."
         ),
         say(
+            "The programme got no name and no text. It had how many reports there were about each {target}, and the "
+            "office could see that."
+        )
+        if now.ended
+        else say(
             "The programme gets no name and no text. It keeps how many reports there are about each {target}, and the "
             "office can see that. It also keeps a code for your report, so that it is not counted twice. The code says "
             "nothing about you."
         ),
     ]
-    if parameters.oversight:
+    if parameters.oversight and not now.ended:
         sentences.append(say("The oversight body can read how many reports there were."))
     sentences.append(
         say("The public sees whom the office visits, and the yearly numbers.")
