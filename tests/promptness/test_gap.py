@@ -127,7 +127,7 @@ def test_a_convolution_sees_as_many_targets_as_every_step(
 
 @pytest.mark.parametrize(("steep", "long"), [(0.0, 5), (0.01, 700), (3.0, 700)])
 def test_what_a_convolution_leaves_out_does_not_show(steep: float, long: int) -> None:
-    left, right = (-steep * (np.arange(long) - peak) ** 2 for peak in (long / 3, long / 2))
+    left, right = (-steep * (np.arange(long, dtype=np.float64) - peak) ** 2 for peak in (long / 3, long / 2))
     every = np.full((long, 2 * long - 1), -np.inf)
     for j in range(long):
         every[j, j : j + long] = left + right[j]

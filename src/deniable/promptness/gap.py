@@ -108,7 +108,7 @@ def law_of_claims(C: int, k: int, max_gap: int, g: int) -> FloatArray:
     v = np.arange(k + 1)
     if not np.isfinite(last[C]):  # so few audits cannot keep the rule
         return np.zeros(k + 1)
-    return np.exp(before[C - v] + _log_new(C, k, k * g, C - v, v) - last[C])
+    return np.asarray(np.exp(before[C - v] + _log_new(C, k, k * g, C - v, v) - last[C]))
 
 
 def _log_seen(C: int, k: int, max_gap: int, g: int) -> Iterator[FloatArray]:
@@ -178,7 +178,7 @@ def _range(left: FloatArray, right: FloatArray, total: int) -> IntArray:
     """The j whose summands count in one sum."""
     j = np.arange(max(0, total - len(left) + 1), min(total, len(right) - 1) + 1)
     summands = left[total - j] + right[j]
-    return j[summands >= summands.max() + FORGOTTEN]
+    return np.asarray(j[summands >= summands.max() + FORGOTTEN])
 
 
 def _log_new(C: int, k: int, resting: int, s: IntArray, v: int | IntArray) -> FloatArray:
