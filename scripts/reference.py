@@ -33,9 +33,9 @@ GROUPS = {
 MODULES = ["counters", "testing"]
 RESEARCH: dict[str, list[str]] = {
     "deniable.attack": [
-        "play", "find_worst", "search", "Result", "Estimate", "hard_pairs", "moved_pairs", "rivals_needed", "report_at",
-        "moved_report", "Pair", "View", "total_variation", "likelihood_ratio", "strongest", "Adversary", "Score",
-        "Enumeration", "ClosedForm", "Particles", "BlackBox", "UnsuitableError",
+        "play", "find_worst", "search", "Result", "LeakEstimate", "hard_pairs", "moved_pairs", "rivals_needed",
+        "report_at", "moved_report", "Pair", "View", "total_variation", "likelihood_ratio", "strongest", "Adversary",
+        "Score", "Enumeration", "ClosedForm", "Particles", "BlackBox", "UnsuitableError",
     ],
     "deniable.attack.bounds": ["Event"],
     "deniable.class_guarantees": [],
@@ -58,7 +58,7 @@ RESEARCH: dict[str, list[str]] = {
     "deniable.utility": [],
     "deniable.report_classes": ["ReportClass"],
     "deniable.report_files": ["read_csv", "read_targets"],
-    "deniable.simulation.evaluation": ["Study", "Replay", "score", "Score", "Estimate"],
+    "deniable.simulation.evaluation": ["Study", "Replay", "score", "Score", "MeanOverRuns"],
     "deniable.simulation.synthetic_streams": ["lead_rates", "poisson", "bursty", "trending", "turns_bad"],
     "deniable.simulation.figures": ["label_lines"],
     "deniable.planning": ["Office", "assess", "Option", "NotCovered", "Wait", "advice"],

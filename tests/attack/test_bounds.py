@@ -1,4 +1,4 @@
-"""Bounds from games: Clopper and Pearson's, and the choice of an event."""
+"""Bounds from games, and the choice of an event."""
 
 from collections.abc import Callable
 
@@ -13,21 +13,11 @@ from deniable.arrays import FloatArray
 from deniable.attack.bounds import (
     Event,
     above,
-    at_least,
-    at_most,
     best_threshold,
     check_failure_probability,
     mean_at_least,
     measure,
 )
-
-
-@given(st.integers(1, 500), st.data(), st.sampled_from([0.2, 1e-3, 1e-6]))
-def test_bounds_are_those_of_scipy(games: int, data: st.DataObject, risk: float) -> None:
-    hits = data.draw(st.integers(0, games))
-    interval = binomtest(hits, games).proportion_ci(1 - 2 * risk, method="exact")
-    assert float(at_least(hits, games, risk)) == pytest.approx(interval.low, abs=1e-9)
-    assert float(at_most(hits, games, risk)) == pytest.approx(interval.high, abs=1e-9)
 
 
 def test_an_event_has_the_bounds_of_its_counts_each_at_half_the_risk() -> None:

@@ -7,7 +7,7 @@ from scipy.stats import norm
 
 import deniable as dn
 from deniable.arrays import FloatArray, IntArray
-from deniable.attack import Estimate, Score, evidence
+from deniable.attack import LeakEstimate, Score, evidence
 from deniable.attack.bounds import measure
 from deniable.attack.particles import leak
 
@@ -26,7 +26,7 @@ def test_events_are_chosen_on_one_half_and_measured_on_the_other() -> None:
 SEEDS = 200
 
 
-def variance_of_z(estimate: Callable[[int], Estimate], truth: float) -> float:
+def variance_of_z(estimate: Callable[[int], LeakEstimate], truth: float) -> float:
     """Of (estimate - truth) / standard error over seeds: 1 where the error is right, 4 where it is half of that."""
     found = [estimate(seed) for seed in range(SEEDS)]
     return float(np.var([(one.value - truth) / one.standard_error for one in found]))
@@ -39,13 +39,13 @@ def normal_scores(seed: int, mu: float, games: int) -> tuple[FloatArray, FloatAr
     return filed, not_filed
 
 
-def by_ratios(seed: int) -> Estimate:
+def by_ratios(seed: int) -> LeakEstimate:
     found = evidence.leak_by_score(Score(lambda _: np.zeros(0), ratio=True), normal_scores(seed, 1.0, 200))
     assert found is not None
     return found
 
 
-def by_counting(seed: int) -> Estimate:
+def by_counting(seed: int) -> LeakEstimate:
     return evidence.leak_by_counting(measure(*normal_scores(seed, 1.0, 200), 0.0, 0.1), 200)
 
 
@@ -63,7 +63,7 @@ def test_standard_errors_are_right() -> None:
     assert 0.6 < variance_of_z(by_counting, truth) < 1.6
     tca = dn.CounterAuditing.calibrate(2, 0.5, 1)
     referee = variance_of_z(
-        lambda seed: Estimate(*leak(tca, [[0, 0]], [[1, 0]], score=own_audited, games=80, seed=seed)),
+        lambda seed: LeakEstimate(*leak(tca, [[0, 0]], [[1, 0]], score=own_audited, games=80, seed=seed)),
         norm.cdf(1 / (np.sqrt(2) * tca.counter.sigma)) - 0.5,  # type: ignore[attr-defined]
     )
     assert 0.6 < referee < 1.6

@@ -29,7 +29,7 @@ from deniable.attack import (
     BlackBox,
     ClosedForm,
     Enumeration,
-    Estimate,
+    LeakEstimate,
     Pair,
     Particles,
     Score,
@@ -421,7 +421,7 @@ def test_a_referee_who_contradicts_the_games_is_not_believed(counter: Any, monke
 def test_a_referee_agrees_within_five_errors_and_not_below_the_bound() -> None:
     event = measure(np.repeat([1.0, 0.0], [600, 400]), np.repeat([1.0, 0.0], [400, 600]), 0.5, 0.5)
     for value, agrees in ((0.2, True), (0.29, True), (0.35, False), (event.lower_bound - 1e-3, False)):
-        assert game._agrees(Estimate(value, 0.001), event, 1000) == agrees
+        assert game._agrees(LeakEstimate(value, 0.001), event, 1000) == agrees
 
 
 @pytest.mark.parametrize("mechanism", [OverruledRace(3, 1.31), DrawsOnTiesAlone(3, 1.31)])

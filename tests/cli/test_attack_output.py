@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import deniable as dn
-from deniable.attack import BlackBox, Estimate, play, report_at
+from deniable.attack import BlackBox, LeakEstimate, play, report_at
 from deniable.cli.attack_output import Attack, _down, _factor, _result, _up, to_json
 
 PAIR = report_at("quiet", [[0, 0]] * 2, 0)
@@ -50,5 +50,5 @@ def test_bounds_are_rounded_down_and_limits_up() -> None:
 
 def test_no_leak_is_below_zero() -> None:
     """A black box that learnt nothing may be wrong more often than right."""
-    shown = _result(replace(RIGHT, leak=Estimate(-0.1, 0.1), exact=False))
+    shown = _result(replace(RIGHT, leak=LeakEstimate(-0.1, 0.1), exact=False))
     assert (shown["leak"], shown["advantage"]) == (0, 0)

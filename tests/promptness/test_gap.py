@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.promptness.chains import Chain
 
+from deniable.arrays import FloatArray
 from deniable.promptness import gap
 from deniable.promptness.lead import missed_with_claims
 from deniable.promptness.waits import OFF, OFF_AT_WORST
@@ -85,3 +86,56 @@ def test_a_gap_out_of_reach_changes_nothing() -> None:
     assert not gap.is_out_of_reach(10, 1, 100, 0)
     free = 1 / (1 - missed_with_claims(9, 1, 3.0)[0])
     assert exact(10, 1, 200, 0, 3.0) == pytest.approx(free, rel=1e-4)
+
+
+def seen_by_every_step(C: int, k: int, max_gap: int, g: int) -> list[FloatArray]:
+    """`_log_seen` by its definition: all numbers of new targets in all rounds, each with its own hypergeometric law."""
+    row = np.full(C + 1, -np.inf)
+    row[k] = 0.0
+    rows = [row]
+    for b in range(1, max_gap):
+        longer = np.full((k + 1, C + 1), -np.inf)
+        for v in range(k + 1):
+            new = gap._log_new(C, k, k * min(b, g), np.arange(C + 1), v)
+            longer[v, v:] = (rows[-1] + new)[: C + 1 - v]
+        rows.append(np.logaddexp.reduce(longer, axis=0))
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("n_targets", "audits", "max_gap", "cooldown"),
+    [*SMALL, (40, 2, 20, 19), (50, 1, 60, 0), (100, 10, 10, 0), (300, 20, 16, 0), (300, 20, 30, 3), (300, 100, 4, 1),
+     (700, 300, 5, 0), (9, 2, 3, 0)],
+)  # fmt: skip
+def test_a_convolution_sees_as_many_targets_as_every_step(
+    n_targets: int, audits: int, max_gap: int, cooldown: int
+) -> None:
+    """Also where so few audits cannot keep the rule."""
+    rows = [*gap._log_seen(n_targets, audits, max_gap, cooldown)]
+    slow = seen_by_every_step(n_targets, audits, max_gap, cooldown)
+    for b, (row, expected) in enumerate(zip(rows, slow, strict=True)):
+        least = n_targets - audits * (max_gap - 1 - b)
+        can_be = np.isfinite(expected) & (np.arange(n_targets + 1) >= min(least, audits * (b + 1)))
+        assert row[can_be] == pytest.approx(expected[can_be], rel=1e-12, abs=1e-11)
+        assert not np.isfinite(row[~np.isfinite(expected)]).any()
+    law, v = np.zeros(audits + 1), np.arange(audits + 1)
+    if audits * max_gap >= n_targets:
+        new = gap._log_new(n_targets, audits, audits * cooldown, n_targets - v, v)
+        law = np.exp(slow[-2][n_targets - v] + new - slow[-1][n_targets])
+    assert gap.law_of_claims(n_targets, audits, max_gap, cooldown) == pytest.approx(law, rel=1e-10, abs=1e-12)
+
+
+@pytest.mark.parametrize(("steep", "long"), [(0.0, 5), (0.01, 700), (3.0, 700)])
+def test_what_a_convolution_leaves_out_does_not_show(steep: float, long: int) -> None:
+    left, right = (-steep * (np.arange(long, dtype=np.float64) - peak) ** 2 for peak in (long / 3, long / 2))
+    every = np.full((long, 2 * long - 1), -np.inf)
+    for j in range(long):
+        every[j, j : j + long] = left + right[j]
+    assert gap.log_convolution(left, right) == pytest.approx(np.logaddexp.reduce(every, axis=0), rel=1e-12)
+
+
+def test_a_convolution_that_leaves_out_too_much_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control."""
+    monkeypatch.setattr(gap, "FORGOTTEN", math.log(0.1))
+    with pytest.raises(AssertionError):
+        test_what_a_convolution_leaves_out_does_not_show(0.01, 700)

@@ -10,7 +10,7 @@ import deniable as dn
 from deniable.arrays import IntArray
 from deniable.errors import DeniableError
 from deniable.simulation import evaluation, synthetic_streams
-from deniable.simulation.evaluation import Replay, Study, estimate, score
+from deniable.simulation.evaluation import Replay, Study, mean_over_runs, score
 
 STEADY = Study(partial(synthetic_streams.poisson, synthetic_streams.lead_rates(4), 30), n_targets=4, horizon=30)
 
@@ -77,7 +77,7 @@ def test_a_stream_without_reports_has_no_waits() -> None:
 
 
 def test_one_run_has_no_standard_error() -> None:
-    assert np.isnan(estimate(np.array([2.0])).standard_error)
+    assert np.isnan(mean_over_runs(np.array([2.0])).standard_error)
 
 
 def test_every_mechanism_and_delta_has_its_own_noise(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from deniable.attack.exact import likelihood_ratio, total_variation, transcript_
 from deniable.attack.game import find_worst, play, search
 from deniable.attack.pairs import Pair, hard_pairs, moved_pairs, moved_report, report_at, rivals_needed
 from deniable.attack.refusal import UnsuitableError
-from deniable.attack.result import Estimate, Result
+from deniable.attack.result import LeakEstimate, Result
 from deniable.attack.views import EVERYTHING, OWN_TARGET, View
 
 __all__ = [
@@ -15,7 +15,7 @@ __all__ = [
     "BlackBox",
     "ClosedForm",
     "Enumeration",
-    "Estimate",
+    "LeakEstimate",
     "Pair",
     "Particles",
     "Result",

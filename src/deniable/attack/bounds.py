@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv
 
 from deniable.arrays import FloatArray
+from deniable.binomial import at_least, at_most
 from deniable.errors import DeniableError, check_whole
 
 # Fewer games would prove nothing at all.
@@ -38,21 +38,6 @@ def check_failure_probability(value: float) -> float:
             f"failure_probability must be in [1e-100, 1), got {value}; 0.001, say, is once in 1000 times"
         )
     return float(value)
-
-
-def at_least(hits: int | FloatArray, games: int, failure_probability: float) -> FloatArray:
-    """Clopper and Pearson's lower bound of a probability from independent games, wrong at most so often.
-
-    >>> round(float(at_least(90, 100, 0.001)), 4)
-    0.7753
-    """
-    hits = np.asarray(hits, dtype=np.float64)
-    return np.where(hits > 0, betaincinv(np.maximum(hits, 1), games - hits + 1, failure_probability), 0.0)
-
-
-def at_most(hits: int | FloatArray, games: int, failure_probability: float) -> FloatArray:
-    """The same, from above."""
-    return 1 - at_least(games - np.asarray(hits, dtype=np.float64), games, failure_probability)
 
 
 def mean_at_least(values: FloatArray, failure_probability: float) -> float:

@@ -6,8 +6,9 @@ import numpy as np
 
 from deniable.arrays import FloatArray
 from deniable.attack.adversaries import Score
-from deniable.attack.bounds import Event, above, at_least, at_most, best_threshold, measure
-from deniable.attack.result import ROUNDING, Estimate
+from deniable.attack.bounds import Event, above, best_threshold, measure
+from deniable.attack.result import ROUNDING, LeakEstimate
+from deniable.binomial import at_least, at_most
 from deniable.guarantee import Guarantee
 
 POINTS = 201
@@ -56,14 +57,14 @@ def gains(scores: Scores) -> FloatArray:
     return np.asarray((filed + not_filed) / 2)
 
 
-def leak_by_score(score: Score, scores: Scores) -> Estimate | None:
+def leak_by_score(score: Score, scores: Scores) -> LeakEstimate | None:
     """The total variation, where the score tells it."""
     if score.total_variation is not None:
-        return Estimate(score.total_variation, 0.0)
+        return LeakEstimate(score.total_variation, 0.0)
     if not score.ratio:
         return None
     each = gains(scores)
-    return Estimate(float(each.mean()), float(each.std(ddof=1)) / math.sqrt(len(each)))
+    return LeakEstimate(float(each.mean()), float(each.std(ddof=1)) / math.sqrt(len(each)))
 
 
 def largest_ratio(score: Score, scores: Scores) -> float | None:
@@ -80,10 +81,10 @@ def is_above(roc: tuple[FloatArray, FloatArray], guarantee: Guarantee) -> bool:
     return bool((tpr > guarantee.tradeoff(fpr) * (1 + ROUNDING) + ROUNDING).any())
 
 
-def leak_by_counting(event: Event, each: int) -> Estimate:
+def leak_by_counting(event: Event, each: int) -> LeakEstimate:
     """TPR - FPR of an event that was measured on so many games of either world."""
     variance = (event.tpr * (1 - event.tpr) + event.fpr * (1 - event.fpr)) / each
-    return Estimate(event.tpr - event.fpr, math.sqrt(variance))
+    return LeakEstimate(event.tpr - event.fpr, math.sqrt(variance))
 
 
 def roc(score: Score, scores: Scores) -> tuple[FloatArray, FloatArray]:

@@ -14,7 +14,7 @@ from deniable.attack.bounds import LEAST_GAMES, Event, check_failure_probability
 from deniable.attack.pairs import Pair
 from deniable.attack.particles import leak
 from deniable.attack.refusal import UnsuitableError
-from deniable.attack.result import Estimate, Result
+from deniable.attack.result import LeakEstimate, Result
 from deniable.attack.views import EVERYTHING, View
 from deniable.errors import DeniableError, check_whole
 from deniable.guarantee import Guarantee
@@ -113,7 +113,7 @@ def _play(
     def says_filed(drawn: IntArray) -> FloatArray:
         return np.where(_scores(score, view.of_audits(pair, drawn)) > threshold, 1.0, -1.0)
 
-    def refereed() -> Estimate | None:
+    def refereed() -> LeakEstimate | None:
         how = {"score": says_filed, "games": 2 * each, "audits": audits}
         found = _refereed(mechanism, pair, **how, seed=int(referee_seed.generate_state(1)[0]))
         return found if found and _agrees(found, event, each) else None
@@ -236,7 +236,7 @@ def _scores(score: Score, seen: IntArray) -> FloatArray:
     return found
 
 
-def _refereed(mechanism: Mechanism[Any], pair: Pair, **how: Any) -> Estimate | None:
+def _refereed(mechanism: Mechanism[Any], pair: Pair, **how: Any) -> LeakEstimate | None:
     """TPR - FPR of an adversary's guess who sees the noisy counts, where there are any: as true, and more precise.
 
     `how` is as in `leak`.
@@ -248,12 +248,12 @@ def _refereed(mechanism: Mechanism[Any], pair: Pair, **how: Any) -> Estimate | N
     ):
         return None
     try:
-        return Estimate(*leak(mechanism, pair.not_filed, pair.filed, **how))
+        return LeakEstimate(*leak(mechanism, pair.not_filed, pair.filed, **how))
     except UnsuitableError:  # a counter whose outputs are not what the referee takes them for
         return None
 
 
-def _agrees(refereed: Estimate, event: Event, each: int) -> bool:
+def _agrees(refereed: LeakEstimate, event: Event, each: int) -> bool:
     """Whether the referee's figure can be that of the event; if not, the games themselves are right."""
     counted = evidence.leak_by_counting(event, each)
     error = math.hypot(refereed.standard_error, counted.standard_error) + 1 / each  # a rate of 0 or 1 has error 0

@@ -13,7 +13,9 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Estimate:
+class LeakEstimate:
+    """How much a test leaks, TPR - FPR, and the standard error of it; 0 where it is exact."""
+
     value: float
     standard_error: float
 
@@ -39,7 +41,7 @@ class Result:
     """The adversary's best guess, or the one with the largest TPR - FPR on the games that chose it."""
     telling: Event
     """The one furthest above the proven trade-off curve, or nearest to it."""
-    leak: Estimate
+    leak: LeakEstimate
     """Of the adversary's test. The total variation of the pair where likelihoods are known, `exact` or from the ratios
     of all games; or else, and then it is at most the total variation, TPR - FPR of the event.
     """

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from deniable.cli.new_files import create
 from deniable.errors import DeniableError, why
-from deniable.simulation.evaluation import Estimate, Score
+from deniable.simulation.evaluation import MeanOverRuns, Score
 
 CONFIDENTIAL = "confidential: computed from real reports; do not publish"
 CHOICE = (
@@ -85,7 +85,7 @@ def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _with_error(value: Estimate) -> str:
+def _with_error(value: MeanOverRuns) -> str:
     if math.isnan(value.mean):
         return "-"
     error = value.standard_error
@@ -95,19 +95,19 @@ def _with_error(value: Estimate) -> str:
     return f"{value.mean:,.{places}f} ± {error:.{places}f}"
 
 
-def _plain(value: Estimate) -> str:
+def _plain(value: MeanOverRuns) -> str:
     return "-" if math.isnan(value.mean) else f"{value.mean:,.1f}"
 
 
-def _two_places(value: Estimate) -> str:
+def _two_places(value: MeanOverRuns) -> str:
     return "-" if math.isnan(value.mean) else f"{value.mean:.2f}"
 
 
-def _percent(value: Estimate) -> str:
+def _percent(value: MeanOverRuns) -> str:
     return "-" if math.isnan(value.mean) else f"{100 * value.mean:.1f}%"
 
 
-COLUMNS: tuple[tuple[str, str, Callable[[Estimate], str]], ...] = (
+COLUMNS: tuple[tuple[str, str, Callable[[MeanOverRuns], str]], ...] = (
     ("deficit", "deficit", _with_error),
     ("normalized_deficit", "norm.", _two_places),
     ("missed", "missed", _percent),

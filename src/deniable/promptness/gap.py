@@ -5,12 +5,14 @@ rounds since their last audits, are distributed as if there were no longest gap,
 a target waits, the others fall due as the chain below says, whose state is two numbers.
 """
 
+import math
 from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
-from deniable.arrays import FloatArray
+from deniable.arrays import FloatArray, IntArray
 
 NEGLIGIBLE = 1e-4
 
@@ -62,6 +64,7 @@ def still_waiting(
     resting, others = k * g, C - 1 - k * g
     ages = list(_log_seen(C, k, max_gap, g))
     s, u = np.arange(C + 1)[:, None], np.arange(C + 1)
+    new = [_log_new(C, k, resting, u, v) for v in range(k + 1)]
     claims = [[_hypergeometric(u, s - resting - 1 - u, v, d) for d in range(v + 1)] for v in range(k + 1)]
     drawn = [[_hypergeometric(u - d, others - u, k - d, e) for e in range(k - d + 1)] for d in range(k + 1)]
 
@@ -71,7 +74,7 @@ def still_waiting(
     for b in range(max_gap - 1, g, -1):
         after = np.zeros_like(states)
         for v in range(k + 1):
-            fall_due = _fall_due(ages[b], ages[b - 1], _log_new(C, k, resting, v), v)
+            fall_due = _fall_due(ages[b], ages[b - 1], new[v], v)
             # The waiting target is one of the s that were not resting, or of age `cooldown`, the youngest of them.
             not_itself = np.stack([1 - np.minimum(1, v / np.maximum(1, s[:, 0] - resting)), np.ones(C + 1)])[:starts]
             for d in range(v + 1):
@@ -96,36 +99,91 @@ def estimated_rounds(n_targets: int, audits: int, max_gap: int, cooldown: int, m
     return np.asarray(of_age / of_age.sum() @ (resting[:, None] + waits))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def law_of_claims(C: int, k: int, max_gap: int, g: int) -> FloatArray:
     """(k + 1,): P[0, 1, ..., k targets fall due in a round], in the long run."""
     before = last = np.empty(0)
     for row in _log_seen(C, k, max_gap, g):
         before, last = last, row
-    return np.array([_fall_due(last, before, _log_new(C, k, k * g, v), v)[C] for v in range(k + 1)])
+    v = np.arange(k + 1)
+    if not np.isfinite(last[C]):  # so few audits cannot keep the rule
+        return np.zeros(k + 1)
+    return np.asarray(np.exp(before[C - v] + _log_new(C, k, k * g, C - v, v) - last[C]))
 
 
 def _log_seen(C: int, k: int, max_gap: int, g: int) -> Iterator[FloatArray]:
-    """For the ages b = 0, 1, ..., max_gap - 1: log P[s targets are of age b or less], (C + 1,), without a longest gap.
+    """For the ages b = 0, 1, ..., max_gap - 1: log P[s targets are of age b or less], (C + 1,), without a longest gap;
+    -inf also for an s that is too small to become C by the last age.
 
-    Going back in time, every round drew k of the targets that were not audited in the g rounds after it.
+    Going back in time, every round drew k of the targets that were not audited in the g rounds after it; let r be the
+    number of those that were. If v of the k were seen in no round after it, s becomes t = s + v, with probability
+
+        binomial(C - s, v) binomial(s - r, k - v) / binomial(C - r, k)
+            = binomial(k, v) * (C - s)! (s - r)! / ((C - t)! (t - r - k)!) * (C - r - k)! / (C - r)!
+
+    Besides the first factor, each depends on s alone or on t alone. So a round is a convolution with the binomial
+    coefficients, whose logarithms are concave. The other side's are, too: the first is a single number, convolutions
+    keep it, and from one round to the next the factorials put in (t - r)! / (t - r - k)!, a product of linear
+    functions, or 1 while r grows by k.
     """
-    row = np.full(C + 1, -np.inf)
-    row[k] = 0.0
-    yield row
+    logs, chosen = _log_factorials(C), _log_choose(k, np.arange(k + 1))
+    reached = min(C, k * max_gap)
+    first, seen = k, np.zeros(1)  # the probabilities from the first possible s on
+    yield _row(C, first, seen)
     for b in range(1, max_gap):
-        longer = np.full((k + 1, C + 1), -np.inf)
-        for v in range(k + 1):
-            longer[v, v:] = (row + _log_new(C, k, k * min(b, g), v))[: C + 1 - v]
-        row = np.logaddexp.reduce(longer, axis=0)
-        yield row
+        r = k * min(b, g)
+        s = first + np.arange(len(seen))
+        longer = log_convolution(seen + logs[C - s] + logs[s - r], chosen)
+        t = first + np.arange(len(longer))
+        possible = (t >= max(r + k, reached - k * (max_gap - 1 - b))) & (t <= C)
+        t = t[possible]
+        first, seen = int(t[0]), longer[possible] - logs[C - t] - logs[t - r - k] + logs[C - r - k] - logs[C - r]
+        yield _row(C, first, seen)
 
 
-@lru_cache(maxsize=512)
-def _log_new(C: int, k: int, resting: int, v: int) -> FloatArray:
-    """(C + 1,): log P[v of a round's k audits are of targets that none of the s seen before is]."""
-    s = np.arange(C + 1)
-    return _log_choose(C - s, v) + _log_choose(s - resting, k - v) - _log_choose(C - resting, k)
+def _row(C: int, first: int, seen: FloatArray) -> FloatArray:
+    row = np.full(C + 1, -np.inf)
+    row[first : first + len(seen)] = seen
+    return row
+
+
+def log_convolution(left: FloatArray, right: FloatArray) -> FloatArray:
+    """The logarithms of the sums of exp(left[i] + right[j]) over i + j = 0, 1, ..., for two concave sequences.
+
+    Summands below exp(FORGOTTEN) times the largest are left out, which no digit of a float shows. The others of one sum
+    are a range of j, because the summands' logarithms are concave in j. From one sum to the next the range's ends never
+    go back: i is one more for the same j, so from j to j + 1 the logarithms rise more or fall less, left being concave.
+    A block of sums needs no more than what lies between the first one's lower end and the last one's upper end.
+    """
+    sums = np.empty(len(left) + len(right) - 1)
+    padded = np.concatenate([np.full(len(right), -np.inf), left, np.full(len(right), -np.inf)])
+    block = max(256, 2**16 // len(right))
+    for start in range(0, len(sums), block):
+        stop = min(start + block, len(sums))
+        low, high = _range(left, right, start)[0], _range(left, right, stop - 1)[-1]
+        shift = len(right) + start - high
+        needed = padded[shift : shift + stop - start + high - low]
+        summands = sliding_window_view(needed, stop - start)[::-1] + right[low : high + 1, None]
+        largest = summands.max(axis=0)
+        summands -= largest
+        sums[start:stop] = largest + np.log(np.exp(summands, out=summands).sum(axis=0))
+    return sums
+
+
+FORGOTTEN = math.log(1e-32)
+"""Even a million such summands come to less than what a float leaves out."""
+
+
+def _range(left: FloatArray, right: FloatArray, total: int) -> IntArray:
+    """The j whose summands count in one sum."""
+    j = np.arange(max(0, total - len(left) + 1), min(total, len(right) - 1) + 1)
+    summands = left[total - j] + right[j]
+    return np.asarray(j[summands >= summands.max() + FORGOTTEN])
+
+
+def _log_new(C: int, k: int, resting: int, s: IntArray, v: int | IntArray) -> FloatArray:
+    """The logarithm of P[v of a round's k audits are of targets that none of the s seen before is]."""
+    return _log_choose(C - s, v) + _log_choose(s - resting, np.subtract(k, v)) - _log_choose(C - resting, k)
 
 
 def _fall_due(log_now: FloatArray, log_younger: FloatArray, log_new: FloatArray, v: int) -> FloatArray:
@@ -146,11 +204,11 @@ def _hypergeometric(marked: "np.typing.ArrayLike", others: "np.typing.ArrayLike"
     return np.exp(log)
 
 
-def _log_choose(n: "np.typing.ArrayLike", r: int) -> FloatArray:
+def _log_choose(n: "np.typing.ArrayLike", r: "np.typing.ArrayLike") -> FloatArray:
     """The logarithm of the number of ways to choose r of n; -inf where there are none."""
-    n = np.asarray(n)
-    possible = (n >= r) & (r >= 0)
-    of, chosen = np.where(possible, n, max(r, 0)), max(r, 0)
+    n, chosen = np.asarray(n), np.maximum(r, 0)
+    possible = (n >= chosen) & (np.asarray(r) >= 0)
+    of = np.where(possible, n, chosen)
     logs = _log_factorials(int(of.max(initial=0)))
     return np.where(possible, logs[of] - logs[chosen] - logs[of - chosen], -np.inf)
 

@@ -64,7 +64,7 @@ class Study:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class MeanOverRuns:
     """The mean over the runs and its standard error; NaN where there are too few runs with a report."""
 
     mean: float
@@ -77,7 +77,7 @@ class Score:
 
     mechanism_id: str
     delta: float | None
-    metrics: Mapping[str, Estimate]
+    metrics: Mapping[str, MeanOverRuns]
     """By the names of `measure`, without those that the study has nothing for."""
 
 
@@ -101,7 +101,7 @@ def score(
     >>> study = Study(partial(poisson, lead_rates(4), 30), n_targets=4, horizon=30)
     >>> greedy, race = score(study, [("greedy", None), ("race", 0.1)], runs=10, workers=1)
     >>> greedy.metrics["deficit"]
-    Estimate(mean=0.0, standard_error=0.0)
+    MeanOverRuns(mean=0.0, standard_error=0.0)
     >>> 0 < race.metrics["missed"].mean < 1
     True
     """
@@ -128,7 +128,7 @@ def score(
     scores = []
     for i, (name, delta) in enumerate(wanted):
         own = measured[i * len(parts) : (i + 1) * len(parts)]
-        metrics = {metric: estimate(np.concatenate([part[metric] for part in own])) for metric in own[0]}
+        metrics = {metric: mean_over_runs(np.concatenate([part[metric] for part in own])) for metric in own[0]}
         scores.append(Score(name, delta, metrics))
     return scores
 
@@ -172,15 +172,15 @@ def measure(task: _Task) -> dict[str, FloatArray]:
     return metrics
 
 
-def estimate(values: FloatArray) -> Estimate:
+def mean_over_runs(values: FloatArray) -> MeanOverRuns:
     """From one value a run.
 
-    >>> estimate(np.array([1.0, 3.0, np.nan]))
-    Estimate(mean=2.0, standard_error=1.0)
+    >>> mean_over_runs(np.array([1.0, 3.0, np.nan]))
+    MeanOverRuns(mean=2.0, standard_error=1.0)
     """
     known = values[~np.isnan(values)]
     mean = float(known.mean()) if known.size else np.nan
-    return Estimate(mean, float(known.std(ddof=1) / np.sqrt(known.size)) if known.size > 1 else np.nan)
+    return MeanOverRuns(mean, float(known.std(ddof=1) / np.sqrt(known.size)) if known.size > 1 else np.nan)
 
 
 def _resolved_by_target(streams: IntArray, audits: IntArray) -> IntArray:

@@ -43,7 +43,7 @@ def override(
     recorded, the command shows which reports lose the promise, and asks.
     """
     declaration = options.declared(independent, because)
-    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+    with options.unlocked(database, key, passphrase) as programme:
         if because and not yes:
             words = programme.consequence(programme.parameters.voice()).words
             if options.typed(f"{words} To record the order, type yes: ") != "yes":
@@ -75,7 +75,7 @@ def visit(
     Example
       deniable programme visit "Ash Mill" --class danger
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
-    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+    with options.unlocked(database, key, passphrase) as programme:
         tell(programme, programme.visit(programme.naming()(target), report_class), as_json)
 
 
@@ -91,7 +91,7 @@ def visits(
 
     Those for which no visit is recorded yet. Confidential.
     """
-    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+    with options.unlocked(database, key, passphrase) as programme:
         waiting = programme.waiting_visits()
     lines = [f"{target} (a report of class {name})" for target, name in waiting]
     document = {"waiting": [{"target": target, "class": name} for target, name in waiting]}
@@ -127,7 +127,7 @@ def add(
     the guarantee still covers.
     """
     declaration = options.declared(independent, because)
-    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+    with options.unlocked(database, key, passphrase) as programme:
         tell(programme, programme.change_targets(reason, independent=declaration, add=names), as_json)
 
 
@@ -149,7 +149,7 @@ def remove(
     say so with one of the two options below, which decides what the guarantee still covers.
     """
     declaration = options.declared(independent, because)
-    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+    with options.unlocked(database, key, passphrase) as programme:
         left = [*map(programme.naming(), names)]
         tell(programme, programme.change_targets(reason, independent=declaration, remove=left), as_json)
 
@@ -175,7 +175,7 @@ def rename(
     options below, which decides what the guarantee still covers.
     """
     declaration = options.declared(independent, because)
-    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+    with options.unlocked(database, key, passphrase) as programme:
         tell(programme, programme.rename_target(programme.naming()(old), new, reason, independent=declaration), as_json)
 
 
@@ -220,7 +220,7 @@ def details(
             "give --independent-of-reports: the office must declare that this has nothing to do with any report; if it "
             "has, change nothing"
         )
-    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+    with options.unlocked(database, key, passphrase) as programme:
         known = programme.status().details
         given = office_details.typed(
             (known and known.contact) or "" if contact is None else contact,
@@ -249,7 +249,7 @@ def not_carried_out(
     one of the two options below, which decides what the guarantee still covers.
     """
     declaration = options.declared(independent, because)
-    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+    with options.unlocked(database, key, passphrase) as programme:
         named = programme.naming()(target)
         tell(programme, programme.not_carried_out(round_, named, reason, independent=declaration), as_json)
 

@@ -94,7 +94,7 @@ def draw_round(
         "--without-value": without or None,
         "--reason": reason,
     }
-    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+    with options.unlocked(database, key, passphrase) as programme:
         status = programme.status()
         waiting, source = _waiting(status)
         _check_fit({name for name, value in asked.items() if value is not None}, waiting)

@@ -129,7 +129,7 @@ def import_(
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
     if kind not in EXPORTS:
         raise DeniableError(f"--from must be one of {', '.join(EXPORTS)}, got {kind}")
-    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+    with options.unlocked(database, key, passphrase) as programme:
         known, status, classes = programme.hotlines.names(), programme.status(), programme.parameters.classes
         channels, field = programme.hotlines.mappings(programme.hotlines.kept(source))
         if mapping is not None:

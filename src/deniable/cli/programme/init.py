@@ -1,20 +1,18 @@
 """`deniable programme init`: a new programme, and in words what it promises."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, time
 from pathlib import Path
-from typing import Annotated
 from zoneinfo import ZoneInfo
 
 import typer
 
 from deniable.cli.groups import Command
 from deniable.cli.options import (
-    CLASS,
     DEFAULT_DATABASE,
-    OPTIONS,
     AsJson,
     AskPassphrase,
     Audits,
@@ -30,14 +28,14 @@ from deniable.cli.options import (
     chosen_classes,
     chosen_forecast,
     delta_or_advantage,
-    shared,
 )
+from deniable.cli.programme import init_options as chosen
 from deniable.cli.programme import options, sources
 from deniable.cli.programme.output import answer, due, local
 from deniable.errors import DeniableError
-from deniable.languages.language import PUBLIC, Sentences, check_known, language, usable_languages
+from deniable.languages.language import Sentences, check_known, language, usable_languages
 from deniable.languages.own_translation import read_translation
-from deniable.languages.terms import AUDIT_TERMS, DEFAULT_TERMS, TARGET_TERMS, Terms
+from deniable.languages.terms import DEFAULT_TERMS, Terms
 from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import Calendar
 from deniable.programme.programme import Programme
@@ -54,55 +52,32 @@ from deniable.yearly_figures import advantage_left
 
 commands = typer.Typer(rich_markup_mode=None)
 
-TARGET_LIST = OPTIONS["--target-list"].meaning + (
-    " Or a CSV with the columns target,number: each target's number in a public register."
-)
-
 
 @commands.command(cls=Command)
 def init(
-    target_list: Annotated[Path, typer.Argument(metavar="TARGET_LIST", show_default=False, help=TARGET_LIST)],
+    target_list: chosen.TargetList,
     *,
-    name: Annotated[str, shared("--name", "of the programme.", show_default=False)],
-    delta: Annotated[
-        list[str] | None, shared("--delta", "If there are classes: of a report of weight 1. Give this or --advantage.")
-    ] = None,
-    advantage: Annotated[float | None, shared("--advantage")] = None,
-    reports_per_person: Annotated[int, shared("--reports-per-person")] = 1,
-    mechanism: Annotated[str, shared("--mechanism", "race or tca. See deniable plan.")] = "race",
-    horizon: Annotated[int | None, shared("--horizon", "tca needs it, or --max-gap.")] = None,
-    start: Annotated[str | None, shared("--start", "By default today.", show_default=False)] = None,
-    period: Annotated[str, shared("--period", "Or in months: 1M.")] = "1W",
-    zone: Annotated[str, typer.Option(metavar="ZONE", help="Time zone, such as Europe/Berlin.")] = "UTC",
-    at: Annotated[str, shared("--time", "when rounds are due, written HH:MM.")] = "09:00",
+    name: chosen.Name,
+    delta: chosen.Delta = None,
+    advantage: chosen.Advantage = None,
+    reports_per_person: chosen.ReportsPerPerson = 1,
+    mechanism: chosen.Mechanism = "race",
+    horizon: chosen.Horizon = None,
+    start: chosen.Start = None,
+    period: chosen.Period = "1W",
+    zone: chosen.Zone = "UTC",
+    at: chosen.TimeOfDay = "09:00",
     audits: Audits = 1,
     max_gap: MaxGap = None,
     cooldown: Cooldown = 0,
     weights: WeightsFile = None,
     forecast: Forecast = False,
     steady_forecast: SteadyForecast = False,
-    classes: Annotated[list[str] | None, shared("--class", f"{CLASS}.")] = None,
+    classes: chosen.Classes = None,
     most_counted: MostCounted = None,
-    yearly_figures_delta: Annotated[
-        float | None,
-        shared("--yearly-figures-delta", "It is added to the promise from the start.", show_default=False),
-    ] = None,
-    oversight: Annotated[
-        str | None,
-        typer.Option(
-            metavar="age1…",
-            help="The age recipient of an oversight body. Every round's counts and seed are sealed to it, and it alone "
-            "can replay the draw.",
-        ),
-    ] = None,
-    reveal_after: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            help="For unannounced visits: the public learns N rounds later whom a draw selected, whatever happened "
-            "since. At once it learns only that the selection is fixed. With 0 it learns the names at once.",
-        ),
-    ] = 0,
+    yearly_figures_delta: chosen.YearlyFiguresDelta = None,
+    oversight: chosen.Oversight = None,
+    reveal_after: chosen.RevealAfter = 0,
     randomness: sources.Randomness = "none",
     value_minutes: sources.ValueMinutes = None,
     dice_place: sources.DicePlace = None,
@@ -110,30 +85,12 @@ def init(
     drand_chain: sources.DrandChain = None,
     dice_sides: sources.DiceSides = None,
     lottery: sources.Lottery = None,
-    audit_term: Annotated[
-        str, typer.Option(metavar="WORD", help=f"What the office calls an audit: {', '.join(AUDIT_TERMS)}.")
-    ] = DEFAULT_TERMS.audit,
-    target_term: Annotated[
-        str, typer.Option(metavar="WORD", help=f"What the office calls a target: {', '.join(TARGET_TERMS)}.")
-    ] = DEFAULT_TERMS.target,
-    languages: Annotated[
-        str,
-        typer.Option(
-            metavar="CODES",
-            help="Languages of the public page, that of index.html first, with commas between them, such as de,fr,en. "
-            f"There are {listed(PUBLIC)}; one whose translation is not complete is refused.",
-        ),
-    ] = "en",
-    translation: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="CODE=FILE",
-            help="Your own translation of the public page in the place of ours, complete and checked by a native "
-            "speaker, such as de=german.po. Repeat the option for several languages.",
-        ),
-    ] = None,
-    contact: Annotated[str, shared("--contact", show_default=False)] = "",
-    hotline: Annotated[str, shared("--hotline", show_default=False)] = "",
+    audit_term: chosen.AuditTerm = DEFAULT_TERMS.audit,
+    target_term: chosen.TargetTerm = DEFAULT_TERMS.target,
+    languages: chosen.Languages = "en",
+    translation: chosen.Translations = None,
+    contact: chosen.Contact = "",
+    hotline: chosen.Hotline = "",
     database: Database = DEFAULT_DATABASE,
     key: KeyPath = None,
     passphrase: AskPassphrase = False,
@@ -195,20 +152,17 @@ def init(
         lottery=lottery,
     )
     terms, details = Terms(audit_term, target_term), office_details.typed(contact, hotline)
-    chosen_languages = usable_languages([code.strip() for code in languages.split(",") if code.strip()])
+    codes = usable_languages([code.strip() for code in languages.split(",") if code.strip()])
     calendar = _calendar(start, period, zone, at)
     sources.check_started(source, calendar)
     targets, registered = read_register(target_list)
     chosen_weights = learnt if weights is None else read_weights(weights, targets)
     chosen_key = options.key_of(database, key, passphrase, new=True)
-    try:
+    with _refusals_as_typed():
         if level is None:
-            bounds = [bound for bound in (horizon, max_gap) if bound is not None]
             weight = reports_per_person * heaviest(kinds)
-            for_audits = advantage or 0
-            if yearly_figures_delta is not None:
-                for_audits = advantage_left(for_audits, yearly_figures_delta, reports_per_person)
-            level = delta_for(for_audits, weight, mechanism, min(bounds, default=None))
+            for_audits = _advantage_of_audits(advantage or 0, yearly_figures_delta, reports_per_person)
+            level = delta_for(for_audits, weight, mechanism, _rounds_covered(horizon, max_gap))
         programme = Programme.create(
             database,
             chosen_key,
@@ -232,9 +186,32 @@ def init(
             reveal_after=reveal_after,
             randomness=source,
             terms=terms,
-            languages=chosen_languages,
+            languages=codes,
             translations=_translations(translation or []),
         )
+    if any(details):
+        programme.tell_details(*details)
+    programme.close()
+    _tell(programme, database, chosen_key.path if isinstance(chosen_key, KeyFile) else None, as_json)
+
+
+def _advantage_of_audits(advantage: float, yearly_figures_delta: float | None, reports_per_person: int) -> float:
+    """What is left of the advantage for the audits, where yearly figures take a part of it."""
+    if yearly_figures_delta is None:
+        return advantage
+    return advantage_left(advantage, yearly_figures_delta, reports_per_person)
+
+
+def _rounds_covered(horizon: int | None, max_gap: int | None) -> int | None:
+    """The longest run of a target; None where neither bounds it."""
+    return min((bound for bound in (horizon, max_gap) if bound is not None), default=None)
+
+
+@contextmanager
+def _refusals_as_typed() -> Iterator[None]:
+    """What the programme refuses, with the names of the options, and what to do about a database that exists."""
+    try:
+        yield
     except ExistsError as error:
         raise DeniableError(
             f"{error}, or, to begin again after a mistake, delete this one, its key and the transcript beside the key, "
@@ -242,10 +219,6 @@ def init(
         ) from None
     except DeniableError as error:
         raise DeniableError(as_options(str(error))) from None
-    if any(details):
-        programme.tell_details(*details)
-    programme.close()
-    _tell(programme, database, chosen_key.path if isinstance(chosen_key, KeyFile) else None, as_json)
 
 
 def _tell(programme: Programme, database: str, key: Path | None, as_json: bool) -> None:
@@ -266,16 +239,6 @@ def _tell(programme: Programme, database: str, key: Path | None, as_json: bool) 
         "randomness": None if parameters.randomness is None else parameters.randomness.to_dict(),
         "warnings": warnings,
     }
-    kept = (
-        "Its key is your passphrase. It cannot be restored: write it down, and keep it in a safe place apart from the "
-        "database and its backups."
-        if key is None
-        else "Its key is the file below. Copy it now to a safe place apart from the database and its backups: without "
-        "it the programme cannot go on, and anyone who has it and the database can read the counts. The file "
-        f"{key.name}.transcript beside it belongs to the key: move it with the key, and save it there anew after every "
-        "round, never with the database. If it is missing, the programme goes on only in public (deniable programme "
-        "recover)."
-    )
     answer(
         as_json,
         document,
@@ -290,10 +253,26 @@ def _tell(programme: Programme, database: str, key: Path | None, as_json: bool) 
         *(f"\nWARNING: {warning}" for warning in warnings),
         f"\n{_when(calendar, database, key)}",
         f"\n{sources.source_in_words(parameters.randomness)}",
-        f"\n{kept}",
+        f"\n{_kept(key)}",
         *([] if key is None else [f"  {key.absolute()}"]),
         "\nNext, publish the rules and the commitment to the first draw, before the first report comes in:",
         "  deniable programme publish --public FOLDER",
+    )
+
+
+def _kept(key: Path | None) -> str:
+    """Where the key is, and how to keep it."""
+    if key is None:
+        return (
+            "Its key is your passphrase. It cannot be restored: write it down, and keep it in a safe place apart from "
+            "the database and its backups."
+        )
+    return (
+        "Its key is the file below. Copy it now to a safe place apart from the database and its backups: without "
+        "it the programme cannot go on, and anyone who has it and the database can read the counts. The file "
+        f"{key.name}.transcript beside it belongs to the key: move it with the key, and save it there anew after every "
+        "round, never with the database. If it is missing, the programme goes on only in public (deniable programme "
+        "recover)."
     )
 
 

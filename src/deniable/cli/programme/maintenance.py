@@ -126,7 +126,7 @@ def recover(
     The public sees that and why the office recovered, and whether copies show everything that was drawn. That the new
     seed was not chosen with a result in mind rests on the office's word.
     """
-    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+    with options.unlocked(database, key, passphrase) as programme:
         entry = programme.recover(public, reason)
         status = programme.status()
     following = f"{due(status.parameters.calendar, status.open_round)} Now run deniable programme publish."
@@ -160,7 +160,7 @@ def resume_imports(
     Example
       deniable programme resume-imports --reason "The newest export of every hotline was imported."
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
-    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+    with options.unlocked(database, key, passphrase) as programme:
         entry = programme.resume_imports(reason)
     parameters = programme.parameters
     answer(as_json, described(entry, parameters), told(entry, parameters), "Now run deniable programme publish.")
@@ -251,7 +251,7 @@ def end(
     Before it asks for the programme's name, it says what is still open: entries that are not published, audits that
     are not recorded, a round that is not drawn.
     """
-    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+    with options.unlocked(database, key, passphrase) as programme:
         name = programme.parameters.name
         if not yes:
             for line in _still_open(programme):

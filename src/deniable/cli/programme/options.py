@@ -55,6 +55,13 @@ def opened(database: str, key: Key | None = None) -> Iterator[Programme]:
         programme.close()
 
 
+@contextmanager
+def unlocked(database: str, file: Path | None, passphrase: bool) -> Iterator[Programme]:
+    """The programme in this database, with the key that the options --key and --passphrase name."""
+    with opened(database, key_of(database, file, passphrase)) as programme:
+        yield programme
+
+
 def key_of(database: str, file: Path | None, passphrase: bool, *, new: bool = False) -> Key:
     """The programme's key as the options, or else the environment, name it; a new passphrase is asked for twice."""
     if file is not None and passphrase:

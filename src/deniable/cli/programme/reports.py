@@ -69,7 +69,7 @@ def report(
     typed = 1 if number is None else _whole(number)
     if typed is None:
         raise DeniableError("the number of reports must be {whole}", whole=_WHOLE)
-    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+    with options.unlocked(database, key, passphrase) as programme:
         classes = programme.parameters.classes
         if lines is None:
             name_of = programme.naming()
@@ -134,7 +134,7 @@ def withdraw(
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
     _check_one(targets or [], file)
     names = targets if file is None else [cells[0] for _, cells in _lines(file) if not isinstance(cells, Message)]
-    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+    with options.unlocked(database, key, passphrase) as programme:
         named = programme.naming()
         left = programme.withdraw([named(name) for name in names or () if name.isprintable()], receipt)
     not_withdrawn = (

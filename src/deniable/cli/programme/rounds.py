@@ -43,7 +43,7 @@ def close_round(
     fixed, and the public sees the hash of it. Publish at once, before the value is out. Then deniable programme
     draw-round draws it.
     """
-    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+    with options.unlocked(database, key, passphrase) as programme:
         status = programme.status()
         if round_ is None and not status.overdue and status.open_round > 1:
             closed: Closed | None = programme.close_round(status.open_round - 1)
@@ -83,7 +83,7 @@ def skip(
     decides what the guarantee still covers.
     """
     declaration = options.declared(independent, because)
-    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+    with options.unlocked(database, key, passphrase) as programme:
         tell(programme, programme.skip(reason, independent=declaration), as_json)
 
 

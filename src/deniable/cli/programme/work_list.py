@@ -80,5 +80,5 @@ def carried_out(
     number = day_number(day)
     if number is None:
         raise DeniableError(f"--day must be a calendar day written YYYY-MM-DD, got {day}")
-    with options.opened(database, options.key_of(database, key, passphrase)) as programme:
+    with options.unlocked(database, key, passphrase) as programme:
         tell(programme, programme.carried_out(round_, programme.naming()(target), date.fromordinal(number)), as_json)

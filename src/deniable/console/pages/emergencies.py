@@ -122,12 +122,13 @@ def ask(
 def confirm(
     request: Request, person: Annotated[Person, require("decide")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
-    console = console_of(request)
+    console, asked = _asked(request, fields)
+    if asked is None:
+        return _page(request, person, programme, GONE)
+    is_alone = asked.person == person.id
+    if is_alone and others(console, person).here:
+        return _page(request, person, programme, OWN)
     try:
-        asked = _asked(console, fields)
-        is_alone = asked.person == person.id
-        if is_alone and others(console, person).here:
-            return _page(request, person, programme, OWN)
         number = recorded(lambda: programme.visit(asked.target, asked.report_class).number)
     except DeniableError as error:
         return _page(request, person, programme, refusal(error))
@@ -144,11 +145,9 @@ def withdraw(
     request: Request, person: Annotated[Person, require("decide")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
     """By the person who asked. A second person refuses it so: the report may have been entered by mistake."""
-    console = console_of(request)
-    try:
-        asked = _asked(console, fields)
-    except DeniableError as error:
-        return _page(request, person, programme, refusal(error))
+    console, asked = _asked(request, fields)
+    if asked is None:
+        return _page(request, person, programme, GONE)
     console.pending_visits.forget(asked.target, asked.report_class)
     is_own, by = asked.person == person.id, _name(console, asked)
     withdrew = noted("withdrew the request of {by} for a visit in an emergency", by=by)
@@ -162,12 +161,11 @@ def asked_visits(console: Console) -> list[tuple[PendingVisit, str]]:
     return [(one, name) for one in console.pending_visits.all() if (name := _name(console, one)) is not None]
 
 
-def _asked(console: Console, fields: FormData) -> PendingVisit:
-    """The request, if the person who made it may still do so."""
+def _asked(request: Request, fields: FormData) -> tuple[Console, PendingVisit | None]:
+    """The request that a form names; None where the person who made it may no longer do so."""
+    console = console_of(request)
     asked = console.pending_visits.find(text(fields, "target"), text(fields, "class"))
-    if asked is None or _name(console, asked) is None:
-        raise DeniableError(GONE)
-    return asked
+    return console, None if asked is None or _name(console, asked) is None else asked
 
 
 def _name(console: Console, asked: PendingVisit) -> str | None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betaincinv
 
+from deniable.binomial import at_least, at_most
 from deniable.calibration import race_rho, rr_p_rand, rr_p_rand_horizon
 from deniable.counters import toeplitz
 from deniable.errors import DeniableError
@@ -134,9 +134,7 @@ def error_bar(missed: int, trials: int, failure: float = FAILURE) -> tuple[float
     >>> [round(end, 3) for end in error_bar(50, 1000)]
     [0.023, 0.092]
     """
-    low = float(betaincinv(missed, trials - missed + 1, failure / 2)) if missed else 0.0
-    high = float(betaincinv(missed + 1, trials - missed, 1 - failure / 2)) if missed < trials else 1.0
-    return low, high
+    return float(at_least(missed, trials, failure / 2)), float(at_most(missed, trials, failure / 2))
 
 
 def _point(settings: StaticSweep, cell: Cell, gap: int) -> StaticPoint:
