@@ -16,8 +16,10 @@ from typing import TextIO
 from deniable.errors import DeniableError
 
 FilePath = str | PathLike[str]
-_FORMULA = re.compile("'*[=+@＝＋－＠\\-\\t\\r\\n]")
-"""How a formula begins; apostrophes before it mark it as a text."""
+_FORMULA = re.compile("""(?:\\A(?='*[=+@＝＋－＠\\-\\t\\r\\n])|(?<=[;|\\t\\r\\n])(?=['"\\s]*[=+@＝＋－＠\\-]))('?)""")
+"""Where a formula begins; an apostrophe marks it as a text. Also within a text: spreadsheets of many countries split
+lines at semicolons, and then know no quotes but those at the beginning of a cell.
+"""
 
 
 def bad_line(path: FilePath, line: int, what: str) -> DeniableError:
@@ -75,18 +77,20 @@ def read_columns(
 
 
 def not_a_formula(text: str) -> str:
-    """As a spreadsheet shows it and does not compute it: with an apostrophe before it, if it begins like a formula.
+    """As a spreadsheet shows it and does not compute it: with an apostrophe before all that begins like a formula.
 
     >>> not_a_formula("=1+1"), not_a_formula("'=1+1"), not_a_formula("Ash Mill"), not_a_formula("'t Veld")
     ("'=1+1", "''=1+1", 'Ash Mill', "'t Veld")
+    >>> not_a_formula("Ash;=1+1")
+    "Ash;'=1+1"
     """
-    return f"'{text}" if _FORMULA.match(text) else text
+    return _FORMULA.sub(r"'\1", text)
 
 
 def as_it_was(cell: str) -> str:
     """The text before `not_a_formula`.
 
-    >>> as_it_was("'=1+1"), as_it_was("''=1+1"), as_it_was("=1+1"), as_it_was("'t Veld")
-    ('=1+1', "'=1+1", '=1+1', "'t Veld")
+    >>> as_it_was("'=1+1"), as_it_was("''=1+1"), as_it_was("=1+1"), as_it_was("'t Veld"), as_it_was("Ash;'=1+1")
+    ('=1+1', "'=1+1", '=1+1', "'t Veld", 'Ash;=1+1')
     """
-    return cell.removeprefix("'") if _FORMULA.match(cell) else cell
+    return _FORMULA.sub("", cell)

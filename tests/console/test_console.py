@@ -58,6 +58,7 @@ def test_a_backup_has_the_people_and_nothing_else_that_opens(office: Office, tmp
         "transient_sessions": 1,
         "transient_invitations": 1,
         "transient_used_codes": 1,
+        "transient_wrong_codes": 1,
         "transient_tokens": 1,
         "transient_remains": 0,
         "transient_hotlines": 1,

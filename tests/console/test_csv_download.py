@@ -4,8 +4,12 @@ import csv
 import io
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from deniable.console import csv_download
 from deniable.console.csv_download import cell, csv_response
+from deniable.csv_files import as_it_was, not_a_formula
 
 
 def test_it_is_a_file_for_spreadsheets() -> None:
@@ -20,9 +24,37 @@ def test_it_is_a_file_for_spreadsheets() -> None:
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "＝1", "'=1"])
 def test_no_name_is_a_formula(name: str) -> None:
-    assert cell(name) == f"'{name}"
+    assert cell(name).startswith("'")
+    assert as_it_was(cell(name)) == name
 
 
 @pytest.mark.parametrize("name", ["Ash Mill", "A=1", "1-2", "'t Veld", ""])
 def test_other_names_stay_as_they_are(name: str) -> None:
     assert cell(name) == name
+
+
+def formulas(name: str) -> list[str]:
+    """Cells of a downloaded table that spreadsheets compute which split lines at other signs than commas."""
+    content = bytes(csv_response("a.csv", ["a", "target"], [("x", name)]).body).decode("utf-8-sig")
+    cells = [one for sign in ";|\t" for row in csv.reader(io.StringIO(content), delimiter=sign) for one in row]
+    return [one for one in cells if one.lstrip(' "').startswith(("=", "+", "-", "@"))]
+
+
+INSIDE = ["Ash;=1+1", "Ash; @SUM(A1)", 'Ash;"=1+1"', "Ash;;-1", "Ash|=1", "Ash\n=1"]
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_no_cell_is_a_formula_where_lines_are_split_at_semicolons(name: str) -> None:
+    """As in many countries. A quote then counts only where such a cell begins with it."""
+    assert formulas(name) == []
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_the_check_sees_a_formula(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_download, "not_a_formula", str)
+    assert formulas(name)
+
+
+@given(st.text(alphabet="=+-@;|\t\n '\"a", max_size=8))
+def test_every_text_comes_back(text: str) -> None:
+    assert as_it_was(not_a_formula(text)) == text

@@ -6,6 +6,7 @@ from datetime import date, timedelta
 import pytest
 from tests.console.offices import FILE, Office
 
+from deniable.console.accounts.people import Person
 from deniable.console.pending_imports import (
     KEPT_FOR,
     MOST_ACCEPTED,
@@ -57,13 +58,18 @@ def test_a_clock_that_was_set_back_keeps_no_file(office: Office) -> None:
     assert pending.take("session", name) is not None
 
 
+IDA = Person("Ida", "Ida", "importer")
+
+
 def test_what_was_imported_is_remembered_for_a_while_for_the_person_who_brought_it(office: Office) -> None:
     pending = PendingImports(office.clock)
     for number in range(MOST_ACCEPTED + 1):
-        pending.accept("Ida", held(), str(number), date(2026, 1, 5), Unassigned())
+        pending.accept(IDA, held(), str(number), date(2026, 1, 5), Unassigned())
     names = [one.name for one in pending.accepted_by("Ida")]
     assert names == [str(number) for number in range(1, MOST_ACCEPTED + 1)]
     assert pending.accepted_by("Anna") == ()
+    assert pending.accepted_by_others("Ida") == ()
+    assert pending.accepted_by_others("Anna") == pending.accepted_by("Ida")
     pending.forget("Ida", "7")
     assert "7" not in {one.name for one in pending.accepted_by("Ida")}
     office.clock.now += KEPT_FOR
@@ -73,8 +79,8 @@ def test_what_was_imported_is_remembered_for_a_while_for_the_person_who_brought_
 
 def test_an_import_that_is_being_taken_back_is_remembered_until_that_is_done(office: Office) -> None:
     pending = PendingImports(office.clock)
-    pending.accept("Ida", held(), "one", date(2026, 1, 5), Unassigned())
-    pending.accept("Ida", held(), "two", date(2026, 1, 5), Unassigned())
+    pending.accept(IDA, held(), "one", date(2026, 1, 5), Unassigned())
+    pending.accept(IDA, held(), "two", date(2026, 1, 5), Unassigned())
     pending.note("Ida", "one", TakeBack.ASKED)
     pending.note("Ida", "never was", TakeBack.ASKED)
     office.clock.now += TAKEN_BACK_WITHIN - timedelta(seconds=1)
@@ -90,5 +96,5 @@ def test_an_import_that_is_being_taken_back_is_remembered_until_that_is_done(off
 def test_imports_are_numbered_for_each_person_hotline_and_day(office: Office) -> None:
     pending = PendingImports(office.clock)
     for person, source, day in (("Ida", "a", 5), ("Ida", "a", 5), ("Ida", "b", 5), ("Eve", "a", 5), ("Ida", "a", 6)):
-        pending.accept(person, held(source), "name", date(2026, 1, day), Unassigned())
+        pending.accept(Person(person, person, "importer"), held(source), "name", date(2026, 1, day), Unassigned())
     assert [(one.source, one.number) for one in pending.accepted_by("Ida")] == [("a", 1), ("a", 2), ("b", 1), ("a", 1)]

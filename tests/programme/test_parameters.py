@@ -308,7 +308,7 @@ def test_bytes_written_otherwise_are_refused(rewrite: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "raw", [b"", b"{", b"\xff", '{"name": "ü"}'.encode(), b"[" * 100_000, b"1" * 5000, "{}".encode("utf-16")]
+    "raw", [b"", b"{", b"\xff", '{"name": "ü"}'.encode(), b"[" * 500, b"1" * 5000, "{}".encode("utf-16")]
 )
 def test_what_is_not_json_is_refused(raw: bytes) -> None:
     with pytest.raises(DeniableError, match=r"programme\.json is not JSON as deniable writes it"):

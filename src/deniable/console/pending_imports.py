@@ -8,6 +8,7 @@ from datetime import date, datetime, timedelta
 from enum import Enum
 from threading import Lock, Timer
 
+from deniable.console.accounts.people import Person
 from deniable.console.expiry import is_kept
 from deniable.errors import DeniableError
 from deniable.programme.calendar import Clock
@@ -73,8 +74,12 @@ class Unassigned:
 
 @dataclass(frozen=True)
 class AcceptedImport:
-    """An import that may be taken back, or that its person asked to take back."""
+    """An import that may be taken back, or that a person asked to take back."""
 
+    person: str
+    """The id of who brought it."""
+    by: str
+    """Their name."""
     source: str
     name: str
     day: date
@@ -123,15 +128,17 @@ class PendingImports:
             found = self._imports.get(name)
             return self._imports.pop(name) if found is not None and found.session == session else None
 
-    def accept(self, person: str, held: Held, name: str, day: date, unassigned: Unassigned) -> None:
+    def accept(self, person: Person, held: Held, name: str, day: date, unassigned: Unassigned) -> None:
         """Remember that this person brought it on this day."""
         with self._lock:
-            last, number = self._numbers.get((person, held.source), (day, 0))
+            last, number = self._numbers.get((person.id, held.source), (day, 0))
             number = number + 1 if last == day else 1
-            self._numbers[person, held.source] = day, number
+            self._numbers[person.id, held.source] = day, number
             until = self._clock() + KEPT_FOR
-            accepted = AcceptedImport(held.source, name, day, number, unassigned, held.file, until)
-            self._accepted[person] = [*self._accepted.get(person, []), accepted][-MOST_ACCEPTED:]
+            accepted = AcceptedImport(
+                person.id, person.name, held.source, name, day, number, unassigned, held.file, until
+            )
+            self._accepted[person.id] = [*self._accepted.get(person.id, []), accepted][-MOST_ACCEPTED:]
             self._start_timer()
 
     def accepted_by(self, person: str) -> tuple[AcceptedImport, ...]:
@@ -139,6 +146,12 @@ class PendingImports:
         with self._lock:
             self._delete_expired()
             return tuple(self._accepted.get(person, ()))
+
+    def accepted_by_others(self, person: str) -> tuple[AcceptedImport, ...]:
+        """What all others brought. For those who may see counts."""
+        with self._lock:
+            self._delete_expired()
+            return tuple(one for other, accepted in self._accepted.items() if other != person for one in accepted)
 
     def note(self, person: str, name: str, take_back: TakeBack) -> None:
         """Remember what became of taking it back."""

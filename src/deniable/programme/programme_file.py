@@ -5,6 +5,7 @@ from decimal import ROUND_CEILING
 from typing import Any
 
 from deniable.errors import DeniableError
+from deniable.programme.bounded_json import check_brackets
 from deniable.rounding import nine_digits
 
 FORMAT = "deniable-programme/5"
@@ -42,6 +43,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 def read_fields(raw: bytes) -> dict[str, Any]:
     """The fields of programme.json, with the types they must have."""
+    check_brackets(raw.decode("latin-1"), "programme.json")
     try:
         stored = json.loads(raw.decode("ascii"))
     except (ValueError, RecursionError):

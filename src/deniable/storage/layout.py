@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from deniable.errors import DeniableError
 
-LAYOUTS = ("0007", "0008")
+LAYOUTS = ("0007", "0008", "0009")
 """Every migration, the newest last. No release made a database of an earlier layout that can be upgraded."""
 
 LAYOUT = LAYOUTS[-1]
@@ -16,8 +16,8 @@ LAYOUT = LAYOUTS[-1]
 TRANSIENT = "transient_"
 """A table whose name begins so is not backed up: what it holds must not come to life again with an old backup.
 
-Sessions, links, used codes, tokens and who brings a hotline. People are backed up, or no person could sign in after a
-restore: those who were disabled or removed since the backup, and their old passwords, do come to life again.
+Sessions, links, used and wrong codes, tokens and who brings a hotline. People are backed up, or no person could sign in
+after a restore: those who were disabled or removed since the backup, and their old passwords, do come to life again.
 """
 
 _one_at_a_time = Lock()  # Alembic keeps the migration that runs in a global variable

@@ -259,7 +259,8 @@ def test_everything_that_opens_something_is_authenticated() -> None:
     accounts = {table.name for table in layout.tables() if "authentication_code" in table.columns}
     assert accounts == {table.name for table in AUTHENTICATED}
     public = {"programme", "standing", "public_state", "entries", "activity"}
-    kept_otherwise = public | {"lock", "secrets", "pages", "seals", "transient_remains", "transient_used_codes"}
+    kept_otherwise = public | {"lock", "secrets", "pages", "seals", "transient_remains"}
+    kept_otherwise |= {"transient_used_codes", "transient_wrong_codes"}
     assert {table.name for table in layout.tables()} == accounts | kept_otherwise
 
 

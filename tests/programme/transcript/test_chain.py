@@ -75,7 +75,7 @@ def test_a_line_in_another_form_is_refused(text: str) -> None:
         parse(text, 1)
 
 
-@pytest.mark.parametrize("text", ["", "{", "9" * 5000, "[" * 100_000, "\x00"])
+@pytest.mark.parametrize("text", ["", "{", "9" * 5000, "[" * 500, "\x00"])
 def test_what_is_not_json_is_refused(text: str) -> None:
     with pytest.raises(DeniableError, match=r"^entry 7 must be a line of JSON$"):
         parse(text, 7)

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import sqlalchemy as sa
 
 from deniable.console import tables
-from deniable.console.accounts import row_authentication, totp
+from deniable.console.accounts import row_authentication, totp, wrong_codes
 from deniable.console.accounts.activity import TERMINAL
 from deniable.console.accounts.row_authentication import Row
 from deniable.errors import DeniableError
@@ -161,6 +161,7 @@ def add(
 def set_password(connection: sa.Connection, key: bytes, person: str, password: str) -> None:
     """What is stored of a new one. All sessions of this person end."""
     _change(connection, key, person, {"password": password})
+    wrong_codes.forget(connection, person)
     sign_out(connection, person)
 
 
@@ -168,6 +169,7 @@ def set_codes(connection: sa.Connection, key: bytes, person: str, salt: str, use
     """Other one-time codes; the old ones are useless. All sessions of this person end."""
     _change(connection, key, person, {"totp_salt": salt})
     totp.set_used(connection, key, person, used)
+    wrong_codes.forget(connection, person)
     sign_out(connection, person)
 
 
@@ -194,6 +196,7 @@ def remove(connection: sa.Connection, key: bytes, person: str) -> str:
     forget_links(connection, person)
     sign_out(connection, person)
     totp.set_used(connection, key, person, None)
+    wrong_codes.forget(connection, person)
     connection.execute(sa.delete(tables.people).where(tables.people.c.id == person))
     return str(row["name"])
 

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from deniable.console import sessions
-from deniable.console.accounts import activity, people, totp
+from deniable.console.accounts import activity, people, totp, wrong_codes
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
 from deniable.console.pages.common import done_message, redirect, refusal, signed_out
@@ -24,7 +24,7 @@ Anybody = Annotated[Person, require("account")]
 
 WRONG = noted(
     "The old password or the code is wrong, or the code was used before. Fill in all four fields again, with a new "
-    "code."
+    "code. If five wrong codes were typed today, wait until tomorrow, or ask an administrator for new codes."
 )
 DONE = {"password": noted("Your password is changed. You are signed out everywhere else.")}
 
@@ -83,12 +83,15 @@ def _changed(console: Console, person: Person, cookie: str, fields: FormData) ->
     with console.store.writing() as connection:
         if sessions.find(connection, key, cookie, now) is None:  # it ended while this waited for its turn
             raise SignInFirst
+        may_guess = not wrong_codes.of(connection, person.id, "known", now).are_too_many
         is_same = people.by_id(connection, key, person.id) == known
-        if not (fits and is_same and totp.use(connection, key, person.id, step)):
-            raise DeniableError(WRONG)
-        people.set_password(connection, key, person.id, stored)
-        activity.record(connection, now, person.name, noted("changed their password"), "people")
-        return sessions.begin(connection, key, person.id, now)
+        if fits and is_same and may_guess and totp.use(connection, key, person.id, step):
+            people.set_password(connection, key, person.id, stored)
+            activity.record(connection, now, person.name, noted("changed their password"), "people")
+            return sessions.begin(connection, key, person.id, now)
+        is_guess = fits and step is None
+        wrong_codes.note(connection, person.id, person.name, "known", now, is_guess=is_guess)
+    raise DeniableError(WRONG)
 
 
 def _page(request: Request, person: Person, error: Message | None = None) -> Response:

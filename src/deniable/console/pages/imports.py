@@ -13,12 +13,14 @@ from starlette.responses import Response
 
 from deniable.console.accounts.people import Person
 from deniable.console.accounts.row_authentication import digest
+from deniable.console.console import Console
 from deniable.console.csv_download import csv_response
 from deniable.console.pages.channels import NOT_YOURS, ChannelRow, assigned, keep, typed_rows
 from deniable.console.pages.common import CurrentProgramme, auditors_of, done_message, redirect, refusal
 from deniable.console.pages.import_preview import Preview, megabytes, preview_page
-from deniable.console.pages.recent_imports import RecentImport, recent_imports
+from deniable.console.pages.recent_imports import RecentImport, accepted_for, recent_imports
 from deniable.console.pending_imports import (
+    AcceptedImport,
     Held,
     PendingImport,
     PendingImports,
@@ -84,6 +86,7 @@ TOO_MANY = noted(
 STILL_COMING_IN = noted(
     "The file that you imported before is still coming in. Wait until it has come in, then import this one."
 )
+TAKES_BACK = noted("asked to take back an import of {name} from {source}")
 NOT_KNOWN = noted("This import cannot be taken back here: it was counted, or the console was restarted since.")
 OTHER_COLUMN = noted("The class column of this hotline was changed in the meantime; choose the file again.")
 
@@ -109,7 +112,7 @@ class ImportPage:
     megabytes: int
     """The most that a file may have."""
     recent: tuple[RecentImport, ...]
-    """What this person imported and can take back, or asked to take back."""
+    """What this person can take back, or what was asked to be taken back."""
     paused: Message | None
     """That imports are paused, if they are."""
     may_resume: bool
@@ -264,7 +267,7 @@ def _bring(
     console, does_count = console_of(request), not do_not_count and not programme.status().is_paused
     day = programme.parameters.calendar.today(console.clock())
     aside = _unassigned(held) if does_count else Unassigned()
-    console.pending_imports.accept(person.id, held, name, day, aside)
+    console.pending_imports.accept(person, held, name, day, aside)
     if programme.status().is_paused:
         return "paused", written
     return "noted" if do_not_count else "counted", written
@@ -284,26 +287,34 @@ async def take_back(
     if the import is still coming in. What becomes of it is then on the page (`recent_imports`).
     """
     imports, name = console_of(request).pending_imports, text(fields, "import")
-    accepted = next((one for one in imports.accepted_by(person.id) if one.name == name), None)
+    accepted = next((one for one in accepted_for(request, person) if one.name == name), None)
     if accepted is None:
         return _page(request, person, programme, error=NOT_KNOWN)
-    if accepted.take_back is TakeBack.ASKED:
+    if accepted.take_back in (TakeBack.ASKED, TakeBack.WRITTEN):
         return redirect("/import")
-    source = accepted.source
-    imports.note(person.id, name, TakeBack.ASKED)
+    source, owner = accepted.source, accepted.person
+    if owner != person.id:
+        await in_slow_thread(request, partial(_record_taking_back, console_of(request), person, accepted))
+    imports.note(owner, name, TakeBack.ASKED)
     try:
         written = await in_slow_thread(request, partial(programme.hotlines.take_back, source, name))
-        written.add_done_callback(partial(_note_end, imports, person.id, name))
+        written.add_done_callback(partial(_note_end, imports, owner, name))
         await wait_for(shield(wrap_future(written)), LONGEST_WAIT)
     except TimeoutError:
         return redirect("/import")
     except DeniableError as error:
-        imports.note(person.id, name, TakeBack.FAILED)
+        imports.note(owner, name, TakeBack.FAILED)
         return _page(request, person, programme, error=refusal(error))
-    imports.forget(person.id, name)
+    if owner == person.id:  # others find on the page what became of theirs
+        imports.forget(owner, name)
     if await in_slow_thread(request, partial(programme.hotlines.is_final, source, name)):
         return _page(request, person, programme, error=FINAL)
     return redirect("/import", "taken-back")
+
+
+def _record_taking_back(console: Console, person: Person, accepted: AcceptedImport) -> None:
+    """Before anything is taken back. Only those read it who may see counts: it tells that there was an import."""
+    console.record(person, TAKES_BACK.filled(name=accepted.by, source=accepted.source), "reports")
 
 
 def _note_end(imports: PendingImports, person: str, name: str, written: "Future[None]") -> None:

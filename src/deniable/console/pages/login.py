@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from deniable.console import kept_forms, sessions
-from deniable.console.accounts import people, totp
+from deniable.console.accounts import people, totp, wrong_codes
 from deniable.console.accounts.people import Account, Person, Role, same_name
 from deniable.console.console import Console
 from deniable.console.form_filling import fill
@@ -42,7 +42,8 @@ router = Router()
 
 WRONG = noted(
     "The name, the password or the code is wrong, or the code was used before. Check the name, and type the password "
-    "again, with a new code."
+    "again, with a new code. If five wrong codes were typed today, wait until tomorrow, use a browser in which you "
+    "have signed in before, or ask an administrator for new codes."
 )
 TOO_OFTEN = noted(
     "There were too many tries. Wait a quarter of an hour, or use a browser in which you have signed in before."
@@ -90,6 +91,32 @@ class LoginPage:
 
 
 @dataclass(frozen=True)
+class WrongCodesPage:
+    """For a person who has signed in: others may know their password."""
+
+    wrong_codes: int
+    to: str
+    """Where they go on."""
+
+
+@dataclass(frozen=True, repr=False)
+class Typed:
+    """What a person typed to sign in, and where."""
+
+    password: str
+    code: str
+    browser: wrong_codes.Browser
+
+
+@dataclass(frozen=True, repr=False)
+class SignedIn:
+    session: str
+    """Its cookie."""
+    wrong_codes: int
+    """That followed the person's password, and that they do not know of."""
+
+
+@dataclass(frozen=True)
 class WaitingPage:
     """For a person who can do nothing yet."""
 
@@ -131,13 +158,15 @@ async def login(request: Request, fields: Fields) -> Response:
     if not await to_thread.run_sync(console.throttle.take, account, device):
         return _page(request, TOO_OFTEN, 429, kept, to, name=name)
     before = request.cookies.get(console.cookie_name("session"))
-    checked = partial(_signed_in, console, known, password if isinstance(password, str) else "", code, before)
-    session = await console.password_queues.run(checked, stranger=device is None)
-    if known is None or session is None:
+    form = None if known is None else kept_forms.opened(console.key, known.person.id, kept, console.clock())
+    typed = Typed(password if isinstance(password, str) else "", code, "new" if device is None else "known")
+    checked = partial(_signed_in, console, known, typed, before, is_told=form is None)
+    signed_in = await console.password_queues.run(checked, stranger=device is None)
+    if known is None or signed_in is None:
         return _page(request, WRONG, 403, kept, to, name=name)
     await to_thread.run_sync(console.throttle.forgive, account, device)
-    form = kept_forms.opened(console.key, known.person.id, kept, console.clock())
-    response = await (_went_on(request, to, session) if form is None else _form_again(request, form, session))
+    session = signed_in.session
+    response = await (_went_on(request, to, signed_in) if form is None else _form_again(request, form, session))
     console.set_cookie(response, "session", session)
     if device is None:
         console.set_cookie(response, "device", sessions.new_device_cookie(console.key, known.person.id))
@@ -170,10 +199,14 @@ def _to_sign_in(request: Request) -> Response:
     return RedirectResponse(f"/login?{urlencode(asked, safe='/')}" if asked else "/login", 303)
 
 
-async def _went_on(request: Request, to: str, session: str) -> Response:
-    """Where the person wanted to go, if it is a page of ours and for them; or else their first page."""
+async def _went_on(request: Request, to: str, signed_in: SignedIn) -> Response:
+    """Where the person wanted to go, if it is a page of ours and for them; or else their first page. Before that, how
+    many wrong codes were typed after their password, if any were.
+    """
     pages: Pages = request.app.state.pages
-    is_theirs = pages.has(to) and await pages.admits(_asked(request, to, session))
+    is_theirs = pages.has(to) and await pages.admits(_asked(request, to, signed_in.session))
+    if signed_in.wrong_codes:
+        return render(request, "wrong_codes.html", WrongCodesPage(signed_in.wrong_codes, to if is_theirs else "/"))
     return RedirectResponse(to if is_theirs else "/", 303)
 
 
@@ -245,20 +278,29 @@ def _known(console: Console, name: str, cookie: str | None) -> tuple[Account | N
     return known, sessions.known_device(console.key, known.person.id if known else None, cookie)
 
 
-def _signed_in(console: Console, known: Account | None, password: str, code: str, before: str | None) -> str | None:
-    """The cookie of a new session, if all is right."""
+def _signed_in(
+    console: Console, known: Account | None, typed: Typed, before: str | None, *, is_told: bool
+) -> SignedIn | None:
+    """A new session, if all is right. Whatever is wrong, the same is written."""
     now = console.clock()
-    fits = console.passwords.matches(password, known.password if known else None)
+    fits = console.passwords.matches(typed.password, known.password if known else None)
     person, salt = (known.person.id, known.totp_salt) if known else ("", "")
-    step = totp.matching_step(totp.totp(console.key, person, salt), code, now)
-    if known is None or known.disabled or not fits or step is None:
-        return None
+    step = totp.matching_step(totp.totp(console.key, person, salt), typed.code, now)
     with console.store.writing() as connection:
-        if people.by_id(connection, console.key, person) != known or not totp.use(
-            connection, console.key, person, step
+        may_guess = not wrong_codes.of(connection, person, typed.browser, now).are_too_many
+        is_right = known is not None and not known.disabled and fits and step is not None and may_guess
+        if (
+            is_right
+            and people.by_id(connection, console.key, person) == known  # not changed, nor used, in the meantime
+            and totp.use(connection, console.key, person, step)
         ):
-            return None  # changed, or used, in the meantime
-        return sessions.begin(connection, console.key, person, now, before)
+            wrong_codes.forgive(connection, person, typed.browser)
+            untold = wrong_codes.tell(connection, person, now) if is_told else 0
+            return SignedIn(sessions.begin(connection, console.key, person, now, before), untold)
+        is_guess = known is not None and fits and step is None
+        name = known.person.name if known else ""
+        wrong_codes.note(connection, person, name, typed.browser, now, is_guess=is_guess)
+        return None
 
 
 def _page(

@@ -1,4 +1,6 @@
-"""What a person imported a short time ago, as far as they can take it back or must know what became of it."""
+"""What was imported a short time ago, as far as a person can take it back or must know what became of it: their own
+imports, and those of all people where they may take back reports.
+"""
 
 from dataclasses import dataclass
 from functools import partial
@@ -9,7 +11,7 @@ from starlette.requests import Request
 from deniable.console.accounts.people import Person
 from deniable.console.pages.common import counting
 from deniable.console.pending_imports import AcceptedImport, TakeBack, Unassigned
-from deniable.console.security import console_of
+from deniable.console.security import console_of, may
 from deniable.console.voices import voice_of
 from deniable.languages.voice import Voice
 from deniable.programme.calendar import Day, day_in_words
@@ -18,8 +20,12 @@ from deniable.programme.programme import Programme
 
 @dataclass(frozen=True)
 class RecentImport:
-    """An import of the person who sees the page. It follows from the clock, and from nothing that is in it."""
+    """An import that the person who sees the page can take back. It follows from the clock, and from nothing that is in
+    it.
+    """
 
+    by: str
+    """Who brought it, where that is another person."""
     source: str
     name: str
     number: int
@@ -32,31 +38,42 @@ class RecentImport:
     counts."""
 
 
+def accepted_for(request: Request, person: Person) -> tuple[AcceptedImport, ...]:
+    """What this person brought, and where they may take back reports, what others brought: they may be away."""
+    imports = console_of(request).pending_imports
+    others = imports.accepted_by_others(person.id) if may(person, "withdraw") else ()
+    return (*imports.accepted_by(person.id), *others)
+
+
 def recent_imports(request: Request, person: Person, programme: Programme) -> tuple[RecentImport, ...]:
     """It follows from the clock, and not from what was imported."""
-    accepted = console_of(request).pending_imports.accepted_by(person.id)
+    accepted = accepted_for(request, person)
     if not accepted or programme.status().ended:
         return ()
     say = voice_of(request)
-    found = counting(lambda: [_state_of(programme, one, say) for one in accepted])
+    found = counting(lambda: [_state_of(programme, one, is_own=one.person == person.id, say=say) for one in accepted])
     return tuple(one for one in found if one is not None)
 
 
-def _state_of(programme: Programme, accepted: AcceptedImport, say: Voice) -> RecentImport | None:
-    """None where all of it is counted and the person did not ask to take it back."""
+def _state_of(programme: Programme, accepted: AcceptedImport, *, is_own: bool, say: Voice) -> RecentImport | None:
+    """None where all of it is counted and no person asked to take it back. What has no target yet concerns the one who
+    brought it.
+    """
+    unassigned = accepted.unassigned if is_own else Unassigned()
     made = partial(
         RecentImport,
+        "" if is_own else accepted.by,
         accepted.source,
         accepted.name,
         accepted.number,
         day_in_words(accepted.day, say),
-        accepted.unassigned,
+        unassigned,
     )
     asked = accepted.take_back
     if programme.hotlines.is_final(accepted.source, accepted.name):
         if asked is not TakeBack.NOT_ASKED:
             return made("too late")
-        return made("counted") if accepted.unassigned else None
+        return made("counted") if unassigned else None
     match asked:
         case TakeBack.NOT_ASKED:
             return made("open")

@@ -14,6 +14,7 @@ from typing import Any
 
 from deniable.errors import DeniableError
 from deniable.message import Message
+from deniable.programme.bounded_json import check_brackets
 from deniable.programme.transcript import merkle
 from deniable.programme.transcript.fields import hexadecimal, whole
 from deniable.programme.transcript.signatures import is_signed, sign
@@ -138,6 +139,7 @@ def canonical(values: Mapping[str, Any]) -> str:
 
 
 def read_canonical(text: str, name: str | Message) -> dict[str, Any]:
+    check_brackets(text, name)
     try:
         values = json.loads(text)
         is_canonical = isinstance(values, dict) and canonical(values) == text
