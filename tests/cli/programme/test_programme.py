@@ -364,7 +364,7 @@ def test_status_tells_the_round_and_the_standing(office: Desk) -> None:
         office.clock.tomorrow()
     out = " ".join(office.done("status").split())
     assert "Round 1 was due at 2026-01-06 00:00 (UTC), and 2 rounds after it" in out
-    office.done("close-round")
+    office.done("close-round", "--reason", "A flood.")
     office.done("publish", "--public", "public")
     assert "1 entry; all is published in" in " ".join(office.done("status").split())
     office.done("override", "Ash Mill", "--reason", "an accident", "--because-of-reports", "--yes")
