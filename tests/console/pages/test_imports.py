@@ -754,7 +754,7 @@ def test_an_import_that_is_counted_stays(office: Office) -> None:
     shown = ida.get("/import").text
     programme.renew()  # counts what came in
     assert "Take back import" in shown
-    assert "This import is counted at the next full five minutes by the clock" in shown
+    assert "This import becomes final at the next full five minutes by the clock" in shown
     assert "Take back import" not in ida.get("/import").text
     answer = ida.post("/import/take-back", {"import": pending_on(page.text)})
     assert answer.status_code == 422
