@@ -29,8 +29,8 @@ from deniable.console.pages import (
     handbook,
     health,
     hotlines,
+    import_page,
     import_preview,
-    imports,
     invitations,
     login,
     office_details,
@@ -70,7 +70,8 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     ),
     "close.html": (
         open_round.ClosePage,
-        {"round", "is_drawn", "audits", "public_value", "has_visits", "visits", "decisions", "late", "reason", "error"},
+        {"round", "is_drawn", "audits", "public_value", "has_visits", "visits", "decisions", "late", "reason", "wrong",
+         "error"},
     ),
     "closed.html": (
         open_round.ClosedPage,
@@ -105,9 +106,10 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
         {"hotlines", "people", "person", "typed_name", "done", "add_error", "hand_over_error"},
     ),
     "import.html": (
-        imports.ImportPage,
+        import_page.ImportPage,
         {"ended", "kinds", "kind", "sources", "source", "has_classes", "megabytes", "recent", "paused", "may_resume",
-         "reason", "done", "error", "auditors", "expected_columns", "other_columns", "example", "shows_files"},
+         "reason", "done", "imported", "error", "auditors", "expected_columns", "other_columns", "example",
+         "shows_files"},
     ),
     "import_preview.html": (import_preview.PreviewPage, PREVIEW),
     "import_preview_counts.html": (
@@ -180,6 +182,7 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
         {"audits", "total", "had_any", "found", "today", "ended", "done", "error"},
     ),
     "work_list_confirm.html": (work_list.VisitPage, {"key", "target", "round", "day"}),
+    "wrong_codes.html": (login.WrongCodesPage, {"wrong_codes", "to"}),
 }  # fmt: skip
 
 CONFIDENTIAL = {"round_counts.html", "import_preview_counts.html"}

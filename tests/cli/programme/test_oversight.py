@@ -57,7 +57,7 @@ def test_what_is_please_note_is_told(watched: Desk) -> None:
     for _ in range(3):
         watched.clock.tomorrow()
     watched.done("skip", "--reason", "a strike", "--independent-of-reports")
-    watched.done("close-round")
+    watched.done("close-round", "--reason", "a strike")
     watched.done("publish")
     watched.done("oversight", "seals", "--out", "seals.jsonl")
     out = " ".join(watched.done(*REPLAY).split())

@@ -25,7 +25,7 @@ from deniable.console.console import Console
 from deniable.console.routing import address_of
 
 PICTURES = Path(__file__).parents[3] / "artifacts" / "console"
-"""Where tests leave pictures of every page they saw, for people to look at."""
+"""Where long tests leave pictures of every page they saw, for people to look at."""
 
 MISSING = (
     "no Chromium: scripts/browser installs it on Debian, or DENIABLE_CHROMIUM names another one; without it the "
@@ -75,6 +75,14 @@ def fits(page: Page) -> bool:
     return wide
 
 
+def emptied(name: str) -> Path:
+    """A folder of `PICTURES`."""
+    folder = PICTURES / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
 @dataclass
 class Walk:
     """People who use the console from the first run on, each in a browser window of their own."""
@@ -84,7 +92,8 @@ class Walk:
     address: str
     browser: Browser
     options: dict[str, Any]
-    pictures: Path
+    pictures: Path | None
+    """Where pictures are kept, if any are taken."""
     inspect: Callable[[Page], None] = lambda _: None
     """Called with every page that is looked at."""
     sent: set[tuple[str, str]] = field(default_factory=set)
@@ -105,12 +114,16 @@ class Walk:
             self.sent.add((response.request.method, response.url.removeprefix(self.address).partition("?")[0]))
 
     def look(self, page: Page, name: str) -> str:
-        """Take a picture of the whole page, and return its text."""
+        """Return the page's text, once it fits and a picture is taken."""
         self._number += 1
-        page.screenshot(path=self.pictures / f"{self._number:02}-{name}.png", full_page=True, timeout=60_000)
+        self.picture(page, f"{self._number:02}-{name}")
         assert fits(page), name
         self.inspect(page)
         return page.inner_text("main")
+
+    def picture(self, page: Page, name: str) -> None:
+        if self.pictures is not None:
+            page.screenshot(path=self.pictures / f"{name}.png", full_page=True, timeout=60_000)
 
     def visit(self, page: Page, path: str, name: str) -> str:
         page.goto(self.address + path)

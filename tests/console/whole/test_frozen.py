@@ -4,7 +4,6 @@ Pictures of all pages are left in artifacts/console.
 """
 
 import json
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -15,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, FilePayload, Page, expect
 from tests.console.offices import Office, new_office
 from tests.console.pages.test_frozen_round import OWN, awaited, thrown
-from tests.console.whole.browsers import PICTURES, Walk, chromium, served, violations
+from tests.console.whole.browsers import Walk, chromium, emptied, served, violations
 from tests.console.whole.test_walk import WITH_PUBLIC_VALUES
 from tests.programme.offices import TARGETS
 from tests.programme.randomness.test_mirrors import as_json, mirror, says
@@ -39,10 +38,7 @@ def office(tmp_path: Path) -> Iterator[Office]:
 
 
 @contextmanager
-def walk(office: Office, browser: Browser, name: str, **options: Any) -> Iterator[Walk]:
-    pictures = PICTURES / f"frozen-{name}"
-    shutil.rmtree(pictures, ignore_errors=True)
-    pictures.mkdir(parents=True)
+def walk(office: Office, browser: Browser, pictures: Path | None, **options: Any) -> Iterator[Walk]:
     with served(office.console) as address:
         yield Walk(office.console, office.clock, address, browser, options, pictures)
         for context in browser.contexts:
@@ -56,7 +52,7 @@ WAYS = ["dice", "drand"]
 def test_frozen_rounds_without_scripts(office: Office, browser: Browser, way: str) -> None:
     """On a telephone, in the everyday run."""
     options = {"viewport": {"width": 390, "height": 844}, "java_script_enabled": False}
-    with walk(office, browser, f"{way}-390-light-without-scripts", **options) as walking:
+    with walk(office, browser, None, **options) as walking:
         go(walking, office, way)
 
 
@@ -68,7 +64,7 @@ def test_frozen_rounds_and_no_violation(office: Office, browser: Browser, way: s
     """With scripts on, which axe-core needs: it looks at every page."""
     options = {"viewport": {"width": width, "height": 844}, "color_scheme": scheme, "bypass_csp": True}
     found: list[Any] = []
-    with walk(office, browser, f"{way}-{width}-{scheme}", **options) as walking:
+    with walk(office, browser, emptied(f"frozen-{way}-{width}-{scheme}"), **options) as walking:
         walking.inspect = lambda page: found.extend(violations(page))
         go(walking, office, way)
     assert found == []

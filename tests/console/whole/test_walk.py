@@ -1,10 +1,9 @@
 """Everybody's way through the console in a real browser: from the first run to a published transcript that checks out.
 
-Pictures of all pages are left in artifacts/console.
+The long tests leave pictures of all pages in artifacts/console.
 """
 
 import re
-import shutil
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ import sqlalchemy as sa
 from argon2 import PasswordHasher
 from playwright.sync_api import Browser, Page
 from tests.console.offices import PASSWORD
-from tests.console.whole.browsers import PICTURES, Walk, chromium, link_on, served, violations
+from tests.console.whole.browsers import Walk, chromium, emptied, link_on, served, violations
 from tests.programme.imports import exports
 from tests.programme.offices import TARGETS, Clock
 
@@ -62,10 +61,7 @@ def console(tmp_path: Path) -> Iterator[Console]:
 
 
 @contextmanager
-def walk(console: Console, browser: Browser, name: str, **options: Any) -> Iterator[Walk]:
-    pictures = PICTURES / name
-    shutil.rmtree(pictures, ignore_errors=True)
-    pictures.mkdir(parents=True)
+def walk(console: Console, browser: Browser, pictures: Path | None, **options: Any) -> Iterator[Walk]:
     clock = console.clock
     assert isinstance(clock, Clock)
     with served(console) as address:
@@ -77,7 +73,7 @@ def walk(console: Console, browser: Browser, name: str, **options: Any) -> Itera
 def test_everybodys_way_without_scripts(console: Console, browser: Browser, tmp_path: Path) -> None:
     """On a telephone, in the everyday run."""
     options = {"viewport": {"width": 390, "height": 844}, "java_script_enabled": False}
-    with walk(console, browser, "390-light-without-scripts", **options) as walking:
+    with walk(console, browser, None, **options) as walking:
         everybodys_way(walking, tmp_path)
 
 
@@ -90,7 +86,7 @@ def test_everybodys_way_and_no_violation_on_it(
     """With scripts on, which axe-core needs: it looks at every page."""
     options = {"viewport": {"width": width, "height": 844}, "color_scheme": scheme, "bypass_csp": True}
     found: list[Any] = []
-    with walk(console, browser, f"{width}-{scheme}", **options) as walking:
+    with walk(console, browser, emptied(f"{width}-{scheme}"), **options) as walking:
         walking.inspect = lambda page: found.extend(violations(page))
         everybodys_way(walking, tmp_path)
     assert found == []
@@ -102,7 +98,7 @@ def test_everybodys_way_at_a_desk_without_scripts(
     console: Console, browser: Browser, tmp_path: Path, scheme: str
 ) -> None:
     options = {"viewport": {"width": 1280, "height": 844}, "color_scheme": scheme, "java_script_enabled": False}
-    with walk(console, browser, f"1280-{scheme}-without-scripts", **options) as walking:
+    with walk(console, browser, emptied(f"1280-{scheme}-without-scripts"), **options) as walking:
         everybodys_way(walking, tmp_path)
 
 
@@ -522,10 +518,10 @@ def print_guarantee(walk: Walk, page: Page) -> None:
     shown = walk.visit(page, "/guarantee", "guarantee")
     assert "What is not protected" in shown
     page.emulate_media(media="print")
-    page.screenshot(path=walk.pictures / "guarantee-printed.png", full_page=True)
+    walk.picture(page, "guarantee-printed")
     assert not page.get_by_role("navigation").is_visible()
     assert page.get_by_role("heading", name="Can your boss find out").is_visible()
-    printed = page.pdf(path=walk.pictures / "guarantee.pdf", format="A4")
+    printed = page.pdf(format="A4")
     assert printed.count(b"/Type /Page\n") <= 2, "more than one sheet, on both sides"
     page.emulate_media(media="screen")
     walk.visit(page, "/round", "round-later")

@@ -3,9 +3,9 @@
 import io
 from asyncio import shield, wait_for, wrap_future
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
@@ -16,9 +16,10 @@ from deniable.console.accounts.row_authentication import digest
 from deniable.console.console import Console
 from deniable.console.csv_download import csv_response
 from deniable.console.pages.channels import NOT_YOURS, ChannelRow, assigned, keep, typed_rows
-from deniable.console.pages.common import CurrentProgramme, auditors_of, done_message, redirect, refusal
-from deniable.console.pages.import_preview import Preview, megabytes, preview_page
-from deniable.console.pages.recent_imports import RecentImport, accepted_for, recent_imports
+from deniable.console.pages.common import CurrentProgramme, redirect, refusal
+from deniable.console.pages.import_page import EXAMPLE, page, page_of
+from deniable.console.pages.import_preview import Preview, preview_page
+from deniable.console.pages.recent_imports import accepted_for
 from deniable.console.pending_imports import (
     AcceptedImport,
     Held,
@@ -36,45 +37,25 @@ from deniable.console.security import (
     console_of,
     file_name,
     in_slow_thread,
-    may,
     require,
     text,
     uploaded,
 )
-from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
 from deniable.message import Message, noted
 from deniable.programme.imports import EXPORTS, Batch, read
-from deniable.programme.imports.batch import EMPTY, MOST_DISTINCT
+from deniable.programme.imports.batch import EMPTY
 from deniable.programme.imports.csv import OtherColumnsError
 from deniable.programme.programme import Programme
-from deniable.programme.status import PAUSED, Status
+from deniable.programme.status import Status
 from deniable.programme.ticker import StillWaitingError
 
 router = Router()
 
-DONE = {
-    "counted": noted("The file is imported. What was counted before is not counted again."),
-    "noted": noted("The file is noted. Nothing in it is counted, now or later."),
-    "paused": noted("The file is noted. Imports are paused, so nothing in it counts, now or later."),
-    "under-way": noted(
-        "The file is being imported: it is a large one, and that goes on while you do other things. If the console is "
-        "stopped within the next hour, import the file again; nothing counts twice."
-    ),
-    "choose-again": noted(
-        "The channels are saved. More than {most} in this file were new, so choose it again.", most=MOST_DISTINCT
-    ),
-    "dropped": noted("The file was discarded; nothing was counted."),
-    "taken-back": noted("The import was taken back. None of its reports counts, and you can import the file again."),
-    "resumed": noted("Imports count again from now on. Publish, so that the public sees it, too."),
-}
-NAMED = {"counted", "noted", "paused", "under-way"}
-"""Of these the page names the file, too."""
 LONGEST_WAIT = 20
 """Seconds until the page says that an import goes on: browsers and proxies do not wait for ever."""
 MOST_REPORTS = 1_000_000
 """Of one file. They come in within an hour."""
-EXAMPLE = (("id", "channel"), ("1041", "north plant"), ("1042", "south plant"), ("1043", "north plant"))
 GONE = noted("The file is not kept any more; choose it again.")
 FINAL = noted(
     "It is too late to take this import back: its reports are counted. If it was the wrong file, tell an auditor "
@@ -91,48 +72,6 @@ NOT_KNOWN = noted("This import cannot be taken back here: it was counted, or the
 OTHER_COLUMN = noted("The class column of this hotline was changed in the meantime; choose the file again.")
 
 
-class Imported(NamedTuple):
-    outcome: str
-    """A key of `DONE`."""
-    file: str
-    """Its name, as the person's computer has it."""
-
-
-@dataclass(frozen=True)
-class ImportPage:
-    """The same whatever was reported."""
-
-    ended: bool
-    kinds: tuple[tuple[str, str], ...]
-    kind: str
-    sources: tuple[tuple[str, str], ...]
-    """The hotlines that this person brings, each twice: as it is and as it is shown."""
-    source: str
-    has_classes: bool
-    megabytes: int
-    """The most that a file may have."""
-    recent: tuple[RecentImport, ...]
-    """What this person can take back, or what was asked to be taken back."""
-    paused: Message | None
-    """That imports are paused, if they are."""
-    may_resume: bool
-    """Whether this person can end that."""
-    reason: str
-    auditors: tuple[str, ...]
-    """Who can help, by name."""
-    example: tuple[tuple[str, str], ...]
-    """A table that can be imported."""
-    shows_files: bool
-    """Whether a file was refused, so that the page says which file it needs."""
-    expected_columns: tuple[str, ...]
-    other_columns: tuple[str, ...]
-    """Of a file that was refused because of them."""
-    done: Message | None
-    imported: Imported | None
-    """What was imported just now, where the name of its file is known; `done` says it otherwise."""
-    error: Message | None
-
-
 @router.get("/import/example.csv")
 def example(_: Annotated[Person, require("report")]) -> Response:
     columns, *rows = EXAMPLE
@@ -143,7 +82,7 @@ def example(_: Annotated[Person, require("report")]) -> Response:
 def import_page(
     request: Request, person: Annotated[Person, require("report")], programme: CurrentProgramme
 ) -> Response:
-    return _page(request, person, programme)
+    return page(request, person, programme)
 
 
 @router.post("/import", writes=False)
@@ -162,10 +101,10 @@ def preview(
         held = Held(kind, source, batch, is_large=len(file) > MOST_UPLOADED // 2, file=file_name(fields, "file"))
         pending = console.pending_imports.add(person.id, _session(request), held)
     except DeniableError as error:
-        page = replace(_page_of(request, person, programme, fields, refusal(error)), shows_files=bool(file))
+        refused = replace(page_of(request, person, programme, fields, refusal(error)), shows_files=bool(file))
         if isinstance(error, OtherColumnsError):
-            page = replace(page, expected_columns=error.expected, other_columns=error.others)
-        return render(request, "import.html", page, 422)
+            refused = replace(refused, expected_columns=error.expected, other_columns=error.others)
+        return render(request, "import.html", refused, 422)
     return preview_page(request, programme, Preview(pending, held, person))
 
 
@@ -178,7 +117,7 @@ def assign(
     """
     pending = _take(request, fields)
     if pending is None:
-        return _page(request, person, programme, error=GONE)
+        return page(request, person, programme, error=GONE)
     held = _with_choices(request, person, programme, pending.held, fields)
     return held if isinstance(held, Response) else _preview_again(request, person, programme, held, fields)
 
@@ -196,7 +135,7 @@ def _with_choices(
     except DeniableError as error:
         return _preview_again(request, person, programme, held, fields, error=refusal(error))
     if (None if class_field is None else class_field.column) != (None if read_before is None else read_before.column):
-        return _page(request, person, programme, error=OTHER_COLUMN)
+        return page(request, person, programme, error=OTHER_COLUMN)
     if batch.has_too_many:
         return held if after == before else redirect("/import", "choose-again")
     return replace(held, batch=batch.mapped(mapping, class_field))
@@ -239,9 +178,9 @@ async def confirm(
     except TimeoutError:
         done = "under-way"
     except StillWaitingError:  # two requests at once
-        return _page(request, person, programme, error=STILL_COMING_IN)
+        return page(request, person, programme, error=STILL_COMING_IN)
     except DeniableError as error:
-        return _page(request, person, programme, error=refusal(error))
+        return page(request, person, programme, error=refusal(error))
     return redirect("/import", done)
 
 
@@ -289,7 +228,7 @@ async def take_back(
     imports, name = console_of(request).pending_imports, text(fields, "import")
     accepted = next((one for one in accepted_for(request, person) if one.name == name), None)
     if accepted is None:
-        return _page(request, person, programme, error=NOT_KNOWN)
+        return page(request, person, programme, error=NOT_KNOWN)
     if accepted.take_back in (TakeBack.ASKED, TakeBack.WRITTEN):
         return redirect("/import")
     source, owner = accepted.source, accepted.person
@@ -304,11 +243,11 @@ async def take_back(
         return redirect("/import")
     except DeniableError as error:
         imports.note(owner, name, TakeBack.FAILED)
-        return _page(request, person, programme, error=refusal(error))
+        return page(request, person, programme, error=refusal(error))
     if owner == person.id:  # others find on the page what became of theirs
         imports.forget(owner, name)
     if await in_slow_thread(request, partial(programme.hotlines.is_final, source, name)):
-        return _page(request, person, programme, error=FINAL)
+        return page(request, person, programme, error=FINAL)
     return redirect("/import", "taken-back")
 
 
@@ -332,7 +271,7 @@ def resume(
     try:
         entry = programme.resume_imports(text(fields, "reason"))
     except DeniableError as error:
-        return _page(request, person, programme, fields, error=refusal(error))
+        return page(request, person, programme, fields, error=refusal(error))
     console_of(request).record(person, noted("let imports count again (entry {entry})", entry=entry.number))
     return redirect("/import", "resumed")
 
@@ -359,47 +298,3 @@ def _check_assigned(request: Request, person: Person, source: str) -> None:
 def _session(request: Request) -> str:
     cookie: str = request.state.visitor.name
     return digest(console_of(request).key, "session", cookie)
-
-
-def _page(
-    request: Request,
-    person: Person,
-    programme: Programme,
-    fields: FormData | None = None,
-    error: Message | None = None,
-) -> Response:
-    page = _page_of(request, person, programme, fields, error)
-    return render(request, "import.html", page, 422 if error else 200)
-
-
-def _page_of(
-    request: Request, person: Person, programme: Programme, fields: FormData | None, error: Message | None
-) -> ImportPage:
-    filled, status, say = fields or FormData(), programme.status(), voice_of(request)
-    return ImportPage(
-        ended=status.ended,
-        kinds=tuple((name, say(export.label)) for name, export in EXPORTS.items()),
-        kind=text(filled, "kind"),
-        sources=tuple((name, name) for name in assigned(request, person)),
-        source=text(filled, "source"),
-        has_classes=len(programme.parameters.classes) > 1,
-        megabytes=megabytes(),
-        recent=recent_imports(request, person, programme),
-        paused=PAUSED if status.is_paused else None,
-        may_resume=status.is_paused and may(person, "resume"),
-        reason=text(filled, "reason"),
-        auditors=auditors_of(request),
-        example=EXAMPLE,
-        shows_files=False,
-        expected_columns=(),
-        other_columns=(),
-        done=None if error else done_message(request, DONE),
-        imported=None if error else _imported(request, person),
-        error=error,
-    )
-
-
-def _imported(request: Request, person: Person) -> Imported | None:
-    """The newest import of this person; the address has no name of a file."""
-    outcome, accepted = request.query_params.get("done", ""), console_of(request).pending_imports.accepted_by(person.id)
-    return Imported(outcome, accepted[-1].file) if outcome in NAMED and accepted and accepted[-1].file else None

@@ -1,0 +1,127 @@
+"""What the page Import shows: the form, what was imported just now, and what can be taken back."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import Response
+
+from deniable.console.accounts.people import Person
+from deniable.console.pages.channels import assigned
+from deniable.console.pages.common import auditors_of, done_message
+from deniable.console.pages.import_preview import megabytes
+from deniable.console.pages.recent_imports import RecentImport, recent_imports
+from deniable.console.rendering import render
+from deniable.console.security import console_of, may, text
+from deniable.console.voices import voice_of
+from deniable.message import Message, noted
+from deniable.programme.imports import EXPORTS
+from deniable.programme.imports.batch import MOST_DISTINCT
+from deniable.programme.programme import Programme
+from deniable.programme.status import PAUSED
+
+DONE = {
+    "counted": noted("The file is imported. What was counted before is not counted again."),
+    "noted": noted("The file is noted. Nothing in it is counted, now or later."),
+    "paused": noted("The file is noted. Imports are paused, so nothing in it counts, now or later."),
+    "under-way": noted(
+        "The file is being imported: it is a large one, and that goes on while you do other things. If the console is "
+        "stopped within the next hour, import the file again; nothing counts twice."
+    ),
+    "choose-again": noted(
+        "The channels are saved. More than {most} in this file were new, so choose it again.", most=MOST_DISTINCT
+    ),
+    "dropped": noted("The file was discarded; nothing was counted."),
+    "taken-back": noted("The import was taken back. None of its reports counts, and you can import the file again."),
+    "resumed": noted("Imports count again from now on. Publish, so that the public sees it, too."),
+}
+NAMED = {"counted", "noted", "paused", "under-way"}
+"""Of these the page names the file, too."""
+EXAMPLE = (("id", "channel"), ("1041", "north plant"), ("1042", "south plant"), ("1043", "north plant"))
+
+
+class Imported(NamedTuple):
+    outcome: str
+    """A key of `DONE`."""
+    file: str
+    """Its name, as the person's computer has it."""
+
+
+@dataclass(frozen=True)
+class ImportPage:
+    """The same whatever was reported."""
+
+    ended: bool
+    kinds: tuple[tuple[str, str], ...]
+    kind: str
+    sources: tuple[tuple[str, str], ...]
+    """The hotlines that this person brings, each twice: as it is and as it is shown."""
+    source: str
+    has_classes: bool
+    megabytes: int
+    """The most that a file may have."""
+    recent: tuple[RecentImport, ...]
+    """What this person can take back, or what was asked to be taken back."""
+    paused: Message | None
+    """That imports are paused, if they are."""
+    may_resume: bool
+    """Whether this person can end that."""
+    reason: str
+    auditors: tuple[str, ...]
+    """Who can help, by name."""
+    example: tuple[tuple[str, str], ...]
+    """A table that can be imported."""
+    shows_files: bool
+    """Whether a file was refused, so that the page says which file it needs."""
+    expected_columns: tuple[str, ...]
+    other_columns: tuple[str, ...]
+    """Of a file that was refused because of them."""
+    done: Message | None
+    imported: Imported | None
+    """What was imported just now, where the name of its file is known; `done` says it otherwise."""
+    error: Message | None
+
+
+def page(
+    request: Request,
+    person: Person,
+    programme: Programme,
+    fields: FormData | None = None,
+    error: Message | None = None,
+) -> Response:
+    shown = page_of(request, person, programme, fields, error)
+    return render(request, "import.html", shown, 422 if error else 200)
+
+
+def page_of(
+    request: Request, person: Person, programme: Programme, fields: FormData | None, error: Message | None
+) -> ImportPage:
+    filled, status, say = fields or FormData(), programme.status(), voice_of(request)
+    return ImportPage(
+        ended=status.ended,
+        kinds=tuple((name, say(export.label)) for name, export in EXPORTS.items()),
+        kind=text(filled, "kind"),
+        sources=tuple((name, name) for name in assigned(request, person)),
+        source=text(filled, "source"),
+        has_classes=len(programme.parameters.classes) > 1,
+        megabytes=megabytes(),
+        recent=recent_imports(request, person, programme),
+        paused=PAUSED if status.is_paused else None,
+        may_resume=status.is_paused and may(person, "resume"),
+        reason=text(filled, "reason"),
+        auditors=auditors_of(request),
+        example=EXAMPLE,
+        shows_files=False,
+        expected_columns=(),
+        other_columns=(),
+        done=None if error else done_message(request, DONE),
+        imported=None if error else _imported(request, person),
+        error=error,
+    )
+
+
+def _imported(request: Request, person: Person) -> Imported | None:
+    """The newest import of this person; the address has no name of a file."""
+    outcome, accepted = request.query_params.get("done", ""), console_of(request).pending_imports.accepted_by(person.id)
+    return Imported(outcome, accepted[-1].file) if outcome in NAMED and accepted and accepted[-1].file else None
