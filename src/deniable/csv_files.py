@@ -16,7 +16,8 @@ from typing import TextIO
 from deniable.errors import DeniableError
 
 FilePath = str | PathLike[str]
-_FORMULA = re.compile("""(?:\\A(?='*[=+@＝＋－＠\\-\\t\\r\\n])|(?<=[;|\\t\\r\\n])(?=['"\\s]*[=+@＝＋－＠\\-]))('?)""")
+_SIGN = r"""['"\s]*[=+@＝＋－＠\-]"""
+_FORMULA = re.compile(rf"(?:\A(?={_SIGN}|'*[\t\r\n])|(?<=[;|\t\r\n])(?={_SIGN}))('?)")
 """Where a formula begins; an apostrophe marks it as a text. Also within a text: spreadsheets of many countries split
 lines at semicolons, and then know no quotes but those at the beginning of a cell.
 """

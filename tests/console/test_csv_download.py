@@ -35,12 +35,12 @@ def test_other_names_stay_as_they_are(name: str) -> None:
 
 def formulas(name: str) -> list[str]:
     """Cells of a downloaded table that spreadsheets compute which split lines at other signs than commas."""
-    content = bytes(csv_response("a.csv", ["a", "target"], [("x", name)]).body).decode("utf-8-sig")
+    content = bytes(csv_response("a.csv", ["a", "target"], [(name, name)]).body).decode("utf-8-sig")
     cells = [one for sign in ";|\t" for row in csv.reader(io.StringIO(content), delimiter=sign) for one in row]
     return [one for one in cells if one.lstrip(' "').startswith(("=", "+", "-", "@"))]
 
 
-INSIDE = ["Ash;=1+1", "Ash; @SUM(A1)", 'Ash;"=1+1"', "Ash;;-1", "Ash|=1", "Ash\n=1"]
+INSIDE = ["Ash;=1+1", "Ash; @SUM(A1)", 'Ash;"=1+1"', "Ash;;-1", "Ash|=1", "Ash\n=1", " =1+1", '"=1+1']
 
 
 @pytest.mark.parametrize("name", INSIDE)

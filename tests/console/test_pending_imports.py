@@ -64,7 +64,7 @@ IDA = Person("Ida", "Ida", "importer")
 def test_what_was_imported_is_remembered_for_a_while_for_the_person_who_brought_it(office: Office) -> None:
     pending = PendingImports(office.clock)
     for number in range(MOST_ACCEPTED + 1):
-        pending.accept(IDA, held(), str(number), date(2026, 1, 5), Unassigned())
+        pending.accept(IDA, held(), str(number), date(2026, 1, 5), Unassigned(), outcome="counted")
     names = [one.name for one in pending.accepted_by("Ida")]
     assert names == [str(number) for number in range(1, MOST_ACCEPTED + 1)]
     assert pending.accepted_by("Anna") == ()
@@ -79,10 +79,11 @@ def test_what_was_imported_is_remembered_for_a_while_for_the_person_who_brought_
 
 def test_an_import_that_is_being_taken_back_is_remembered_until_that_is_done(office: Office) -> None:
     pending = PendingImports(office.clock)
-    pending.accept(IDA, held(), "one", date(2026, 1, 5), Unassigned())
-    pending.accept(IDA, held(), "two", date(2026, 1, 5), Unassigned())
-    pending.note("Ida", "one", TakeBack.ASKED)
-    pending.note("Ida", "never was", TakeBack.ASKED)
+    pending.accept(IDA, held(), "one", date(2026, 1, 5), Unassigned(), outcome="counted")
+    pending.accept(IDA, held(), "two", date(2026, 1, 5), Unassigned(), outcome="counted")
+    assert pending.ask("Ida", "one")
+    assert not pending.ask("Ida", "one")  # of two at once, one takes it back
+    assert not pending.ask("Ida", "never was")
     office.clock.now += TAKEN_BACK_WITHIN - timedelta(seconds=1)
     (asked,) = pending.accepted_by("Ida")
     assert (asked.name, asked.take_back) == ("one", TakeBack.ASKED)
@@ -96,5 +97,12 @@ def test_an_import_that_is_being_taken_back_is_remembered_until_that_is_done(off
 def test_imports_are_numbered_for_each_person_hotline_and_day(office: Office) -> None:
     pending = PendingImports(office.clock)
     for person, source, day in (("Ida", "a", 5), ("Ida", "a", 5), ("Ida", "b", 5), ("Eve", "a", 5), ("Ida", "a", 6)):
-        pending.accept(Person(person, person, "importer"), held(source), "name", date(2026, 1, day), Unassigned())
+        pending.accept(
+            Person(person, person, "importer"),
+            held(source),
+            "name",
+            date(2026, 1, day),
+            Unassigned(),
+            outcome="counted",
+        )
     assert [(one.source, one.number) for one in pending.accepted_by("Ida")] == [("a", 1), ("a", 2), ("b", 1), ("a", 1)]

@@ -233,6 +233,7 @@ def test_a_template_uses_its_page_the_frame_and_the_voice_alone(name: str) -> No
         "class_of",
         "consequences",
         "entered",
+        "imported",
         "parts",
         "plan_parts",
         "printed",

@@ -8,7 +8,7 @@ from babel.messages.pofile import read_po, write_po
 from tests.programme.public.published import chained, made
 
 from deniable.errors import DeniableError
-from deniable.languages.language import FOLDER, check_languages, language
+from deniable.languages.language import FOLDER, PUBLIC, check_languages, language
 from deniable.languages.own_translation import check_translation, read_translation
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.page import render
@@ -42,6 +42,14 @@ def test_it_is_said_in_the_place_of_ours(tmp_path: Path) -> None:
     assert parameters.voice("de").language.is_reviewed
     assert not language("de").is_reviewed
     assert parameters.voice("en")(KEY) == KEY
+    assert Parameters.from_bytes(parameters.to_bytes()) == parameters
+
+
+def test_an_office_can_translate_every_language_itself() -> None:
+    """Each sentence is a list of its forms, and programme.json has all of them."""
+    codes = [code for code in PUBLIC if code != "en"]
+    own = {code: read_translation(code, FOLDER / code / "public.po") for code in codes}
+    parameters = made(languages=(*codes, "en"), translations=own)
     assert Parameters.from_bytes(parameters.to_bytes()) == parameters
 
 

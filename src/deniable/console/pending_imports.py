@@ -72,7 +72,7 @@ class Unassigned:
         return bool(self.channels or self.entries or self.others)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AcceptedImport:
     """An import that may be taken back, or that a person asked to take back."""
 
@@ -86,8 +86,10 @@ class AcceptedImport:
     number: int
     """Of those that the person brought from this hotline on this day, from 1."""
     unassigned: Unassigned
+    outcome: str
+    """What the page said of it."""
     file: str
-    """The name of the file; empty where it cannot be shown."""
+    """The name of the file; empty where it cannot be shown, or a person asked to take the import back."""
     until: datetime
     take_back: TakeBack = TakeBack.NOT_ASKED
 
@@ -128,7 +130,7 @@ class PendingImports:
             found = self._imports.get(name)
             return self._imports.pop(name) if found is not None and found.session == session else None
 
-    def accept(self, person: Person, held: Held, name: str, day: date, unassigned: Unassigned) -> None:
+    def accept(self, person: Person, held: Held, name: str, day: date, unassigned: Unassigned, *, outcome: str) -> None:
         """Remember that this person brought it on this day."""
         with self._lock:
             last, number = self._numbers.get((person.id, held.source), (day, 0))
@@ -136,7 +138,7 @@ class PendingImports:
             self._numbers[person.id, held.source] = day, number
             until = self._clock() + KEPT_FOR
             accepted = AcceptedImport(
-                person.id, person.name, held.source, name, day, number, unassigned, held.file, until
+                person.id, person.name, held.source, name, day, number, unassigned, outcome, held.file, until
             )
             self._accepted[person.id] = [*self._accepted.get(person.id, []), accepted][-MOST_ACCEPTED:]
             self._start_timer()
@@ -153,14 +155,26 @@ class PendingImports:
             self._delete_expired()
             return tuple(one for other, accepted in self._accepted.items() if other != person for one in accepted)
 
+    def ask(self, person: str, name: str) -> bool:
+        """Remember that it is to be taken back; False where it was asked before, or is not known."""
+        with self._lock:
+            open_ = (TakeBack.NOT_ASKED, TakeBack.FAILED)
+            is_open = any(one.name == name and one.take_back in open_ for one in self._accepted.get(person, []))
+            if is_open:
+                self._note(person, name, TakeBack.ASKED)
+            return is_open
+
     def note(self, person: str, name: str, take_back: TakeBack) -> None:
         """Remember what became of taking it back."""
         with self._lock:
-            accepted, now = self._accepted.get(person, []), self._clock()
-            for place, one in enumerate(accepted):
-                if one.name == name:
-                    noted = replace(one, take_back=take_back)
-                    accepted[place] = replace(noted, until=now + noted.kept_for)
+            self._note(person, name, take_back)
+
+    def _note(self, person: str, name: str, take_back: TakeBack) -> None:
+        accepted, now = self._accepted.get(person, []), self._clock()
+        for place, one in enumerate(accepted):
+            if one.name == name:
+                noted = replace(one, take_back=take_back, file="")
+                accepted[place] = replace(noted, until=now + noted.kept_for)
 
     def forget(self, person: str, name: str) -> None:
         """It was taken back, or is counted."""

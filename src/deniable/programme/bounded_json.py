@@ -5,14 +5,15 @@ import re
 from deniable.errors import DeniableError
 from deniable.message import Message
 
-MOST_BRACKETS = 1000
-"""Lists and objects of a text. An entry has a few, and programme.json some for each class and language: names stand in
-one list, however many there are. Empty lists would take twenty times the memory of their text.
+MOST_BRACKETS = 100_000
+"""Lists and objects of a text. An entry has a few, since names stand in one list, however many there are;
+programme.json has one for every sentence that an office translated itself. Empty lists would take twenty times the
+memory of their text, and these many take 7 MB.
 """
 
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _TOO_MANY = re.compile(
-    rf'(?:[^"\[{{]*+(?:{_STRING}[^"\[{{]*+)*+[\[{{]){{{MOST_BRACKETS + 1}}}', re.DOTALL
+    rf'(?:[^"\[{{]*+(?:{_STRING}[^"\[{{]*+)*+[\[{{]){{{MOST_BRACKETS + 1}}}+', re.DOTALL
 )  # possessive: a text is gone through once
 
 

@@ -161,7 +161,8 @@ def _rounds(status: Status, say: Voice) -> Check:
     if status.overdue == 1:
         late = say("Round {round} was due on {due} and is not closed.", round=status.open_round, due=due)
         to_do = " ".join([*first, say("An operator or auditor closes it now, under Round.")])
-        return Check(what, "warn", late, to_do, "deniable programme close-round", "/round")
+        command = "deniable programme close-round" + (' --reason "TEXT"' if status.late else "")
+        return Check(what, "warn", late, to_do, command, "/round")
     last = status.open_round + status.overdue - 1
     late = say("Rounds {first} to {last} are due and not closed.", first=status.open_round, last=last)
     then = say("Check that this computer's clock is right. Then an operator or auditor closes them, under Round.")

@@ -21,11 +21,12 @@ from deniable.programme.imports.batch import MOST_DISTINCT
 from deniable.programme.programme import Programme
 from deniable.programme.status import PAUSED
 
+UNDER_WAY = "under-way"
 DONE = {
     "counted": noted("The file is imported. What was counted before is not counted again."),
     "noted": noted("The file is noted. Nothing in it is counted, now or later."),
     "paused": noted("The file is noted. Imports are paused, so nothing in it counts, now or later."),
-    "under-way": noted(
+    UNDER_WAY: noted(
         "The file is being imported: it is a large one, and that goes on while you do other things. If the console is "
         "stopped within the next hour, import the file again; nothing counts twice."
     ),
@@ -36,8 +37,6 @@ DONE = {
     "taken-back": noted("The import was taken back. None of its reports counts, and you can import the file again."),
     "resumed": noted("Imports count again from now on. Publish, so that the public sees it, too."),
 }
-NAMED = {"counted", "noted", "paused", "under-way"}
-"""Of these the page names the file, too."""
 EXAMPLE = (("id", "channel"), ("1041", "north plant"), ("1042", "south plant"), ("1043", "north plant"))
 
 
@@ -124,4 +123,5 @@ def page_of(
 def _imported(request: Request, person: Person) -> Imported | None:
     """The newest import of this person; the address has no name of a file."""
     outcome, accepted = request.query_params.get("done", ""), console_of(request).pending_imports.accepted_by(person.id)
-    return Imported(outcome, accepted[-1].file) if outcome in NAMED and accepted and accepted[-1].file else None
+    named = (Imported(outcome, one.file) for one in accepted[-1:] if one.file and outcome in (one.outcome, UNDER_WAY))
+    return next(named, None)

@@ -17,7 +17,7 @@ from deniable.console.console import Console
 from deniable.console.csv_download import csv_response
 from deniable.console.pages.channels import NOT_YOURS, ChannelRow, assigned, keep, typed_rows
 from deniable.console.pages.common import CurrentProgramme, redirect, refusal
-from deniable.console.pages.import_page import EXAMPLE, page, page_of
+from deniable.console.pages.import_page import EXAMPLE, UNDER_WAY, page, page_of
 from deniable.console.pages.import_preview import Preview, preview_page
 from deniable.console.pages.recent_imports import accepted_for
 from deniable.console.pending_imports import (
@@ -176,7 +176,7 @@ async def confirm(
         done, written = brought
         await wait_for(shield(wrap_future(written)), LONGEST_WAIT)
     except TimeoutError:
-        done = "under-way"
+        done = UNDER_WAY
     except StillWaitingError:  # two requests at once
         return page(request, person, programme, error=STILL_COMING_IN)
     except DeniableError as error:
@@ -203,13 +203,12 @@ def _bring(
     _check_assigned(request, person, held.source)
     do_not_count = text(fields, "do_not_count") == "yes"
     _, written = programme.hotlines.bring(held.source, held.batch, count=not do_not_count, name=name, owner=person.id)
-    console, does_count = console_of(request), not do_not_count and not programme.status().is_paused
+    console = console_of(request)
+    outcome = "paused" if programme.status().is_paused else "noted" if do_not_count else "counted"
     day = programme.parameters.calendar.today(console.clock())
-    aside = _unassigned(held) if does_count else Unassigned()
-    console.pending_imports.accept(person, held, name, day, aside)
-    if programme.status().is_paused:
-        return "paused", written
-    return "noted" if do_not_count else "counted", written
+    aside = _unassigned(held) if outcome == "counted" else Unassigned()
+    console.pending_imports.accept(person, held, name, day, aside, outcome=outcome)
+    return outcome, written
 
 
 def _unassigned(held: Held) -> Unassigned:
@@ -229,13 +228,12 @@ async def take_back(
     accepted = next((one for one in accepted_for(request, person) if one.name == name), None)
     if accepted is None:
         return page(request, person, programme, error=NOT_KNOWN)
-    if accepted.take_back in (TakeBack.ASKED, TakeBack.WRITTEN):
-        return redirect("/import")
     source, owner = accepted.source, accepted.person
-    if owner != person.id:
-        await in_slow_thread(request, partial(_record_taking_back, console_of(request), person, accepted))
-    imports.note(owner, name, TakeBack.ASKED)
+    if not imports.ask(owner, name):
+        return redirect("/import")
     try:
+        if owner != person.id:
+            await in_slow_thread(request, partial(_record_taking_back, console_of(request), person, accepted))
         written = await in_slow_thread(request, partial(programme.hotlines.take_back, source, name))
         written.add_done_callback(partial(_note_end, imports, owner, name))
         await wait_for(shield(wrap_future(written)), LONGEST_WAIT)

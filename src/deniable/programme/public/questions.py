@@ -239,7 +239,8 @@ def _to_a_reporter(parameters: Parameters, now: Situation, say: Voice) -> Iterat
     yield Item(
         say("Can a court get my name or my text?"),
         say("A court may order the people who took your report to hand out what they have: your text, and your name "
-            "if you gave it. The programme never had these."),
+            "if you gave it. The programme never had these. Old backups of the office have numbers of reports and "
+            "codes. A court may order these as well, until the office destroys them."),
     )  # fmt: skip
 
 
