@@ -43,6 +43,7 @@ def test_a_backup_has_the_people_and_nothing_else_that_opens(office: Office, tmp
     """
     office.begin()
     office.browser("Ada")
+    assert office.browser().sign_in("Ada", "not her password").status_code == 403
     key = office.console.key
     with office.console.store.writing() as connection:
         invitations.invite(connection, key, "Berta", "auditor", NOW)

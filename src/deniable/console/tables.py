@@ -57,7 +57,7 @@ wrong_codes = Table(
     metadata,
     Column("person", Text, primary_key=True, comment="empty for all names that no person has"),
     Column("browser", Text, primary_key=True, comment="known where the person signed in with it before, or else new"),
-    Column("day", Integer, nullable=False, comment="of the last wrong code, in days since 1970"),
+    Column("day", Integer, nullable=False, comment="of the last sign-in that failed, in days since 1970"),
     Column("on_day", Integer, nullable=False, comment="wrong codes on that day, after the right password"),
     Column("in_month", Integer, nullable=False, comment="wrong codes in that month"),
     Column("untold", Integer, nullable=False, comment="wrong codes that the person has not been told of"),

@@ -166,10 +166,12 @@ def set_password(connection: sa.Connection, key: bytes, person: str, password: s
 
 
 def set_codes(connection: sa.Connection, key: bytes, person: str, salt: str, used: int | None = None) -> None:
-    """Other one-time codes; the old ones are useless. All sessions of this person end."""
+    """Other one-time codes; the old ones are useless. All sessions of this person end. An attacker who has the
+    password still has it, so their guesses count on; the browser in which the link is opened becomes a known one.
+    """
     _change(connection, key, person, {"totp_salt": salt})
     totp.set_used(connection, key, person, used)
-    wrong_codes.forget(connection, person)
+    wrong_codes.forgive(connection, person)
     sign_out(connection, person)
 
 

@@ -24,7 +24,8 @@ Anybody = Annotated[Person, require("account")]
 
 WRONG = noted(
     "The old password or the code is wrong, or the code was used before. Fill in all four fields again, with a new "
-    "code. If five wrong codes were typed today, wait until tomorrow, or ask an administrator for new codes."
+    "code. If too many wrong codes were typed today, wait until tomorrow, or ask an administrator for new codes. If "
+    "too many were typed this month, wait until next month."
 )
 DONE = {"password": noted("Your password is changed. You are signed out everywhere else.")}
 
@@ -73,14 +74,15 @@ def sign_out(request: Request, person: Anybody, _: Fields) -> Response:
 
 def _changed(console: Console, person: Person, cookie: str, fields: FormData) -> str:
     """The cookie of a new session; all others of this person have ended, also the one in which this was asked for."""
-    now, key = console.clock(), console.key
+    asked, key = console.clock(), console.key
     old, password, again = (str(fields.get(name, "")) for name in ("old", "password", "again"))
     stored = console.passwords.new(password, again)  # first: what is wrong with it must not tell that the old one fits
     with console.store.reading() as connection:
         known = people.known(connection, key, person.id)
-    step = totp.matching_step(totp.totp(key, person.id, known.totp_salt), text(fields, "code"), now)
+    step = totp.matching_step(totp.totp(key, person.id, known.totp_salt), text(fields, "code"), asked)
     fits = console.passwords.matches(old, known.password)
     with console.store.writing() as connection:
+        now = console.clock()  # only now: this may have waited over midnight
         if sessions.find(connection, key, cookie, now) is None:  # it ended while this waited for its turn
             raise SignInFirst
         may_guess = not wrong_codes.of(connection, person.id, "known", now).are_too_many

@@ -42,8 +42,9 @@ router = Router()
 
 WRONG = noted(
     "The name, the password or the code is wrong, or the code was used before. Check the name, and type the password "
-    "again, with a new code. If five wrong codes were typed today, wait until tomorrow, use a browser in which you "
-    "have signed in before, or ask an administrator for new codes."
+    "again, with a new code. If too many wrong codes were typed today or this month, wait until tomorrow or until next "
+    "month, use a browser in which you have signed in before, or ask an administrator for new codes: they let you in "
+    "with the browser in which you open the link."
 )
 TOO_OFTEN = noted(
     "There were too many tries. Wait a quarter of an hour, or use a browser in which you have signed in before."
@@ -282,11 +283,12 @@ def _signed_in(
     console: Console, known: Account | None, typed: Typed, before: str | None, *, is_told: bool
 ) -> SignedIn | None:
     """A new session, if all is right. Whatever is wrong, the same is written."""
-    now = console.clock()
+    asked = console.clock()
     fits = console.passwords.matches(typed.password, known.password if known else None)
     person, salt = (known.person.id, known.totp_salt) if known else ("", "")
-    step = totp.matching_step(totp.totp(console.key, person, salt), typed.code, now)
+    step = totp.matching_step(totp.totp(console.key, person, salt), typed.code, asked)
     with console.store.writing() as connection:
+        now = console.clock()  # only now: this may have waited over midnight
         may_guess = not wrong_codes.of(connection, person, typed.browser, now).are_too_many
         is_right = known is not None and not known.disabled and fits and step is not None and may_guess
         if (
@@ -294,8 +296,9 @@ def _signed_in(
             and people.by_id(connection, console.key, person) == known  # not changed, nor used, in the meantime
             and totp.use(connection, console.key, person, step)
         ):
-            wrong_codes.forgive(connection, person, typed.browser)
-            untold = wrong_codes.tell(connection, person, now) if is_told else 0
+            if typed.browser == "known":
+                wrong_codes.forgive(connection, person)
+            untold = wrong_codes.tell(connection, person, typed.browser) if is_told else 0
             return SignedIn(sessions.begin(connection, console.key, person, now, before), untold)
         is_guess = known is not None and fits and step is None
         name = known.person.name if known else ""

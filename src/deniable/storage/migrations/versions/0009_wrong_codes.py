@@ -14,7 +14,7 @@ def upgrade() -> None:
         sa.Column(
             "browser", sa.Text, primary_key=True, comment="known where the person signed in with it before, or else new"
         ),
-        sa.Column("day", sa.Integer, nullable=False, comment="of the last wrong code, in days since 1970"),
+        sa.Column("day", sa.Integer, nullable=False, comment="of the last sign-in that failed, in days since 1970"),
         sa.Column("on_day", sa.Integer, nullable=False, comment="wrong codes on that day, after the right password"),
         sa.Column("in_month", sa.Integer, nullable=False, comment="wrong codes in that month"),
         sa.Column("untold", sa.Integer, nullable=False, comment="wrong codes that the person has not been told of"),
