@@ -151,6 +151,9 @@ def go_through(office: Office, **settings: Any) -> None:
     otto.post("/work-list/find", {"find": "Mill"})
     otto.post("/transcript/find", {"find": "Mill"})
     look(office)
+    stranger = office.browser()
+    stranger.sign_in("Otto", code="000000")
+    assert stranger.sign_in("Otto").status_code == 200  # is told of it
 
 
 @pytest.mark.parametrize(
