@@ -7,7 +7,7 @@ import pytest
 from tests.programme.public.published import RECIPIENT, made
 
 from deniable.cli.programme import Commands
-from deniable.languages.terms import Terms
+from deniable.languages.language import Terms
 from deniable.languages.voice import plain
 from deniable.message import noted
 from deniable.programme.public.checks import CHECKS, Check, Shown, told

@@ -31,7 +31,7 @@ from tests.programme.public.published import (
     selected,
 )
 
-from deniable.languages.terms import Terms
+from deniable.languages.language import Terms
 from deniable.languages.voice import plain
 from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters

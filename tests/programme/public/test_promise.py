@@ -17,7 +17,7 @@ from tests.programme.public.readability import TWELVE_YEARS_OLD, avoided_words, 
 from deniable.curves import TotalVariation
 from deniable.errors import DeniableError
 from deniable.guarantee import Guarantee
-from deniable.languages.terms import AUDIT_TERMS, TARGET_TERMS, Terms
+from deniable.languages.language import AUDIT_TERMS, TARGET_TERMS, Terms
 from deniable.message import noted
 from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters

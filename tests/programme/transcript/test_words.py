@@ -10,8 +10,7 @@ from tests.languages.pseudo import pseudo
 from tests.programme.public.published import NAMES, chained, drawn_with, frozen, made
 from tests.programme.transcript.test_entries import SAMPLES, sample
 
-from deniable.languages.language import english
-from deniable.languages.terms import Terms
+from deniable.languages.language import Terms, english
 from deniable.languages.voice import Voice, plain
 from deniable.programme.public.frozen_rounds import FrozenRound, frozen_rounds, randomness_rule
 from deniable.programme.public.page import events_of

@@ -37,8 +37,7 @@ from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, require, text, texts
 from deniable.console.voices import sentence, voice_of
 from deniable.errors import DeniableError
-from deniable.languages.language import CONSOLE, available, language
-from deniable.languages.terms import AUDIT_TERMS, DEFAULT_TERMS, TARGET_TERMS, Terms
+from deniable.languages.language import AUDIT_TERMS, CONSOLE, DEFAULT_TERMS, TARGET_TERMS, Terms, available, language
 from deniable.languages.voice import Voice
 from deniable.mechanisms import CounterAuditing, Mechanism, Race
 from deniable.message import noted

@@ -8,7 +8,7 @@ from itertools import chain
 from deniable.console.help_pages import help_texts
 from deniable.console.pages.plan_choices import Doubt, Measures, doubts, measures_of
 from deniable.console.pages.plan_form import PlanForm, advantage_of
-from deniable.languages.terms import DEFAULT_TERMS, Terms
+from deniable.languages.language import DEFAULT_TERMS, Terms
 from deniable.languages.voice import Voice
 from deniable.message import Message
 from deniable.programme.parameters import Parameters
