@@ -32,7 +32,8 @@ from deniable.languages.voice import Voice
 from deniable.message import Message, noted
 from deniable.programme.calendar import Day, day_in_words, due_in_words
 from deniable.programme.programme import Programme
-from deniable.programme.public.frozen_rounds import FrozenRound, value_in_words
+from deniable.programme.public.frozen_rounds import FrozenRound
+from deniable.programme.randomness.source import value_in_words
 from deniable.programme.status import Closed, Status
 from deniable.programme.transcript_copies import NotKeptError
 

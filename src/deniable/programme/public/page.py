@@ -20,10 +20,11 @@ from deniable.programme.parameters import Parameters
 from deniable.programme.public.checks import told
 from deniable.programme.public.facts import every_period, facts_of
 from deniable.programme.public.folder import CALENDAR, PAGE, in_language
-from deniable.programme.public.frozen_rounds import FrozenRound, frozen_rounds, value_in_words
+from deniable.programme.public.frozen_rounds import FrozenRound, frozen_rounds
 from deniable.programme.public.promise import promise_of
 from deniable.programme.public.situation import Situation
 from deniable.programme.public.timeline import timeline
+from deniable.programme.randomness.source import value_in_words
 from deniable.programme.transcript.draws import NO_REASON
 from deniable.programme.transcript.entry import Entry, Outcome
 from deniable.programme.transcript.figures import Figures
