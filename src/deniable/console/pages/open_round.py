@@ -14,12 +14,13 @@ from deniable.console.pages.common import (
     copied_record,
     counting,
     is_loss_hidden,
+    others,
     redirect,
     refusal,
 )
 from deniable.console.pages.emergencies import asked_visits
 from deniable.console.pages.notices import Notices, notices_of
-from deniable.console.pages.pending_decisions import others, waiting_decisions
+from deniable.console.pages.pending_decisions import waiting_decisions
 from deniable.console.pages.work_list import Unrecorded
 from deniable.console.pending_visits import PendingVisit
 from deniable.console.public_record import Record
