@@ -17,9 +17,9 @@ from deniable.programme.public.page import events_of
 from deniable.programme.randomness.dice import Throws
 from deniable.programme.randomness.drand import QUICKNET
 from deniable.programme.randomness.source import Dice, Drand, Source
+from deniable.programme.transcript.closings import NOT_THE_TIME
 from deniable.programme.transcript.coverage import Coverage
 from deniable.programme.transcript.decision import consequence
-from deniable.programme.transcript.draws import NOT_THE_TIME
 from deniable.programme.transcript.entries import KINDS, End
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.state import PublicState

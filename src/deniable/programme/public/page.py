@@ -25,7 +25,7 @@ from deniable.programme.public.promise import promise_of
 from deniable.programme.public.situation import Situation
 from deniable.programme.public.timeline import timeline
 from deniable.programme.randomness.source import value_in_words
-from deniable.programme.transcript.draws import NO_REASON
+from deniable.programme.transcript.closings import NO_REASON
 from deniable.programme.transcript.entry import Entry, Outcome
 from deniable.programme.transcript.figures import Figures
 from deniable.programme.transcript.frozen import DrawnHidden, Freeze, FrozenDraw

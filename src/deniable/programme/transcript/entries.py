@@ -14,9 +14,9 @@ from deniable.errors import DeniableError
 from deniable.languages.voice import Voice
 from deniable.message import Message, noted, why_not
 from deniable.programme.calendar import Calendar
+from deniable.programme.transcript.closings import Closing, check_draws_at_once, without_reports
 from deniable.programme.transcript.decision import Decision
 from deniable.programme.transcript.details import Details
-from deniable.programme.transcript.draws import Draw, check_draws_at_once, without_reports
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import (
     AnyNames,
@@ -38,7 +38,7 @@ from deniable.run import AuditRun
 
 
 @dataclass(frozen=True, kw_only=True)
-class Round(Draw):
+class Round(Closing):
     """Closes the open round with a draw; `audits` are in the order drawn."""
 
     kind = "round"
