@@ -21,7 +21,6 @@ from deniable.programme.transaction import NewSeed, Transaction
 from deniable.programme.transcript.chain import commitment
 from deniable.programme.transcript.closings import NO_REASON, Closing
 from deniable.programme.transcript.decision import Decision
-from deniable.programme.transcript.details import Details
 from deniable.programme.transcript.entries import Emergency, End, Round, Skip
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.figures import Figures
@@ -35,6 +34,7 @@ from deniable.programme.transcript.frozen import (
     mixed_in,
 )
 from deniable.programme.transcript.hidden import SALT_BYTES
+from deniable.programme.transcript.office_details import Details
 from deniable.programme.transcript.outcomes import CarriedOut
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript.unannounced import Reveal, Selection

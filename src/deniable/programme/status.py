@@ -9,8 +9,8 @@ from deniable.message import why_not
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.folder import TRANSCRIPT, entries_in
 from deniable.programme.transcript.coverage import Coverage
+from deniable.programme.transcript.fields import OfficeDetails
 from deniable.programme.transcript.figures import Figures
-from deniable.programme.transcript.office_details import OfficeDetails
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript.waiting import Waiting
 

@@ -18,7 +18,7 @@ from deniable.programme.public.guarantee_wording import class_in_words, figures_
 from deniable.programme.public.promise import Part, Promise, promise_of
 from deniable.programme.public.situation import Situation
 from deniable.programme.transcript.coverage import Coverage
-from deniable.programme.transcript.office_details import OfficeDetails
+from deniable.programme.transcript.fields import OfficeDetails
 from deniable.promptness import QuietWait
 
 MORE = KINDS | {

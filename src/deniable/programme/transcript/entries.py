@@ -16,7 +16,6 @@ from deniable.message import Message, noted, why_not
 from deniable.programme.calendar import Calendar
 from deniable.programme.transcript.closings import Closing, check_draws_at_once, without_reports
 from deniable.programme.transcript.decision import Decision
-from deniable.programme.transcript.details import Details
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import (
     AnyNames,
@@ -29,6 +28,7 @@ from deniable.programme.transcript.fields import (
 )
 from deniable.programme.transcript.figures import Figures
 from deniable.programme.transcript.frozen import Drawn, DrawnHidden, Freeze
+from deniable.programme.transcript.office_details import Details
 from deniable.programme.transcript.outcomes import CarriedOut, NotCarriedOut
 from deniable.programme.transcript.recoveries import Recovery, Resumption
 from deniable.programme.transcript.state import PublicState
