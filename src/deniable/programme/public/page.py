@@ -33,7 +33,7 @@ from deniable.programme.transcript.outcomes import outcomes, present_names
 from deniable.programme.transcript.replay import replay
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript.unannounced import Reveal, Selection
-from deniable.programme.witness.checkpoints import office_key
+from deniable.programme.witness.notes import office_key
 
 __all__ = ["Day", "Event", "day_in_words", "due_in_words", "events_of", "render", "verify_text"]
 """What publishing and the console's pages use; they write days as this page does."""
