@@ -18,7 +18,7 @@ from deniable.console.accounts.people import ROLES, Person, Role
 from deniable.console.console import Console
 from deniable.console.console import console_of as console_of  # noqa: PLC0414, pages have it from here
 from deniable.console.kept_forms import KeptForm
-from deniable.console.refused import Refused as Refused  # noqa: PLC0414, pages have it from here
+from deniable.console.limits import Refused as Refused  # noqa: PLC0414, pages have it from here
 from deniable.console.remembered import TakesLong
 from deniable.console.sessions import Session
 from deniable.errors import DeniableError
