@@ -14,6 +14,7 @@ from deniable.console.pages.common import (
     copied_record,
     counting,
     is_loss_hidden,
+    number_in,
     others,
     redirect,
     refusal,
@@ -271,10 +272,10 @@ def _is_late(programme: Programme, round_: int) -> bool:
 
 def round_in(fields: FormData) -> int:
     """The round that a form speaks of."""
-    wanted = text(fields, "round")
-    if not (wanted.isascii() and wanted.isdigit() and len(wanted) <= 9):
+    wanted = number_in(text(fields, "round"))
+    if wanted is None:
         raise DeniableError("The round must be a whole number.")
-    return int(wanted)
+    return wanted
 
 
 def asked(
