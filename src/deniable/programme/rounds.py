@@ -23,7 +23,6 @@ from deniable.programme.transcript.closings import NO_REASON, Closing
 from deniable.programme.transcript.decision import Decision
 from deniable.programme.transcript.entries import Emergency, End, Round, Skip
 from deniable.programme.transcript.entry import Entry
-from deniable.programme.transcript.figures import Figures
 from deniable.programme.transcript.frozen import (
     Drawn,
     DrawnHidden,
@@ -39,6 +38,7 @@ from deniable.programme.transcript.outcomes import CarriedOut
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript.unannounced import Reveal, Selection
 from deniable.programme.transcript.waiting import written_instant
+from deniable.programme.transcript.yearly_figures import Figures
 from deniable.run import AuditRun
 
 NEW_ROUND = why_not("A new round has begun since you opened this page. Read the dates again, then confirm.")

@@ -28,12 +28,12 @@ from deniable.programme.transcript.chain import commitment
 from deniable.programme.transcript.closings import Closing
 from deniable.programme.transcript.entries import End
 from deniable.programme.transcript.entry import Entry
-from deniable.programme.transcript.figures import Figures
 from deniable.programme.transcript.frozen import DrawnHidden, Freeze, FrozenDraw
 from deniable.programme.transcript.hidden import names_commitment
 from deniable.programme.transcript.recoveries import Recovery
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript.unannounced import Reveal, Selection
+from deniable.programme.transcript.yearly_figures import Figures
 from deniable.run import AuditRun
 
 Seals = Mapping[int, bytes]

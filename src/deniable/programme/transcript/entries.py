@@ -26,13 +26,13 @@ from deniable.programme.transcript.fields import (
     Reason,
     SomeNames,
 )
-from deniable.programme.transcript.figures import Figures
 from deniable.programme.transcript.frozen import Drawn, DrawnHidden, Freeze
 from deniable.programme.transcript.office_details import Details
 from deniable.programme.transcript.outcomes import CarriedOut, NotCarriedOut
 from deniable.programme.transcript.recoveries import Recovery, Resumption
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript.unannounced import Reveal, Selection
+from deniable.programme.transcript.yearly_figures import Figures
 from deniable.report_classes import named
 from deniable.run import AuditRun
 
