@@ -46,6 +46,12 @@ class PlaceError(DeniableError):
     """A file or folder of the machine is in trouble, which is not the fault of the person who asked."""
 
 
+class UnsuitableError(DeniableError):
+    """An adversary, or the referee, does not serve this mechanism; another may."""
+
+
+# What somebody's own code may raise when it is run on noise or reports that it did not expect.
+FOREIGN_ERRORS = (ArithmeticError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError)
 DISK_FULL = why_not("the disk is full; make room and try again")
 _SAID_OFTEN: dict[str | None, Message] = {
     said.text: said

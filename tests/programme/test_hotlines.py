@@ -18,8 +18,8 @@ from tests.programme.offices import TARGETS, Clock, Office, new_office
 
 from deniable.programme import counting, intake
 from deniable.programme.buffer import NOTHING, ROOM, Kind, Slots
+from deniable.programme.imports.hotline_settings import Assigned, Kept
 from deniable.programme.imports.imported_reports import KnownReports
-from deniable.programme.imports.kept import Assigned, Kept
 from deniable.programme.programme import Programme
 from deniable.programme.ticker import PEOPLE, PUSHES, Ticker
 from deniable.storage import tables

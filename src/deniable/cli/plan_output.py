@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deniable.cli.options import rules_in_words
-from deniable.cli.plan_summary import show_summary
+from deniable.cli.plan_sections import show_summary
 from deniable.counters import GaussianCounter
 from deniable.mechanisms import CounterAuditing, Mechanism, Race, RandomizedResponse, UniformRandom
 from deniable.planning import OTHER_COUNTERS, NotCovered, Office, Option, advice, figure

@@ -16,8 +16,9 @@ from starlette.requests import Request
 from deniable.console import sessions
 from deniable.console.accounts.people import ROLES, Person, Role
 from deniable.console.console import Console
+from deniable.console.console import console_of as console_of  # noqa: PLC0414, pages have it from here
 from deniable.console.kept_forms import KeptForm
-from deniable.console.refused import Refused as Refused  # noqa: PLC0414, pages have it from here
+from deniable.console.limits import Refused as Refused  # noqa: PLC0414, pages have it from here
 from deniable.console.remembered import TakesLong
 from deniable.console.sessions import Session
 from deniable.errors import DeniableError
@@ -111,11 +112,6 @@ class Visitor:
     """Whether the browser does not have the cookie of the visit yet."""
     renewed: str | None = field(default=None, repr=False)
     """The session's cookie that the browser should have from now on, if it has an older one."""
-
-
-def console_of(request: Request) -> Console:
-    console: Console = request.app.state.console
-    return console
 
 
 def may(person: Person | None, permission: Permission) -> bool:

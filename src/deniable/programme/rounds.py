@@ -19,12 +19,10 @@ from deniable.programme.secrets.sealed_inputs import Inputs, noise_of_figures
 from deniable.programme.status import Closed
 from deniable.programme.transaction import NewSeed, Transaction
 from deniable.programme.transcript.chain import commitment
+from deniable.programme.transcript.closings import NO_REASON, Closing
 from deniable.programme.transcript.decision import Decision
-from deniable.programme.transcript.details import Details
-from deniable.programme.transcript.draws import NO_REASON, Draw
 from deniable.programme.transcript.entries import Emergency, End, Round, Skip
 from deniable.programme.transcript.entry import Entry
-from deniable.programme.transcript.figures import Figures
 from deniable.programme.transcript.frozen import (
     Drawn,
     DrawnHidden,
@@ -35,10 +33,12 @@ from deniable.programme.transcript.frozen import (
     mixed_in,
 )
 from deniable.programme.transcript.hidden import SALT_BYTES
+from deniable.programme.transcript.office_details import Details
 from deniable.programme.transcript.outcomes import CarriedOut
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript.unannounced import Reveal, Selection
 from deniable.programme.transcript.waiting import written_instant
+from deniable.programme.transcript.yearly_figures import Figures
 from deniable.run import AuditRun
 
 NEW_ROUND = why_not("A new round has begun since you opened this page. Read the dates again, then confirm.")
@@ -68,7 +68,7 @@ def draw(transaction: Transaction, new_seed: NewSeed, late: int, reason: str | N
     seal, values, next_seed = _closing(transaction, frozen, new_seed, late, reason)
     if parameters.reveal_after:
         hidden = _hidden(transaction, Selected(frozen.inputs.round, drawn, frozen.inputs.names_salt))
-        entry: Draw = Selection.following(transaction.state, **hidden, **values)
+        entry: Closing = Selection.following(transaction.state, **hidden, **values)
     else:
         entry = Round.following(transaction.state, audits=_names(transaction, drawn), **values)
     transaction.append(entry, seal)

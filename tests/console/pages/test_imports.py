@@ -24,7 +24,7 @@ from deniable.errors import DeniableError
 from deniable.programme import buffer, intake
 from deniable.programme.hotlines import Hotlines
 from deniable.programme.imports import read
-from deniable.programme.imports.batch import MOST_DISTINCT
+from deniable.programme.imports.which_rows_count import MOST_DISTINCT
 from deniable.programme.programme import Programme
 from deniable.programme.ticker import Ticker
 from deniable.report_classes import parsed

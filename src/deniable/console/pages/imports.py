@@ -44,8 +44,8 @@ from deniable.console.security import (
 from deniable.errors import DeniableError
 from deniable.message import Message, noted
 from deniable.programme.imports import EXPORTS, Batch, read
-from deniable.programme.imports.batch import EMPTY
 from deniable.programme.imports.csv import OtherColumnsError
+from deniable.programme.imports.which_rows_count import EMPTY
 from deniable.programme.programme import Programme
 from deniable.programme.status import Status
 from deniable.programme.ticker import StillWaitingError

@@ -26,6 +26,7 @@ from deniable.console.pages.common import (
     Foreseen,
     auditors_of,
     foreseen,
+    number_in,
     refusal,
     search,
 )
@@ -303,7 +304,7 @@ def _number(fields: FormData) -> int:
 
 
 def _is_number(number: str) -> bool:
-    return number.isascii() and number.isdigit() and len(number) <= 9 and 1 <= int(number) <= MOST
+    return 1 <= (number_in(number) or 0) <= MOST
 
 
 def _refused(request: Request, page: ReportPage, error: DeniableError, at: str) -> Response:

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from deniable.errors import DeniableError
 from deniable.message import Message, why_not
 from deniable.programme.imports import csv, globaleaks, hushline
-from deniable.programme.imports.batch import MAX_SHOWN, Batch, Distinct, SetAside
 from deniable.programme.imports.channels import Mapping, read_mapping
 from deniable.programme.imports.classes import ClassField
 from deniable.programme.imports.reading import File, Malformed, Row, quietly
+from deniable.programme.imports.which_rows_count import MAX_SHOWN, Batch, Distinct, SetAside
 
 __all__ = ["EXPORTS", "Batch", "ClassField", "Malformed", "Mapping", "SetAside", "read", "read_mapping"]
 
