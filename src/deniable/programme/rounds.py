@@ -1,7 +1,7 @@
 """How the open round is closed, with a draw or without one, and what is decided while it is open."""
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
@@ -225,6 +225,8 @@ def _publish_figures(transaction: Transaction, seed: bytes) -> Figures | None:
 def apply(transaction: Transaction, entry: Entry) -> Entry:
     """Append an entry made in the open round, with what it means for the targets' runs."""
     entry.after(transaction.state)  # refuses an entry that breaks the rules, in words about it
+    if entry.left and record_waiting_visits(transaction, entry.left):
+        entry = type(entry).following(transaction.state, **entry.own())
     run, tally = transaction.read_counts()
     tally = entry.change_run(run, tally, transaction.state)
     if transaction.state.hidden.steps and (entry.joined or entry.left):  # the public state cannot tell
@@ -262,14 +264,16 @@ def _emergency(transaction: Transaction, target: str, report_class: str) -> Emer
     return Emergency.following(transaction.state, audits=[target], report_class=report_class, reason=None)
 
 
-def record_waiting_visits(transaction: Transaction) -> tuple[str, ...]:
-    """Record every visit that a report leads to and that is not recorded yet; returns the targets.
+def record_waiting_visits(transaction: Transaction, targets: Collection[str] | None = None) -> tuple[str, ...]:
+    """Record every visit that a report leads to and that is not recorded yet, to these targets or to all; returns the
+    targets.
 
-    Before a round is closed: otherwise a person who sees counts could choose when a visit ends a target's run.
+    Before a round is closed: otherwise a person who sees counts could choose when a visit ends a target's run. Before
+    targets leave, and before the end, with which the report would be deleted: every such report leads to a visit.
     """
     if transaction.state.parameters.in_draw.all():
         return ()
-    waiting = waiting_visits(transaction)
+    waiting = [one for one in waiting_visits(transaction) if targets is None or one[0] in targets]
     for target, name in waiting:
         apply(transaction, _emergency(transaction, target, name))
     return tuple(dict.fromkeys(target for target, _ in waiting))
@@ -304,7 +308,8 @@ def details(state: PublicState, contact: str | None, hotline: str | None, now: d
 
 
 def end(transaction: Transaction, reason: str) -> Entry:
-    """Record the end, after all names that are not public yet, and destroy every secret."""
+    """Record the end, after visits that wait and all names that are not public yet, and destroy every secret."""
+    record_waiting_visits(transaction)
     reveal(transaction, ending=True)
     entry = End.following(transaction.state, reason=reason)
     transaction.append(entry)
