@@ -15,7 +15,7 @@ import pytest
 from deniable.errors import DeniableError
 from deniable.programme import ticker
 from deniable.programme.buffer import ROOM, TOGETHER, Kind, Slots, slots
-from deniable.programme.ticker import MOST_WAITING, OF_ONE, PEOPLE, PUSHES, StillWaitingError, Ticker
+from deniable.programme.ticker import MOST_WAITING, OF_ONE, OF_ONE_PERSON, PEOPLE, PUSHES, StillWaitingError, Ticker
 
 OF_IMPORTS = ROOM - PEOPLE - PUSHES
 LONG = 60
@@ -171,6 +171,20 @@ def test_whom_less_waits_of_is_not_held_up_by_many_busy_tokens(slow: Ticker, mon
     push = slow.submit(brought(8, Kind.PUSHED), "fourth")
     slow._tick()
     assert push.done()
+
+
+@pytest.mark.parametrize("others", [0, 1, PEOPLE - 8])
+def test_no_person_sees_by_the_time_of_answers_how_much_others_enter(slow: Ticker, others: int) -> None:
+    """Who enters one form again and again adds no report, and could fill the places of all people with it."""
+    entered = [slow.submit(brought(100 + number), f"other {number}") for number in range(others)]
+    own = list[Future[None]]()
+    with pytest.raises(StillWaitingError):
+        for _ in range(PEOPLE):
+            own.append(slow.submit(brought(7), "Ida"))
+    slow._tick()
+    assert len(own) == OF_ONE_PERSON
+    assert all(one.done() for one in (*own, *entered))
+    assert ticks_until(slow, slow.submit(brought(7), "Ida")) == 1
 
 
 def test_a_person_imports_one_file_after_the_other(slow: Ticker) -> None:

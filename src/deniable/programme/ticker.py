@@ -26,6 +26,10 @@ OF_ONE = PUSHES // 2
 """Slots of a page for the pushes of one token."""
 MOST_WAITING = 16 * OF_ONE
 """Slots of one token that may wait when it pushes more."""
+OF_ONE_PERSON = PEOPLE // 8
+"""Slots of what one person enters that may wait. Who could fill the places of all people would see by the time of the
+answers how many reports others enter.
+"""
 
 Write = Callable[[Slots, bool], None]
 """Writes a page with these slots; counts first what came in before, where the second is true."""
@@ -41,7 +45,7 @@ class _Waiting:
 
     slots: Slots
     owner: str
-    """The token that pushes it, or the person who imports it; none of what comes at once, and at a terminal."""
+    """The token that pushes it, or the person who enters or imports it; none of what comes at a terminal."""
     is_written: "Future[None]" = field(default_factory=Future)
     is_dropped: bool = False
 
@@ -86,10 +90,14 @@ class Ticker:
                 raise _stopped()
             queue = self._queue_of(brought)
             before = sum(len(one.slots) for one in queue if one.owner == owner)
-            if owner and before >= (1 if queue is self._imported else MOST_WAITING):
+            if owner and before >= self._most_before(queue):
                 raise StillWaitingError("too much that was sent before is not counted yet; try again in a minute")
             queue.append(waiting)
         return waiting.is_written
+
+    def _most_before(self, queue: list[_Waiting]) -> int:
+        """Slots of one owner that wait in this queue when no more is taken."""
+        return 1 if queue is self._imported else OF_ONE_PERSON if queue is self._entered else MOST_WAITING
 
     def is_importing(self, owner: str) -> bool:
         """Whether an import of this person is not on the disk yet."""

@@ -206,7 +206,7 @@ def _bring(
     )
     if (typed.is_large or typed.leads_to_visit) and text(fields, "confirmed") != str(number):
         return typed, None
-    return replace(typed, receipt=receipt), programme.bring_reports({target: number}, receipt, name)
+    return replace(typed, receipt=receipt), programme.bring_reports({target: number}, receipt, name, person.id)
 
 
 def _room(page: ReportPage) -> int:
