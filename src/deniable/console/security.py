@@ -23,7 +23,7 @@ from deniable.console.remembered import TakesLong
 from deniable.console.sessions import Session
 from deniable.errors import DeniableError
 from deniable.message import noted
-from deniable.programme.names import check_name
+from deniable.programme.names import check_name, has_piled_marks
 from deniable.storage.store import OneMomentError, is_storable
 
 T = TypeVar("T")
@@ -261,10 +261,15 @@ async def _parsed(request: Request) -> FormData:
             fields = await FormParser(request.headers, request.stream()).parse()
     except (MultiPartException, ValueError, LookupError):  # the last for a character set that there is not
         raise Refused(400, noted("The form cannot be read.")) from None
-    if not all(is_storable(value) for _, value in fields.multi_items() if isinstance(value, str)):
+    if not all(_is_text(value) for _, value in fields.multi_items() if isinstance(value, str)):
         raise Refused(400, noted("The form has something in it that is not text."))
     request.state.fields = fields
     return fields
+
+
+def _is_text(typed: str) -> bool:
+    """Whether a database takes it, and it is soon compared with others; also strangers type names and passwords."""
+    return is_storable(typed) and not has_piled_marks(typed)
 
 
 Fields = Annotated[FormData, form]
