@@ -1,6 +1,7 @@
 """Addresses, what pages are given, and that nothing holds up the event loop."""
 
 import asyncio
+import re
 from contextlib import nullcontext
 from threading import current_thread
 from typing import Annotated, Any
@@ -38,11 +39,42 @@ def test_addresses(office: Office) -> None:
         ("DELETE", "/round", "GET"),
         ("HEAD", "/round", "GET"),
         ("PUT", "/report", "GET, POST"),
-        ("GET", "/people/id-Otto/enable", "POST"),
+        ("HEAD", "/people/id-Otto/enable", "POST"),
     ):
         refused = anna.client.request(method, path)
         assert (refused.status_code, refused.headers["allow"]) == (405, allowed), path
     assert anna.get("/transcript/programme.json").status_code == 200
+
+
+def test_the_address_of_a_form_leads_to_its_page(office: Office) -> None:
+    """Every one that has nothing to look at: a browser opens it again when it restores a tab."""
+    anna, to = office.browser("Anna"), dict[str, str]()
+    office.begin()
+    for route in PAGES.routes:
+        path = re.sub("{[^}]+}", "id-Otto", route.path)
+        if route.method == "POST" and not PAGES.has(path) and "-run/" not in path and "invitation/" not in path:
+            answer = anna.get(path)
+            assert answer.status_code == 303, path
+            to[path] = answer.headers["location"]
+            assert to[path] == "/" or PAGES.has(to[path]), path
+    assert to["/transcript/find"] == "/transcript"
+    assert to["/import/assign"] == to["/import/take-back"] == "/import"
+    assert to["/people/id-Otto/enable"] == "/people"
+    assert to["/round/draw/fetch"] == "/round/draw"
+    assert to["/logout"] == to["/language"] == "/"
+
+
+def test_a_form_that_is_too_old_leads_to_its_page(office: Office) -> None:
+    answer = office.browser("Ada").post("/people/invite", {"csrf": "x"})
+    assert answer.status_code == 403
+    assert "<h1>Please send the form again</h1>" in answer.text
+    assert '<a href="/people">Go to the form</a>' in answer.text
+
+
+def test_who_may_not_open_a_page_is_told_for_whom_it_is(office: Office) -> None:
+    answer = office.browser("Ida").get("/round")
+    assert answer.status_code == 403
+    assert "Your role is importer. This page is for these roles: operator and auditor." in answer.text
 
 
 def test_what_a_page_is_given() -> None:

@@ -13,7 +13,8 @@ from starlette.responses import JSONResponse, Response
 
 from deniable.console.help_pages import PLACE as HELP
 from deniable.console.rendering import render
-from deniable.console.security import LinkGone, NotSetUp, Refused, visitor
+from deniable.console.routing import Pages
+from deniable.console.security import FormTooOld, LinkGone, NotSetUp, Refused, visitor
 from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
 from deniable.message import Message, noted
@@ -32,6 +33,8 @@ class ErrorPage:
     """Address of the help page about what went wrong."""
     home: bool
     """Whether there is a page to go on from."""
+    form: str
+    """Address of the page with the form that is to be sent again; empty where there is none."""
 
 
 _KEY_CHANGED = noted("The key was changed. Nothing was written. Ask the person who runs the console to start it again.")
@@ -55,7 +58,11 @@ HEADINGS = {
     429: noted("Too many tries"),
     503: noted("The console cannot do this now"),
 }
-_OWN_HEADINGS = {NotSetUp: NOT_SET_UP, LinkGone: noted("This link does not work any more")}
+_OWN_HEADINGS = {
+    NotSetUp: NOT_SET_UP,
+    LinkGone: noted("This link does not work any more"),
+    FormTooOld: noted("Please send the form again"),
+}
 _SENTENCES = {
     400: noted("Go back, reload the page and try again."),
     401: noted("Sign in first."),
@@ -78,13 +85,14 @@ def problem(
     heading: Message | None = None,
     help_page: str | None = None,
     home: bool = True,
+    form: str = "",
 ) -> Response:
     heading = heading or HEADINGS.get(status) or noted("{phrase}", phrase=HTTPStatus(status).phrase)
     sentence = sentence or _SENTENCES.get(status, heading)
     if request.scope["path"].startswith(API):
         return JSONResponse({"error": _as_text(str(sentence))}, status, headers)
     say = voice_of(request)
-    page = ErrorPage(status, say(heading), _as_text(say(sentence)), help_page, home)
+    page = ErrorPage(status, say(heading), _as_text(say(sentence)), help_page, home, form)
     response = render(request, "error.html", page, status)
     response.headers.update(headers or {})
     return response
@@ -102,7 +110,8 @@ def refused(request: Request, error: Exception) -> Response:
             _look_who_it_is(request)
             told = error.message if isinstance(error, Refused) else _detail(error)
             heading = next((words for kind, words in _OWN_HEADINGS.items() if isinstance(error, kind)), None)
-            return problem(request, error.status_code, told, dict(error.headers or {}), heading=heading)
+            form = _with_form(request) if isinstance(error, FormTooOld) else ""
+            return problem(request, error.status_code, told, dict(error.headers or {}), heading=heading, form=form)
         case KeyChangedError():
             tell(error)
             return problem(request, 503, _KEY_CHANGED, help_page=_HELP_WITH_KEY)
@@ -114,6 +123,12 @@ def refused(request: Request, error: Exception) -> Response:
             return problem(request, 422, error.elsewhere if who is not None and who.person is not None else None)
         case _:  # the framework's own answer would quote what was sent
             return problem(request, 400)
+
+
+def _with_form(request: Request) -> str:
+    """The address of the page that has the form which was sent."""
+    pages: Pages = request.app.state.pages
+    return pages.page_above(request.scope["path"])
 
 
 def _detail(error: HTTPException) -> Message | None:

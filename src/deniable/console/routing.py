@@ -27,7 +27,7 @@ from typing import Any, TypeVar, get_args
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from deniable.console.security import (
     Fields,
@@ -129,8 +129,12 @@ class Pages:
         self._patterns = [(route, address_of(route.path)) for route in self.routes]
 
     async def answer(self, request: Request) -> Response:
-        """What the page at the request's address answers; refused where there is none."""
+        """What the page at the request's address answers; refused where there is none. Who opens the address of a
+        form's answer again, in a tab that the browser restores for example, is led to the page that has the form.
+        """
         method, path = request.method, request.scope["path"]
+        if method == "GET" and self._is_form(path):
+            return RedirectResponse(self.page_above(path) or "/", 303)
         route = self._exact.get((method, path))
         if route is None:
             route, request.scope["path_params"] = self._found(method, path)
@@ -138,12 +142,24 @@ class Pages:
 
     def has(self, path: str) -> bool:
         """Whether this is the address of a page to look at: of ours, and in plain letters."""
-        is_form = ("POST", path) in self._exact and ("GET", path) not in self._exact
-        return (
-            _PLAIN.fullmatch(path) is not None
-            and not is_form
-            and any(route.method == "GET" and pattern.fullmatch(path) for route, pattern in self._patterns)
-        )
+        return _PLAIN.fullmatch(path) is not None and not self._is_form(path) and "GET" in self._methods(path)
+
+    def page_above(self, path: str) -> str:
+        """The address itself where it is that of a page to look at, or else the nearest above it; empty where there is
+        none but the first page.
+        """
+        while path and not self.has(path):
+            path = path.rpartition("/")[0]
+        return path
+
+    def _is_form(self, path: str) -> bool:
+        """Whether there is nothing to look at here, only an answer to a form."""
+        if ("POST", path) in self._exact:
+            return ("GET", path) not in self._exact
+        return ("GET", path) not in self._exact and self._methods(path) == {"POST"}
+
+    def _methods(self, path: str) -> set[str]:
+        return {route.method for route, pattern in self._patterns if pattern.fullmatch(path)}
 
     async def admits(self, request: Request) -> bool:
         """Whether the page at the request's address is there, and for the person who asks."""

@@ -14,7 +14,7 @@ from starlette.formparsers import FormParser, MultiPartException, MultiPartParse
 from starlette.requests import Request
 
 from deniable.console import sessions
-from deniable.console.accounts.people import ROLES, Person, Role
+from deniable.console.accounts.people import ROLE_NAMES, ROLES, Person, Role
 from deniable.console.console import Console
 from deniable.console.console import console_of as console_of  # noqa: PLC0414, pages have it from here
 from deniable.console.kept_forms import KeptForm
@@ -22,7 +22,7 @@ from deniable.console.limits import Refused as Refused  # noqa: PLC0414, pages h
 from deniable.console.remembered import TakesLong
 from deniable.console.sessions import Session
 from deniable.errors import DeniableError
-from deniable.message import noted
+from deniable.message import Message, all_of, noted
 from deniable.programme.names import check_name, has_piled_marks
 from deniable.storage.store import OneMomentError, is_storable
 
@@ -97,6 +97,10 @@ class LinkGone(Refused):
     """A link for one use that was used, withdrawn or has expired."""
 
 
+class FormTooOld(Refused):
+    """A form that this browser was not given in this session. Nothing was done."""
+
+
 class NotSetUp(Refused):
     """The page needs something that the office has not set up yet."""
 
@@ -165,10 +169,18 @@ def require(permission: Permission) -> Given:
         if person is None:
             raise SignInFirst
         if not may(person, permission):
-            raise Refused(403, noted("Your role does not include this page."))
+            raise Refused(403, _not_for(person, permission))
         return person
 
     return Given(check)
+
+
+def _not_for(person: Person, permission: Permission) -> Message:
+    return noted(
+        "Your role is {role}. This page is for these roles: {roles}.",
+        role=ROLE_NAMES[person.role],
+        roles=all_of(ROLE_NAMES[one] for one in ALLOWED[permission]),
+    )
 
 
 async def quickly(request: Request, work: Callable[[], T | Awaitable[T]]) -> T:
@@ -224,9 +236,7 @@ def check_token(request: Request, fields: FormData) -> None:
     who: Visitor = getattr(request.state, "visitor", None) or visitor(request)
     given = fields.get("csrf")
     if not isinstance(given, str) or not sessions.is_form_token(console_of(request).key, who.name, given):
-        raise Refused(
-            403, noted("This form is too old or came from elsewhere. Go back, reload the page and try again.")
-        )
+        raise FormTooOld(403, noted("Nothing was sent: the form was too old or came from elsewhere."))
 
 
 async def typed_before(request: Request) -> KeptForm | None:
@@ -294,6 +304,15 @@ def uploaded(fields: FormData, name: str) -> bytes:
         return b""
     value.file.seek(0)
     return value.file.read()
+
+
+def check_chosen(fields: FormData, name: str, *, may_be_empty: bool = False) -> None:
+    """Refuse a form without its file."""
+    value = fields.get(name)
+    if not isinstance(value, UploadFile) or not value.filename:
+        raise DeniableError("Choose a file first.")
+    if not may_be_empty and not uploaded(fields, name):
+        raise DeniableError("Choose a file that is not empty.")
 
 
 def file_name(fields: FormData, name: str) -> str:

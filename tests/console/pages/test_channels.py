@@ -22,6 +22,11 @@ def save(browser: Browser, *rows: tuple[str, str], **data: str) -> Any:
     return browser.post("/import/channels", form)
 
 
+def send(browser: Browser, file: str) -> Any:
+    files = {"file": ("m.csv", file.encode())}
+    return browser.post("/import/channels/file", {"hotline": "hotline"}, files=files)
+
+
 def mapped(programme: Programme) -> dict[str, str | None]:
     mapping, _ = programme.hotlines.mappings(programme.hotlines.kept("hotline"))
     return {channel: target for channel, target in mapping.target_of.items() if channel != target}
@@ -235,3 +240,22 @@ def test_that_channels_were_assigned_is_not_in_the_log(office: Office) -> None:
     office.begin()
     save(office.browser("Ida"), ("north", "is:Ash Mill"))
     assert "Ida" not in office.log()
+
+
+def test_a_file_that_is_refused_is_called_a_file_beside_its_field(office: Office) -> None:
+    office.begin(classes=CLASSES)
+    ida = office.browser("Ida")
+    answer = send(ida, "channel,target\nwest,Nowhere\n")
+    assert answer.status_code == 422
+    assert "The file, line 2: the target must be the name" in answer.text.partition('id="file-title"')[2]
+    answer = ida.post("/import/channels/file", {"hotline": "hotline"})
+    assert "Choose a file first" in answer.text
+
+
+def test_channels_without_a_class_are_told(office: Office) -> None:
+    office.begin(classes=CLASSES)
+    ida = office.browser("Ida")
+    assert send(ida, "channel,target\nwest,Ash Mill\neast,Ash Mill\nnone,\n").status_code == 303
+    assert "2 channels have no class yet" in ida.get("/import/channels").text
+    assert send(ida, "channel,target,class\nwest,Ash Mill,minor\n").status_code == 303
+    assert "no class yet" not in ida.get("/import/channels").text

@@ -2,8 +2,10 @@ import re
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from tests.console.offices import Browser, Office, new_office, pending_on
 
+from deniable.console import tables
 from deniable.console.accounts import row_authentication
 from deniable.console.pages import imports
 from deniable.programme.imports.imported_reports import ROOM
@@ -32,7 +34,7 @@ def test_an_administrator_says_who_brings_a_hotline(office: Office) -> None:
     page = ada.get("/hotlines?done=assigned").text
     assert "The hotline <bdi>north</bdi> is assigned to <bdi>Ivo</bdi>" in page
     assert re.search("north.*Ivo", page)
-    assert "let Ivo bring the hotline north" in ada.get("/activity").text
+    assert "assigned the hotline north to Ivo" in ada.get("/activity").text
     assert bring(ivo, "1,Ash Mill\n", "north").status_code == 303
     assert programme.active_counts()["Ash Mill"] == 1
 
@@ -167,3 +169,21 @@ def test_a_row_that_was_altered_lets_nobody_bring_it(office: Office, monkeypatch
     assert "altered outside the console" in office.browser("Ada").get("/hotlines").text
     monkeypatch.setattr(row_authentication, "is_authentic", lambda *_: True)  # planted: the mark is not looked at
     assert bring(eve, "1,Ash Mill\n").status_code == 303
+
+
+def test_where_nobody_has_joined_the_page_says_who_is_awaited(office: Office) -> None:
+    for name in ("Ida", "Anna"):
+        with office.console.store.writing() as connection:
+            connection.execute(sa.delete(tables.people).where(tables.people.c.id == f"id-{name}"))
+        del office.people[name]
+    office.begin()
+    ada = office.browser("Ada")
+    page = ada.get("/hotlines").text
+    assert "Invite an importer first" in page
+    assert "Add the first one below" not in page
+    assert "Next, invite the people" in ada.get("/people").text
+    ada.post("/people/invite", {"name": "Clara", "role": "importer"})
+    page = ada.get("/hotlines").text
+    assert "not joined yet: <bdi>Clara</bdi>" in page
+    assert "Invite an importer first" not in page
+    assert "Next, invite the people" not in ada.get("/people").text

@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from tests.console.offices import FILE, Browser, Office, pending_on, preview
 from tests.programme.imports import exports
 
+from deniable.console import tables
 from deniable.console.pages import imports, recent_imports
 from deniable.console.pending_imports import KEPT_FOR
 from deniable.console.security import LARGE, MOST_UPLOADED
@@ -67,9 +69,9 @@ def test_a_file_holds_up_no_page_however_small_it_is(office: Office, monkeypatch
     office.begin()
     on_the_loop = list[bool]()
 
-    def noted(*args: Any) -> Any:
+    def noted(*args: Any, **limits: Any) -> Any:
         on_the_loop.append(asyncio._get_running_loop() is not None)
-        return read(*args)
+        return read(*args, **limits)
 
     monkeypatch.setattr(imports, "read", noted)
     assert preview(office.browser("Anna")).status_code == 200
@@ -227,6 +229,7 @@ def test_a_hotline_without_reports(office: Office) -> None:
         (b"id,channel,text\n1,west,x\n", {}, "and no others"),
         (b"\xff\xff", {}, "a letter cannot be read"),
         (b"%PDF-1.7\n", {}, "This is not a CSV file"),
+        (b'[{"id": "7"}]', {}, "looks like JSON; if it comes from GlobaLeaks"),
         (b"%PDF-1.7\n", {"kind": "globaleaks"}, "This is not a CSV or JSON file"),
         (FILE, {"source": ""}, "Choose a hotline that is assigned to you"),
         (FILE, {"source": "somebody else's"}, "Choose a hotline that is assigned to you"),
@@ -421,7 +424,7 @@ def test_a_score_of_the_hotline_becomes_a_class(office: Office, name: str) -> No
     assert ("/emergencies" in page.text) == (name == "Anna")
     assert ("tell an auditor as soon as you have imported it: <bdi>Anna</bdi>" in page.text) == (name == "Ida")
     assert told(page) == {} or told(page)["Left out on purpose"] == 1
-    of_classes = re.findall(r"<dt>Of class <bdi>(\w+)</bdi>[^<]*</dt><dd>1 report</dd>", page.text)
+    of_classes = re.findall(r"<dt>In this file, of class <bdi>(\w+)</bdi></dt><dd>1 report</dd>", page.text)
     assert of_classes == (["minor", "serious", "danger"] if name == "Anna" else [])
     form = {"pending": pending_on(page.text), "value-0": "5", "value-choice-0": "is:serious"}
     page = browser.post("/import/assign", form)
@@ -773,11 +776,13 @@ def test_an_import_that_is_counted_stays(office: Office) -> None:
     shown = ida.get("/import").text
     programme.renew()  # counts what came in
     assert "Take back import" in shown
-    assert "This import becomes final at the next full five minutes by the clock" in shown
+    now = office.clock.now
+    assert f"This import becomes final at {now.hour:02}:{now.minute // 5 * 5 + 5:02} (UTC time)" in shown
     assert "Take back import" not in ida.get("/import").text
     answer = ida.post("/import/take-back", {"import": pending_on(page.text)})
     assert answer.status_code == 422
     assert "too late" in answer.text
+    assert "no one can take them back now" in answer.text
     assert programme.active_counts()["Ash Mill"] == 2
 
 
@@ -1039,3 +1044,42 @@ def test_a_mapping_that_is_none(office: Office) -> None:
         assert answer.status_code == 422
         assert "This did not work." in answer.text
     assert sum(programme.active_counts().values()) == 0
+
+
+def test_no_file_was_chosen(office: Office) -> None:
+    """Also of the kind that may be empty."""
+    office.begin()
+    for kind in ("csv", "globaleaks"):
+        answer = office.browser("Ida").post("/import", {"kind": kind, "source": "hotline"})
+        assert answer.status_code == 422
+        assert "Choose a file first" in answer.text
+
+
+@pytest.mark.parametrize("readable", [0, 1, 2])
+def test_that_lines_cannot_be_read_is_said_first(office: Office, readable: int) -> None:
+    """In the same words however many others there are: the page does not tell what else is in the file."""
+    office.begin()
+    rows = [b"1,Ash Mill\n", b"2,Ash Mill\n"][:readable]
+    page = preview(office.browser("Ida"), b"id,channel\n" + b"".join(rows) + b"\xff,x\n", None).text
+    lead = re.search('<p class="lead">(.*)</p>', page)
+    assert lead is not None
+    assert lead[1].startswith("Lines of this file cannot be read and do not count")
+    assert "The file can be imported" not in page
+
+
+def test_the_preview_names_the_file(office: Office) -> None:
+    office.begin()
+    page = office.browser("Ida").post(
+        "/import", {"kind": "csv", "source": "hotline"}, files={"file": ("rows2.csv", FILE)}
+    )
+    assert "<dd><bdi>rows2.csv</bdi></dd>" in page.text
+
+
+def test_an_auditor_without_a_hotline_is_told_who_adds_one(office: Office) -> None:
+    office.begin()
+    with office.console.store.writing() as connection:
+        connection.execute(sa.delete(tables.hotlines))
+    assert "There is no hotline yet. An administrator adds it under Hotlines: <bdi>Ada</bdi>." in (
+        office.browser("Anna").get("/import").text
+    )
+    assert "No hotline is assigned to you yet" in office.browser("Ida").get("/import").text

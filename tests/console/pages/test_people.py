@@ -165,3 +165,28 @@ def test_a_link_that_works_on_this_computer_only_says_so(office: Office, host: s
 def test_the_list_says_how_a_person_gets_another_role(office: Office) -> None:
     page = office.browser("Ada").get("/people").text
     assert "For another role, remove it and invite the person again." in page
+
+
+def test_an_auditor_is_invited_first(office: Office) -> None:
+    """Where there is no programme and no auditor."""
+    ada, ticked = office.browser("Ada"), 'value="{}" checked'
+    assert ticked.format("importer") in ada.get("/people").text
+    ada.post("/people/id-Anna/disable")
+    ada.post("/people/id-Anna/remove")
+    assert ticked.format("auditor") in ada.get("/people").text
+
+
+def test_who_is_left_to_decide_alone_is_named(office: Office) -> None:
+    ada = office.browser("Ada")
+    question = ada.get("/people/id-Otto/disable").text
+    assert "Then <bdi>Anna</bdi> is the only person who can decide" in question
+    assert "only person who can decide" not in ada.get("/people/id-Ida/disable").text
+    office.add("Olga", "operator")
+    assert "only person who can decide" not in ada.get("/people/id-Otto/disable").text
+
+
+def test_the_question_before_disabling_names_the_hotlines(office: Office) -> None:
+    office.begin()
+    assert (
+        "<bdi>hotline</bdi>. Assign them to another person" in office.browser("Ada").get("/people/id-Ida/disable").text
+    )

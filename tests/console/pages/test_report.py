@@ -11,6 +11,7 @@ from tests.console.offices import CLASSES, Browser, Office, form_on, receipt_on
 
 from deniable.console.accounts import people
 from deniable.console.pages.report import ASKED_BACK
+from deniable.console.target_search import FEW
 from deniable.programme import intake
 from deniable.programme.buffer import Slots
 from deniable.programme.ticker import Ticker
@@ -409,3 +410,22 @@ def test_an_overdue_round_still_counts(office: Office) -> None:
     office.begin()
     office.clock.tomorrow()
     assert "Round 1 is overdue and still open" in office.browser("Ida").get("/report").text
+
+
+def test_a_name_that_no_target_has_is_to_be_looked_for(office: Office) -> None:
+    """It is not repeated in the message: the form keeps it, in a page that is as long whatever was typed."""
+    office.begin(targets=[f"Farm {number}" for number in range(FEW + 1)])
+    ida = office.browser("Ida")
+    answers = [ida.enter(name, 1) for name in ("Frm 7", "A farm that is called otherwise")]
+    for answer in answers:
+        assert answer.status_code == 422
+        assert "No target has exactly this name. Search for it" in answer.text
+    assert len({len(answer.text) for answer in answers}) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("Ida", "tell an auditor: <bdi>Anna</bdi>"), ("Anna", "join the programme")]
+)
+def test_what_to_do_about_a_name_that_is_not_found(office: Office, name: str, told: str) -> None:
+    office.begin(targets=[f"Farm {number}" for number in range(FEW + 1)])
+    assert told in office.browser(name).post("/report/find", {"target": "zzz"}).text

@@ -599,7 +599,7 @@ def administrate(walk: Walk, page: Page, folder: Path) -> None:
 
 def refusals(walk: Walk, ida: Page) -> None:
     walk.sign_in(ida, "Ida")
-    assert "Your role does not include this page" in walk.visit(ida, "/round", "forbidden")
+    assert "This page is for these roles" in walk.visit(ida, "/round", "forbidden")
     assert "no such page" in walk.visit(ida, "/nowhere", "not-found")
 
 

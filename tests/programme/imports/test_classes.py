@@ -280,7 +280,7 @@ def test_an_export_that_has_no_class_column() -> None:
     audit_log = json.dumps([tip(1, NORTH), tip(2, NORTH)]).encode()  # row by row: it need not be so of all
     aside = read("globaleaks", io.BytesIO(audit_log), mapping(), ClassField("score", CLASS_OF)).set_aside
     assert [str(row.why) for row in aside.malformed] == [
-        "expected a JSON object with the fields id, context_id and score"
+        "it is no report with id, context_id and score; is this GlobaLeaks’s list of reports?"
     ] * 2
 
 

@@ -20,10 +20,10 @@ from deniable.console.pages.common import CurrentProgramme, done_message, number
 from deniable.console.remembered import takes_long
 from deniable.console.rendering import render
 from deniable.console.routing import Router
-from deniable.console.security import Fields, Refused, console_of, require, text, uploaded
+from deniable.console.security import Fields, Refused, check_chosen, console_of, require, text, uploaded
 from deniable.console.target_search import FEW
 from deniable.errors import DeniableError
-from deniable.message import Message, noted
+from deniable.message import Message, noted, why_not
 from deniable.programme.imports import read_mapping
 from deniable.programme.imports.hotline_settings import Assigned, Kept, from_mapping
 from deniable.programme.imports.reading import is_name
@@ -44,6 +44,7 @@ DONE = {
     "saved": noted("The channels are saved. They hold from the next preview on."),
     "filled": noted("The channels of the file are saved, in place of those before."),
 }
+THE_FILE = why_not("the file")
 NOT_YOURS = noted("Choose a hotline that is assigned to you; an administrator assigns them under Hotlines.")
 
 
@@ -92,8 +93,12 @@ class ChannelsPage:
     """How many channels, and how many entries of the class column, are on the pages before."""
     earlier: int | None
     later: int | None
+    without_class: int
+    """Channels whose class is not chosen yet, where one is needed."""
     done: Message | None
     error: Message | None
+    file_error: Message | None
+    """Of the form with a file."""
 
 
 @router.get("")
@@ -122,15 +127,14 @@ def save(request: Request, person: Importer, programme: CurrentProgramme, fields
 @router.post("/file")
 def fill(request: Request, person: Importer, programme: CurrentProgramme, fields: Fields) -> Response:
     source = _source(request, person, text(fields, "hotline"))
-    file, status = uploaded(fields, "file"), programme.status()
-    if not file:
-        return _page(request, programme, source, error=noted("Choose a file that is not empty."))
+    file, classes = io.BytesIO(uploaded(fields, "file")), programme.parameters.classes
     try:
-        mapping = read_mapping(io.BytesIO(file), status.targets, programme.parameters.classes, programme.naming())
+        check_chosen(fields, "file")
+        mapping = read_mapping(file, programme.status().targets, classes, programme.naming(), THE_FILE)
         numbers = {name: number for number, name in enumerate(programme.all_targets())}
         programme.hotlines.keep(source, lambda kept: from_mapping(mapping, numbers, kept))
     except DeniableError as error:
-        return _page(request, programme, source, error=refusal(error))
+        return _page(request, programme, source, file_error=refusal(error))
     return _saved(source, "filled")
 
 
@@ -247,6 +251,7 @@ def _page(
     *,
     typed: FormData | None = None,
     error: Message | None = None,
+    file_error: Message | None = None,
 ) -> Response:
     names = programme.all_targets()
     if len(names) > MANY:
@@ -254,23 +259,27 @@ def _page(
     kept, present = programme.hotlines.kept(source), {*programme.targets()}
     rows = [row_of(channel, one, names, present) for channel, one in kept.channels.items()]
     values = [ChannelRow(value, "out" if name is None else f"is:{name}") for value, name in kept.values.items()]
-    filled, shown = typed or FormData(), slice(start, start + AT_ONCE)
+    choices, filled, shown = choices_of(programme, kept), typed or FormData(), slice(start, start + AT_ONCE)
     shown_rows = _with_typed(rows[shown], typed_rows(filled, "channel"))
     shown_values = _with_typed(values[shown], typed_rows(filled, "value", may_be_empty=True))
     last = max(len(shown_rows), len(shown_values))
     page = ChannelsPage(
         source=source,
-        choices=choices_of(programme, kept),
+        choices=choices,
         rows=shown_rows,
         values=shown_values,
         empty_lines=range(last, last + EMPTY_LINES),
         start=start,
         earlier=max(0, start - AT_ONCE) if start else None,
         later=start + AT_ONCE if start + AT_ONCE < max(len(rows), len(values)) else None,
-        done=None if error else done_message(request, DONE),
+        without_class=sum(one.target is not None and one.report_class is None for one in kept.channels.values())
+        if choices.asks_class
+        else 0,
+        done=None if error or file_error else done_message(request, DONE),
         error=error,
+        file_error=file_error,
     )
-    return render(request, "channels.html", page, 422 if error else 200)
+    return render(request, "channels.html", page, 422 if error or file_error else 200)
 
 
 def _with_typed(rows: list[ChannelRow], typed: Iterable[ChannelRow]) -> tuple[ChannelRow, ...]:

@@ -6,7 +6,7 @@ from typing import Annotated
 from starlette.requests import Request
 from starlette.responses import Response
 
-from deniable.console.accounts import activity, hotlines
+from deniable.console.accounts import activity, hotlines, people
 from deniable.console.accounts.people import ROLE_NAMES, Person
 from deniable.console.pages.common import CurrentProgramme, redirect, refusal
 from deniable.console.rendering import render
@@ -20,7 +20,7 @@ from deniable.message import Message, noted
 router = Router(prefix="/hotlines")
 Administrator = Annotated[Person, require("people")]
 
-LET = noted("let {person} bring the hotline {hotline}")
+LET = noted("assigned the hotline {hotline} to {person}")
 """What the activity log says, from where the page takes both names."""
 
 
@@ -45,6 +45,8 @@ class HotlinesPage:
     hotlines: tuple[HotlineRow, ...]
     people: tuple[tuple[str, str], ...]
     """Who may bring one: id and name; first that one is to be chosen, where no one is."""
+    invited: tuple[str, ...]
+    """Who may bring one as soon as they have joined, by name."""
     person: str
     """The id of who is chosen already; empty where several importers may be meant."""
     typed_name: str
@@ -119,6 +121,7 @@ def _page(
     with console.store.reading() as connection:
         known = hotlines.listed(connection, console.key)
         may_bring = hotlines.assignable_people(connection, console.key)
+        listed = people.listed(connection, console.key)
         last = activity.newest(connection, administrator.name)
     names, say = {person.id: person.name for person in may_bring}, voice_of(request)
     chosen = typed[1] or _only(may_bring)
@@ -129,6 +132,9 @@ def _page(
     page = HotlinesPage(
         hotlines=tuple(HotlineRow(one.name, names.get(one.person), one.altered) for one in known),
         people=tuple(choices),
+        invited=tuple(
+            one.person.name for one in listed if not one.has_joined and one.person.role in hotlines.ASSIGNABLE_ROLES
+        ),
         person=chosen,
         typed_name=typed[0],
         done=_assigned_last(last) if is_done else None,

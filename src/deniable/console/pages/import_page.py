@@ -1,7 +1,9 @@
 """What the page Import shows: the form, what was imported just now, and what can be taken back."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
+from zoneinfo import ZoneInfo
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
@@ -11,15 +13,19 @@ from deniable.console.accounts.people import Person
 from deniable.console.pages.channels import assigned
 from deniable.console.pages.common import auditors_of, done_message
 from deniable.console.pages.import_preview import megabytes
+from deniable.console.pages.published import helpers_of
 from deniable.console.pages.recent_imports import RecentImport, recent_imports
 from deniable.console.rendering import render
 from deniable.console.security import console_of, may, text
 from deniable.console.voices import voice_of
+from deniable.languages.voice import Voice
 from deniable.message import Message, noted
+from deniable.programme.calendar import Calendar
 from deniable.programme.imports import EXPORTS
 from deniable.programme.imports.which_rows_count import MOST_DISTINCT
 from deniable.programme.programme import Programme
 from deniable.programme.status import PAUSED
+from deniable.programme.ticker import COUNTED_EVERY
 
 UNDER_WAY = "under-way"
 DONE = {
@@ -47,6 +53,13 @@ class Imported(NamedTuple):
     """Its name, as the person's computer has it."""
 
 
+class FinalAt(NamedTuple):
+    """When what came in up to now can no longer be taken back, by the office's clocks."""
+
+    time: str
+    zone: str
+
+
 @dataclass(frozen=True)
 class ImportPage:
     """The same whatever was reported."""
@@ -62,6 +75,7 @@ class ImportPage:
     """The most that a file may have."""
     recent: tuple[RecentImport, ...]
     """What this person can take back, or what was asked to be taken back."""
+    final_at: FinalAt
     paused: Message | None
     """That imports are paused, if they are."""
     may_resume: bool
@@ -69,6 +83,8 @@ class ImportPage:
     reason: str
     auditors: tuple[str, ...]
     """Who can help, by name."""
+    administrators: tuple[str, ...]
+    """Who can add a hotline, by name, where there is none and this person could bring any; none otherwise."""
     example: tuple[tuple[str, str], ...]
     """A table that can be imported."""
     shows_files: bool
@@ -97,19 +113,23 @@ def page_of(
     request: Request, person: Person, programme: Programme, fields: FormData | None, error: Message | None
 ) -> ImportPage:
     filled, status, say = fields or FormData(), programme.status(), voice_of(request)
+    sources = assigned(request, person)
+    lacks_hotline = not sources and may(person, "counts")
     return ImportPage(
         ended=status.ended,
         kinds=tuple((name, say(export.label)) for name, export in EXPORTS.items()),
         kind=text(filled, "kind"),
-        sources=tuple((name, name) for name in assigned(request, person)),
+        sources=tuple((name, name) for name in sources),
         source=text(filled, "source"),
         has_classes=len(programme.parameters.classes) > 1,
         megabytes=megabytes(),
         recent=recent_imports(request, person, programme),
+        final_at=_final_at(console_of(request).clock(), programme.parameters.calendar, say),
         paused=PAUSED if status.is_paused else None,
         may_resume=status.is_paused and may(person, "resume"),
         reason=text(filled, "reason"),
         auditors=auditors_of(request),
+        administrators=helpers_of(console_of(request)).administrators if lacks_hotline else (),
         example=EXAMPLE,
         shows_files=False,
         expected_columns=(),
@@ -118,6 +138,12 @@ def page_of(
         imported=None if error else _imported(request, person),
         error=error,
     )
+
+
+def _final_at(now: datetime, calendar: Calendar, say: Voice) -> FinalAt:
+    """The next full five minutes."""
+    counted = datetime.fromtimestamp((now.timestamp() // COUNTED_EVERY + 1) * COUNTED_EVERY, ZoneInfo(calendar.zone))
+    return FinalAt(say.digits(f"{counted:%H:%M}"), calendar.zone)
 
 
 def _imported(request: Request, person: Person) -> Imported | None:

@@ -36,6 +36,8 @@ class PreviewPage:
 
     pending: str
     """The name by which the file is confirmed."""
+    file: str
+    """The name of the file; empty where it cannot be shown."""
     kind: str
     source: str
     round: int
@@ -136,6 +138,7 @@ def preview_page(request: Request, programme: Programme, preview: Preview) -> Re
     assigned = [row_of(name, kept.channels[name], names, present) for name in chosen]
     public = PreviewPage(
         pending=preview.pending,
+        file=held.file,
         kind=voice_of(request)(EXPORTS[held.kind].label),
         source=held.source,
         round=status.open_round,

@@ -34,6 +34,7 @@ from deniable.console.routing import Router
 from deniable.console.security import (
     MOST_UPLOADED,
     Fields,
+    check_chosen,
     console_of,
     file_name,
     in_slow_thread,
@@ -58,8 +59,8 @@ MOST_REPORTS = 1_000_000
 """Of one file. They come in within an hour."""
 GONE = noted("The file is not kept any more; choose it again.")
 FINAL = noted(
-    "It is too late to take this import back: its reports are counted. If it was the wrong file, tell an auditor "
-    "before the round is closed."
+    "It was too late: its reports are counted, and no one can take them back now. They count until their {targets} are "
+    "{audited}."
 )
 TOO_MANY = noted(
     "The file has more than {most} reports. Cut it into several files, or import it at the terminal.", most=MOST_REPORTS
@@ -94,7 +95,7 @@ def preview(
     kind, source, file = text(fields, "kind"), text(fields, "source"), uploaded(fields, "file")
     try:
         _check_assigned(request, person, source)
-        _check_file(kind, file, status)
+        _check_file(kind, fields, status)
         mapping, class_field = programme.hotlines.mappings(programme.hotlines.kept(source))
         batch = read(kind, io.BytesIO(file), mapping, class_field, most=MOST_REPORTS + 1)
         _check_number(batch)
@@ -274,13 +275,12 @@ def resume(
     return redirect("/import", "resumed")
 
 
-def _check_file(kind: str, file: bytes, status: Status) -> None:
+def _check_file(kind: str, fields: FormData, status: Status) -> None:
     if status.ended:
         raise DeniableError("the programme has ended; no more reports are counted")
     if kind not in EXPORTS:
         raise DeniableError("Choose what made the file.")
-    if not file and kind != "globaleaks":  # which writes an empty file where it has no reports
-        raise DeniableError("Choose a file that is not empty.")
+    check_chosen(fields, "file", may_be_empty=kind == "globaleaks")  # which writes an empty one without reports
 
 
 def _check_number(batch: Batch) -> None:

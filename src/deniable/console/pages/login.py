@@ -192,9 +192,7 @@ async def sign_in_first(request: Request) -> Response:
 def _to_sign_in(request: Request) -> Response:
     """The address says where the person wanted to go: the page itself, or the one above it that has the form."""
     pages: Pages = request.app.state.pages
-    to = request.scope["path"]
-    while to and not pages.has(to):
-        to = to.rpartition("/")[0]
+    to = pages.page_above(request.scope["path"])
     asked = {LOST: "yes"} if request.method == "POST" else {}
     asked |= {"to": to} if to else {}
     return RedirectResponse(f"/login?{urlencode(asked, safe='/')}" if asked else "/login", 303)

@@ -16,7 +16,7 @@ from deniable.console.console import Console
 from deniable.console.pages.common import redirect, refusal
 from deniable.console.rendering import origin_of, render
 from deniable.console.routing import Router
-from deniable.console.security import Fields, console_of, require, text
+from deniable.console.security import ALLOWED, Fields, console_of, require, text
 from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
 from deniable.languages.voice import Voice
@@ -71,6 +71,10 @@ class DisablePage:
     is_self: bool
     is_last: bool
     """Whether there is no other person of this role who can sign in."""
+    decides_alone: str
+    """The only person who can decide afterwards, where two can now; empty otherwise."""
+    hotlines: tuple[str, ...]
+    """That this person brings."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,8 @@ class PeoplePage:
     """Of the person who looks at it."""
     lacks_auditor: bool
     """Whether there is no programme, and nobody who could begin one."""
+    lacks_people: bool
+    """Whether there is a programme, and nobody who could bring a hotline's exports, not even one who is invited."""
     lacks_hotline: bool
     """Whether there is a programme, and no hotline whose exports a person could bring."""
     roles: tuple[str, ...]
@@ -163,7 +169,18 @@ def ask_before_disabling(request: Request, person: Administrator, id_: str) -> R
             return redirect("/people")
         other = known.person
         alike = people.having(connection, console.key, [other.role])
-    page = DisablePage(id_, other.name, other.role, is_self=other == person, is_last=alike == [other])
+        deciding = people.having(connection, console.key, ALLOWED["decide"])
+        theirs = _hotlines_of(connection, console, id_)
+    left = [one.name for one in deciding if one != other]
+    page = DisablePage(
+        id_,
+        other.name,
+        other.role,
+        is_self=other == person,
+        is_last=alike == [other],
+        decides_alone=left[0] if other in deciding and len(left) == 1 else "",
+        hotlines=theirs,
+    )
     return render(request, "disable.html", page)
 
 
@@ -192,7 +209,7 @@ def ask_before_removing(request: Request, _: Administrator, id_: str) -> Respons
     console = console_of(request)
     with console.store.reading() as connection:
         rows = {row.person.id: row for row in people.listed(connection, console.key) if row.has_joined}
-        theirs = tuple(one.name for one in hotlines.listed(connection, console.key) if one.person == id_)
+        theirs = _hotlines_of(connection, console, id_)
     row = rows.get(id_)
     if row is None or not (row.disabled or row.altered):
         return redirect("/people")
@@ -210,6 +227,10 @@ def remove(request: Request, person: Administrator, id_: str, _: Fields) -> Resp
     except DeniableError as error:
         return _page(request, person, status=422, error=refusal(error))
     return redirect("/people", "removed")
+
+
+def _hotlines_of(connection: sa.Connection, console: Console, id_: str) -> tuple[str, ...]:
+    return tuple(one.name for one in hotlines.listed(connection, console.key) if one.person == id_)
 
 
 def _set_disabled(request: Request, person: Person, id_: str, disabled: bool) -> Response:
@@ -247,7 +268,7 @@ def _page(
     *,
     status: int = 200,
     link: NewLink | None = None,
-    typed: tuple[str, str] = ("", "importer"),
+    typed: tuple[str, str] | None = None,
     error: Message | None = None,
 ) -> Response:
     console = console_of(request)
@@ -255,18 +276,21 @@ def _page(
         rows = tuple(people.listed(connection, console.key))
         done = None if error or link else _done(request, connection, person, rows)
         has_hotline = bool(hotlines.listed(connection, console.key))
-    is_planned = console.programme() is not None
+    is_planned, roles = console.programme() is not None, {row.person.role for row in rows}
+    lacks_auditor = not is_planned and "auditor" not in roles
+    typed_name, typed_role = typed or ("", "auditor" if lacks_auditor else "importer")
     page = PeoplePage(
         people=rows,
         links=tuple(_link(row, console.clock(), voice_of(request)) for row in rows),
         self_id=person.id,
-        lacks_auditor=not is_planned and not any(one.person.role == "auditor" for one in rows),
+        lacks_auditor=lacks_auditor,
+        lacks_people=is_planned and roles.isdisjoint(hotlines.ASSIGNABLE_ROLES),
         lacks_hotline=is_planned and not has_hotline,
         roles=ROLES,
         link=link,
         done=done,
-        typed_name=typed[0],
-        typed_role=typed[1],
+        typed_name=typed_name,
+        typed_role=typed_role,
         error=error,
     )
     return render(request, "people.html", page, status)

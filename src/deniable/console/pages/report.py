@@ -280,9 +280,13 @@ def _target(request: Request, programme: Programme, fields: FormData) -> str:
         .exact(programme.naming()(text(fields, "target").strip()))
     )
     if target is None:
-        raise DeniableError(
-            "Choose one of the {targets_word}, or type its whole name.", targets_word=programme.parameters.terms.targets
-        )
+        terms = programme.parameters.terms
+        if len(programme.targets()) > FEW:  # what was typed is confidential, and stands in the form
+            raise DeniableError(
+                "No {target_word} has exactly this name. Search for it under Enter reports, or type the whole name.",
+                target_word=terms.target,
+            )
+        raise DeniableError("Choose one of the {targets_word}.", targets_word=terms.targets)
     return target
 
 

@@ -40,35 +40,38 @@ def read_mapping(
     targets: Collection[str],
     classes: Sequence[ReportClass] = ONE_CLASS,
     named: Callable[[str], str] = str,
+    what: Message = WHAT,
 ) -> Mapping:
     r"""The mapping in a file. targets: the programme's public names, to which its targets must belong. named: from a
-    number in the public register to a name.
+    number in the public register to a name. what: what refusals call the file.
 
     >>> import io
     >>> file = io.BytesIO(b"channel,target\nnorth,Acme\nsouth,Acme\ntest,\n")
     >>> dict(read_mapping(file, ["Acme", "Bravo"]).target_of)
     {'north': 'Acme', 'south': 'Acme', 'test': None}
     """
-    return quietly(lambda: _read(file, targets, [one.name for one in classes], named), WHAT)
+    return quietly(lambda: _read(file, targets, [one.name for one in classes], named, what), what)
 
 
-def _read(file: File, targets: Collection[str], classes: Collection[str], named: Callable[[str], str]) -> Mapping:
+def _read(
+    file: File, targets: Collection[str], classes: Collection[str], named: Callable[[str], str], what: Message
+) -> Mapping:
     public = {*targets}
     target_of: dict[str, str | None] = {}
     class_of: dict[str, str | None] = {}
-    with opened(file, WHAT) as binary:
-        table = Table(pieces(binary.read, WHAT), WHAT)
+    with opened(file, what) as binary:
+        table = Table(pieces(binary.read, what), what)
         has_class = "class" in table.names
         names = ("channel", "target", *(("class",) if has_class else ()))
         if sorted(table.names) != sorted(names):
             raise DeniableError(
                 "{what} must have the columns channel and target, and class if reports have "
                 "several, named in the first line, only these",
-                what=WHAT,
+                what=what,
             )
         if has_class and len(classes) == 1:
             raise DeniableError(
-                "{what} must have no column class: all reports of this programme have the same class", what=WHAT
+                "{what} must have no column class: all reports of this programme have the same class", what=what
             )
         # No cell is shown: if this is the wrong file, it may be anything.
         for line, cells in table.columns(*names):
@@ -91,10 +94,10 @@ def _read(file: File, targets: Collection[str], classes: Collection[str], named:
                 raise table.refusal(line, why_not("a channel must come only once"))
             if len(target_of) == MAX_CHANNELS:
                 raise DeniableError(
-                    "{what} must have at most {max_channels} channels", what=WHAT, max_channels=MAX_CHANNELS
+                    "{what} must have at most {max_channels} channels", what=what, max_channels=MAX_CHANNELS
                 )
             target_of[channel] = target or None
             class_of[channel] = its_class[0] if has_class and target else None
     if not target_of:
-        raise DeniableError("{what} must give at least one channel a target", what=WHAT)
+        raise DeniableError("{what} must give at least one channel a target", what=what)
     return Mapping(MappingProxyType(target_of), MappingProxyType(class_of) if has_class else None)

@@ -17,8 +17,10 @@ Other columns are refused, so that nothing else about a report is handed over. T
 `channel` show that the first line has the columns' names, and no report is in it.
 """
 
+import codecs
 import re
 from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 
 from deniable.errors import DeniableError
 from deniable.message import all_of, why_not
@@ -52,7 +54,14 @@ def records(file: File, class_column: str | None = None) -> Iterator[Row]:
     """The reports of the file, lazily, in its order."""
     names = ("id", "channel", *(() if class_column is None else (class_column,)))
     with opened(file, WHAT) as binary:
-        table = Table(pieces(binary.read, WHAT), WHAT)
+        source = pieces(binary.read, WHAT)
+        first = next(source, b"")
+        if first.removeprefix(codecs.BOM_UTF8).lstrip().startswith((b"[", b"{")):
+            raise DeniableError(
+                "this is not a CSV file, but looks like JSON; "
+                "if it comes from GlobaLeaks, choose GlobaLeaks as the kind"
+            )
+        table = Table(chain((first,), source), WHAT)
         if sorted(table.names) != sorted({*names}):
             others = _others(table.names, names)
             if others:

@@ -91,7 +91,7 @@ def _record(element: bytes, names: tuple[str, ...]) -> Record | Message:
     with suppress(ValueError, RecursionError):
         fields = json.loads(element.decode())
     if not isinstance(fields, dict) or not fields.keys() >= {*names}:
-        return why_not("expected a JSON object with the fields {names}", names=all_of(names))
+        return why_not("it is no report with {names}; is this GlobaLeaks’s list of reports?", names=all_of(names))
     outside_id, channel, *value = (fields[name] for name in names)
     return record(names, outside_id, channel, *map(_as_text, value))
 
