@@ -61,6 +61,6 @@ class Details(Entry):
 
 def _given(text: str | None, say: Voice) -> str:
     if text:
-        return say("“{text}”", text=text)
+        return say("“{text}”", text=say.apart(text))
     # For translators: this stands for a contact, or for a hotline.
     return say("none given")
