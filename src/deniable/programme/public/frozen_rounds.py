@@ -141,7 +141,9 @@ def _drawn(parameters: Parameters, waiting: FrozenRound, draw: FrozenDraw, say: 
         return replace(drawn, state="without", heading=heading, sentence=sentence)
     if waiting.beacon is None:
         thrown = moment_in_words(read_instant(draw.time or ""), say).words
-        sentence = say("Drawn with numbers thrown in public on {moment}: {place}.", moment=thrown, place=waiting.place)
+        sentence = say(
+            "Drawn with numbers thrown in public on {moment}: {place}.", moment=thrown, place=say.apart(waiting.place)
+        )
         return replace(drawn, state="drawn", sentence=sentence, value=draw.value, value_name=say("The numbers"))
     out = {"beacon": say.digits(str(waiting.beacon)), "moment": waiting.expected.words}
     if isinstance(parameters.randomness, Drand) and parameters.randomness.is_known:
@@ -166,7 +168,7 @@ def _awaited(source: Source, beacon: int | None, say: Voice) -> str:
     if isinstance(source, Dice):
         return say(
             "numbers that people throw in public ({place}; {throws})",
-            place=source.place,
+            place=say.apart(source.place),
             throws=source.throws.in_words(say),
         )
     number = say.digits(str(beacon))
