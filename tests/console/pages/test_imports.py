@@ -67,9 +67,9 @@ def test_a_file_holds_up_no_page_however_small_it_is(office: Office, monkeypatch
     office.begin()
     on_the_loop = list[bool]()
 
-    def noted(*args: Any) -> Any:
+    def noted(*args: Any, **limits: Any) -> Any:
         on_the_loop.append(asyncio._get_running_loop() is not None)
-        return read(*args)
+        return read(*args, **limits)
 
     monkeypatch.setattr(imports, "read", noted)
     assert preview(office.browser("Anna")).status_code == 200

@@ -259,7 +259,7 @@ def test_what_people_typed_does_not_change_places_in_a_sentence_from_right_to_le
     """Between Arabic words the number would be read as 01 555 30 49+, and the name as Lane 24."""
     name = "24 Lane"
     gone = {"reason": "moved", "independent": True, "during": 1}
-    said = [
+    said: list[tuple[str, int, dict[str, Any]]] = [
         ("details", 1, {"contact": "+49 30 555 01", "hotline": None, "day": "2026-01-05", "reason": None}),
         ("renamed", 1, {"target": NAMES[0], "name": name, **gone}),
         drawn(1, name),
