@@ -161,7 +161,7 @@ def test_a_token_holds_up_no_person_and_no_other_token(
     disk: Disk, slow: Ticker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its own pushes come in their order."""
-    monkeypatch.setattr(ticker, "OF_ONE", TOGETHER)
+    monkeypatch.setattr(slow, "_of_token", TOGETHER)
     flood = [slow.submit(brought(number, Kind.PUSHED, TOGETHER), "first") for number in range(100, 110)]
     report, push = slow.submit(brought(7)), slow.submit(brought(8, Kind.PUSHED), "second")
     slow._tick()
@@ -174,7 +174,7 @@ def test_a_token_holds_up_no_person_and_no_other_token(
 
 
 def test_whom_less_waits_of_is_not_held_up_by_many_busy_tokens(slow: Ticker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ticker, "OF_ONE", TOGETHER)
+    monkeypatch.setattr(slow, "_of_token", TOGETHER)
     monkeypatch.setattr(ticker, "PUSHES", 2 * TOGETHER)
     for number in range(100, 110):
         for token in ("first", "second", "third"):
