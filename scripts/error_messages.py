@@ -80,6 +80,7 @@ TITLES: dict[str, tuple[str, ...]] = {
         "programme/backup",
         "programme/transcript_copies",
         "programme/old_databases",
+        "programme/recovery",
         "cli/programme/maintenance",
     ),
     "Starting the console": ("cli/serve", "console/allowed_hosts", "console/workers"),

@@ -56,7 +56,6 @@ REACHED = [
         "programme/transcript/*",
         "storage/store",
         "languages/language",
-        "languages/terms",
         "errors",
         "report_classes",
         "rules",

@@ -7,7 +7,7 @@ Exports of hotlines are read elsewhere (`programme/imports/reading.py`): there o
 import csv
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from os import PathLike
 from pathlib import Path
@@ -16,11 +16,15 @@ from typing import TextIO
 from deniable.errors import DeniableError
 
 FilePath = str | PathLike[str]
-_SIGN = r"""['"\s]*[=+@＝＋－＠\-]"""
-_FORMULA = re.compile(rf"(?:\A(?={_SIGN}|'*[\t\r\n])|(?<=[;|\t\r\n])(?={_SIGN}))('?)")
-"""Where a formula begins; an apostrophe marks it as a text. Also within a text: spreadsheets of many countries split
-lines at semicolons, and then know no quotes but those at the beginning of a cell.
+_SPLITS = ";|\t\r\n"
+"""Where spreadsheets may begin another cell. Those of many countries split lines at semicolons, and then know no quotes
+but those at the beginning of a cell.
 """
+_TO_A_SIGN = re.compile(r"""['"\s]*+([=+@＝＋－＠\-])|['"\s]++""")
+"""What may stand before the sign of a formula, with the sign; or what stands before none, all of it at once: others
+bring the text, and to look at a part of it again and again would take minutes.
+"""
+_BREAKS = re.compile(r"'*+[\t\r\n]")
 
 
 def bad_line(path: FilePath, line: int, what: str) -> DeniableError:
@@ -85,7 +89,7 @@ def not_a_formula(text: str) -> str:
     >>> not_a_formula("Ash;=1+1")
     "Ash;'=1+1"
     """
-    return _FORMULA.sub(r"'\1", text)
+    return "'".join(_cut(text, _formulas(text)))
 
 
 def as_it_was(cell: str) -> str:
@@ -94,4 +98,22 @@ def as_it_was(cell: str) -> str:
     >>> as_it_was("'=1+1"), as_it_was("''=1+1"), as_it_was("=1+1"), as_it_was("'t Veld"), as_it_was("Ash;'=1+1")
     ('=1+1', "'=1+1", '=1+1', "'t Veld", 'Ash;=1+1')
     """
-    return _FORMULA.sub("", cell)
+    return "".join(_cut(cell, (at for at in _formulas(cell) if cell.startswith("'", at)), skip=1))
+
+
+def _formulas(text: str) -> list[int]:
+    """Where a formula may begin, in order."""
+    found = {0} if _BREAKS.match(text) else set[int]()
+    for run in _TO_A_SIGN.finditer(text):
+        if run[1]:
+            found |= {at for at in range(run.start(), run.end()) if at == 0 or text[at - 1] in _SPLITS}
+    return sorted(found)
+
+
+def _cut(text: str, places: Iterable[int], skip: int = 0) -> Iterator[str]:
+    """The parts of a text before, between and after these places, without so many characters at each of them."""
+    start = 0
+    for at in places:
+        yield text[start:at]
+        start = at + skip
+    yield text[start:]

@@ -234,18 +234,20 @@ def _empty() -> tuple[bytes, bytes]:
         return database.read_bytes(), key.read_bytes()
 
 
-def form_token(page: str) -> str:
-    """What the page's forms carry."""
-    found = re.search(r'name="csrf" value="([0-9a-f]{64})"', page)
+def _found(pattern: str, page: str) -> str:
+    found = re.search(pattern, page)
     assert found is not None
     return found[1]
+
+
+def form_token(page: str) -> str:
+    """What the page's forms carry."""
+    return _found(r'name="csrf" value="([0-9a-f]{64})"', page)
 
 
 def form_on(page: str) -> str:
     """The id of the form that enters reports."""
-    found = re.search(r'name="form_id" value="([^"]{22})"', page)
-    assert found is not None
-    return found[1]
+    return _found(r'name="form_id" value="([^"]{22})"', page)
 
 
 def preview(browser: Browser, file: bytes = FILE, mapping: bytes | None = None, **data: str) -> Any:
@@ -260,16 +262,12 @@ def preview(browser: Browser, file: bytes = FILE, mapping: bytes | None = None, 
 
 def pending_on(page: str) -> str:
     """The name by which the file on a page of a preview is confirmed."""
-    found = re.search(r'name="pending" value="([^"]+)"', page)
-    assert found is not None
-    return found[1]
+    return _found(r'name="pending" value="([^"]+)"', page)
 
 
 def receipt_on(page: str) -> str:
     """The receipt that the page shows."""
-    found = re.search(r'<pre class="secret">([A-Z2-7]{4}(?:-[A-Z2-7]{4}){3})</pre>', page)
-    assert found is not None
-    return found[1]
+    return _found(r'<pre class="secret">([A-Z2-7]{4}(?:-[A-Z2-7]{4}){3})</pre>', page)
 
 
 def routes(app: Any) -> Iterator[tuple[str, str]]:

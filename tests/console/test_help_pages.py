@@ -1,6 +1,7 @@
 """Help: every page of the console has some, and all that it leads to is there."""
 
 import re
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -41,6 +42,13 @@ def test_every_page_has_help_of_its_own() -> None:
             if path not in {"/", "/logout"} and not path.startswith("/help"):
                 assert help_for(path) != PLACE + FIRST, path
     assert help_for("/nowhere") == PLACE + FIRST
+
+
+def test_a_long_address_takes_no_time() -> None:
+    """What a person asks for who is signed in, and is not found."""
+    began = time.thread_time()
+    assert help_for("/round" + 2**16 * "/") == f"{PLACE}{HELP['/round']}"
+    assert time.thread_time() - began < 0.1
 
 
 def test_the_table_has_no_page_that_is_gone() -> None:

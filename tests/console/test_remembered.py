@@ -1,12 +1,13 @@
 """What is remembered is made once, by one thread, never on the event loop, and a few are kept."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from threading import Barrier
 
 import anyio
 import pytest
 
-from deniable.console.remembered import Paced, Remembered, TakesLong
+from deniable.console.remembered import Paced, Remembered, TakesLong, is_kept
 
 
 def test_many_threads_make_one_value() -> None:
@@ -63,3 +64,15 @@ def test_what_took_long_goes_to_a_thread_the_next_time(monkeypatch: pytest.Monke
         anyio.run(work)
     assert paced(lambda: 7) == 7
     assert anyio.run(work) == 7
+
+
+DAY = timedelta(days=1)
+ASKED = datetime(2026, 1, 5, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("passed", "kept"),
+    [(timedelta(0), True), (DAY - timedelta(seconds=1), True), (DAY, False), (timedelta(seconds=-1), False)],
+)
+def test_it_is_kept_for_its_time(passed: timedelta, kept: bool) -> None:
+    assert is_kept(ASKED + DAY, ASKED + passed, DAY) == kept

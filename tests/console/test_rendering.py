@@ -46,7 +46,7 @@ from deniable.console.pages import (
     work_list,
 )
 from deniable.console.refusals import ErrorPage
-from deniable.languages.terms import Terms
+from deniable.languages.language import Terms
 
 FRAME = {"who", "role", "navigation", "programme", "csrf", "demo", "help", "again", "today", "languages"}
 

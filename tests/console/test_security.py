@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from starlette import requests
 from tests.console.offices import Browser, Office, routes
 from tests.console.test_api import token
 from tests.programme.offices import TARGETS
@@ -16,6 +17,7 @@ from tests.programme.offices import TARGETS
 from deniable.console import sessions, tables
 from deniable.console.accounts.tokens import Scope
 from deniable.console.security import ALLOWED, SMALL, Permission
+from deniable.programme.names import MOST_MARKS, has_piled_marks
 from deniable.storage import layout
 
 NEEDS: dict[tuple[str, str], Permission] = {
@@ -275,3 +277,41 @@ def test_only_a_form_with_a_file_may_be_large(office: Office) -> None:
     kind = {"Content-Type": "application/x-www-form-urlencoded"}
     assert ida.client.post("/import", content=b"a" * (SMALL + 1), headers=kind).status_code == 413
     assert ida.client.post("/import", content=(b"a" * SMALL for _ in range(2)), headers=kind).status_code == 413
+
+
+PILED = ["a" + 4000 * "\u0300" + 4000 * "\u0316", 8000 * "\u0f73", "a" + 8000 * "\uff9e"]
+"""Accents on one letter, some of which are seen to be accents once they are taken apart. To put so many in order takes
+a tenth of a second, and what fits into a form takes several, in which nothing else is done.
+"""
+
+
+@pytest.mark.parametrize("piled", PILED)
+def test_nobody_keeps_the_console_busy_with_accents(office: Office, piled: str) -> None:
+    office.begin()
+    stranger, ida = office.browser(), office.browser("Ida")
+    for field in ("name", "password"):
+        assert stranger.post("/login", files={field: (None, piled)}).status_code == 400
+    assert ida.post("/report", files={"target": (None, piled), "number": (None, "1")}).status_code == 400
+
+
+@pytest.mark.parametrize("typed", ["Zoe\u0308", "Nguyễn Thị Ánh", "ประชุม", "a" + MOST_MARKS * "\u0301", "한국", ""])
+def test_accents_of_a_language_are_no_trouble(typed: str) -> None:
+    assert not has_piled_marks(typed)
+
+
+def test_nobody_keeps_the_console_busy_with_cookies(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some versions of Python take seconds to read a quoted cookie with thousands of backslashes."""
+    parsed, parse = list[str](), requests.cookie_parser
+
+    def noted(header: str) -> dict[str, str]:
+        parsed.append(header)
+        return parse(header)
+
+    monkeypatch.setattr(requests, "cookie_parser", noted)
+    session = office.browser("Ada").cookie("session")
+    other = 'other="' + 1000 * "\\" + '"'
+    for header in (f"{other}; session={session}", f"session={session};{other}", f"a=b; {other}; session={session}"):
+        assert office.browser().get("/people", headers={"Cookie": header}).status_code == 200
+    assert office.browser().get("/people", headers={"Cookie": other}).status_code == 303
+    assert len(parsed) >= 4
+    assert not any("\\" in header for header in parsed)

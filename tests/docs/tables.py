@@ -17,7 +17,7 @@ from deniable.attack.particles import leak
 from deniable.calibration import race_delta
 from deniable.languages.language import language
 from deniable.languages.voice import Voice, plain
-from deniable.programme.public.checks import CHECKS, Shown
+from deniable.programme.public.check_table import CHECKS, Shown
 from deniable.programme.public.suspicion import SURE_BEFORE, in_hundred, per_cent
 from deniable.promptness import lead_needed, least_lead
 from deniable.rounding import rounded_up

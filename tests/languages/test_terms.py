@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from deniable.errors import DeniableError
-from deniable.languages.terms import AUDIT_TERMS, TARGET_TERMS, Terms
+from deniable.languages.language import AUDIT_TERMS, TARGET_TERMS, Terms
 
 FORMS = ("audit", "audits", "an_audit", "audited", "target", "targets", "a_target")
 

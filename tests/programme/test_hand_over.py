@@ -27,12 +27,12 @@ from tests.programme.processes import CONTEXT
 from deniable.errors import DeniableError
 from deniable.programme import hand_over as module
 from deniable.programme import intake
-from deniable.programme.buffer import NOTHING, Kind, Slots, slots
+from deniable.programme.buffer import NOTHING, ROOM, SLOT, Kind, Slots, slots
 from deniable.programme.hand_over import Listener, address, call, hand_over, is_listening
 from deniable.programme.programme import Programme
 from deniable.programme.receipt import new_receipt
 from deniable.programme.secrets.keys import KeyFile
-from deniable.programme.secrets.vault import Vault
+from deniable.programme.secrets.vault import SEALING, Vault
 from deniable.programme.ticker import Ticker
 from deniable.storage import tables
 
@@ -152,21 +152,37 @@ def called(where: str) -> Iterator[socket.socket]:
         yield caller
 
 
+@pytest.mark.parametrize(("number", "pages"), [(0, 1), (1, 1), (ROOM, 1), (ROOM + 1, 2)])
+def test_the_length_of_what_goes_over_tells_whole_pages_alone(
+    where: str, vault: Vault, desk: Desk, number: int, pages: int
+) -> None:
+    """Linux tells every user how many bytes wait in a socket, and a stranger who passes it on reads the length."""
+    kept: list[bytes] = []
+    hidden = f"{where}/hidden"
+    brought = slots(Kind.IMPORTED, np.full((number, 2), 7, np.uint64), 1, 1)
+    with listening(hidden, vault, desk.take):
+        with impostor(where, partial(passes_on, hidden, kept)):
+            hand_over(where, vault, brought)
+        assert desk.brought.get(timeout=LONG)[0].tobytes() == brought.tobytes()
+    assert len(kept[1]) == pages * ROOM * SLOT.itemsize + SEALING
+
+
+def passes_on(hidden: str, kept: list[bytes], caller: socket.socket) -> None:
+    """What is said to the process, and what it answers."""
+    with called(hidden) as process:
+        module._send(caller, module._receive(process))
+        for _ in range(2):
+            kept.append(module._receive(caller))
+            module._send(process, kept[-1])
+            module._send(caller, module._receive(process))
+
+
 def test_what_was_handed_over_cannot_be_handed_over_again(where: str, vault: Vault, desk: Desk) -> None:
     """A stranger takes the place of the process, passes on and keeps what is said, and says it to the process again."""
     kept: list[bytes] = []
     hidden = f"{where}/hidden"
-
-    def answer(caller: socket.socket) -> None:
-        with called(hidden) as process:
-            module._send(caller, module._receive(process))
-            for _ in range(2):
-                kept.append(module._receive(caller))
-                module._send(process, kept[-1])
-                module._send(caller, module._receive(process))
-
     with listening(hidden, vault, desk.take):
-        with impostor(where, answer):
+        with impostor(where, partial(passes_on, hidden, kept)):
             hand_over(where, vault, BROUGHT)
         assert desk.brought.get(timeout=LONG)[0].tobytes() == BROUGHT.tobytes()
         assert answer_to(hidden, *kept) == b""

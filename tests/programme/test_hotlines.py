@@ -17,17 +17,16 @@ from tests.programme.insight import rows
 from tests.programme.offices import TARGETS, Clock, Office, new_office
 
 from deniable.programme import counting, intake
-from deniable.programme.buffer import NOTHING, ROOM, Kind, Slots
+from deniable.programme.buffer import NOTHING, ROOM, Slots
+from deniable.programme.imports.hotline_settings import Assigned, Kept
 from deniable.programme.imports.imported_reports import KnownReports
-from deniable.programme.imports.kept import Assigned, Kept
 from deniable.programme.programme import Programme
-from deniable.programme.ticker import PEOPLE, PUSHES, Ticker
+from deniable.programme.ticker import IMPORTS, Ticker
 from deniable.storage import tables
 
 ASH, BIRCH, *_ = TARGETS
 EXPORT = [("1", ASH), ("2", ASH), ("3", BIRCH)]
 NONE = dict.fromkeys(TARGETS, 0)
-OF_IMPORTS = ROOM - PEOPLE - PUSHES
 
 
 @pytest.fixture
@@ -258,20 +257,6 @@ def test_what_is_written_does_not_tell_that_an_import_was_taken_back(tmp_path_fa
     assert seen[0] == seen[1]
 
 
-def test_what_takes_an_import_back_waits_behind_all_of_it(office: Office) -> None:
-    """Otherwise a part could come in after it, and count."""
-    with office.programme._access.looking() as transaction:
-        gone, _ = counting.taken_back(transaction, "hotline", "one")
-    office.programme.start_ticking()
-    ticker = office.programme._intake._ticker
-    assert ticker is not None
-    ticker.stop()
-    ticker._stop.clear()
-    ticker.submit(gone)
-    assert [len(one.slots) for one in ticker._imported] == [1]
-    assert gone["kind"][0] == Kind.TAKEN_BACK
-
-
 def page(programme: Programme, *, is_time_to_count: bool = False) -> None:
     """One more tick of this process."""
     ticker = programme._intake._ticker
@@ -288,7 +273,7 @@ def test_an_import_of_one_process_that_another_takes_back_counts_for_nothing(
     """However much of it is written before, and although pages are counted in between."""
     monkeypatch.setattr(intake, "Ticker", partial(Ticker, every=1e6, counted_every=1e9))
     office = new_office(database, tmp_path)
-    first, reports = office.programme, [(str(number), ASH) for number in range(OF_IMPORTS + 7)]
+    first, reports = office.programme, [(str(number), ASH) for number in range(IMPORTS + 7)]
     first.hotlines.add("hotline")
     with closing(office.again()) as second:
         first.start_ticking()
@@ -310,10 +295,40 @@ def test_an_import_of_one_process_that_another_takes_back_counts_for_nothing(
         page(second)
         page(second)
         page(second, is_time_to_count=True)
-        assert counted == OF_IMPORTS + 7
+        assert counted == IMPORTS + 7
         assert second.hotlines.is_final("hotline", "two")
-        assert first.active_counts() == NONE | {ASH: OF_IMPORTS + 7}
+        assert first.active_counts() == NONE | {ASH: IMPORTS + 7}
         first.close()
+
+
+@pytest.mark.parametrize("others", [0, IMPORTS])
+@pytest.mark.parametrize("at", [0, 1], ids=["before its first page", "after it"])
+def test_whether_an_import_is_taken_back_in_time_does_not_depend_on_how_many_reports_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int, others: int
+) -> None:
+    """Of its own or of another import on its way: with one report more, none or all of it would count. Pages are
+    counted right after what takes it back is on the disk, or would be.
+    """
+    monkeypatch.setattr(intake, "Ticker", partial(Ticker, every=1e6, counted_every=1e9))
+    seen = []
+    worlds = [*((IMPORTS + more, others) for more in (-2, -1, 0)), (IMPORTS - 2, others + 1)]
+    for world, (own, of_others) in enumerate(worlds):
+        (folder := tmp_path / str(world)).mkdir()
+        programme = new_office(str(folder / "programme.db"), folder).programme
+        programme.hotlines.add("hotline")
+        programme.start_ticking()
+        programme.hotlines.bring("hotline", [(f"other {number}", BIRCH) for number in range(of_others)], name="another")
+        programme.hotlines.bring("hotline", [(str(number), ASH) for number in range(own)], name="one")
+        for _ in range(at):
+            page(programme)
+        gone = programme.hotlines.take_back("hotline", "one")
+        page(programme)
+        is_in_time = gone.done()
+        for _ in range(3):
+            page(programme, is_time_to_count=True)
+        seen.append((is_in_time, programme.hotlines.is_final("hotline", "one"), programme.active_counts()[ASH]))
+        programme.close()
+    assert seen == [(True, False, 0)] * 4
 
 
 def test_what_is_left_of_an_import_that_was_taken_back_does_not_count_after_a_restart(office: Office) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from deniable.errors import DeniableError
 from deniable.guarantee import Guarantee
-from deniable.languages.terms import Terms
+from deniable.languages.language import Terms
 from deniable.mechanisms import CounterAuditing, Race, forecast, steady_forecast
 from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import Calendar

@@ -8,8 +8,8 @@ from tests.programme.public.published import NAMES, chained, drawn, fresh, made
 from tests.programme.public.test_page import rendered
 
 from deniable.errors import DeniableError
+from deniable.programme.creation import read_register
 from deniable.programme.parameters import Parameters
-from deniable.programme.register import read_register
 from deniable.programme.transcript.replay import replay
 
 A, B, C, D = NAMES

@@ -123,6 +123,32 @@ def test_a_visit_that_waits_is_recorded_before_the_round_is_closed(office: Offic
     assert kinds == ["emergency", "emergency", "round" if how == "close" else "skip"]
 
 
+def test_danger_leads_to_a_visit_also_where_its_target_leaves(office: Office) -> None:
+    """Of others the visit waits on."""
+    programme = office.programme
+    programme.report({ASH: 1, BIRCH: 1}, report_class="danger")
+    entry = programme.change_targets("it has closed", independent=True, remove=[ASH])
+    *_, visit, left = [parse(line) for line in lines_of(office.database)]
+    assert (visit.kind, visit.audited, left) == ("emergency", (ASH,), entry)
+    assert programme.waiting_visits() == [(BIRCH, "danger")]
+
+
+def test_danger_leads_to_a_visit_also_where_the_programme_ends(office: Office) -> None:
+    programme = office.programme
+    programme.report({BIRCH: 1}, report_class="danger")
+    programme.end("the law has changed")
+    *_, visit, end = [parse(line) for line in lines_of(office.database)]
+    assert (visit.kind, visit.audited, end.kind) == ("emergency", (BIRCH,), "end")
+
+
+def test_danger_leads_to_a_visit_before_the_names_that_the_end_makes_public(tmp_path: Path) -> None:
+    office = new_office(str(tmp_path / "programme.db"), tmp_path, classes=CLASSES, reveal_after=2)
+    office.close()
+    office.programme.report({BIRCH: 1}, report_class="danger")
+    office.programme.end("the law has changed")
+    assert [parse(line).kind for line in lines_of(office.database)] == ["selection", "emergency", "reveal", "end"]
+
+
 def test_danger_leads_to_a_visit_also_while_imports_are_paused(office: Office) -> None:
     programme = office.programme
     programme.hotlines.add("hotline")

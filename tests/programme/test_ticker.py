@@ -15,9 +15,19 @@ import pytest
 from deniable.errors import DeniableError
 from deniable.programme import ticker
 from deniable.programme.buffer import ROOM, TOGETHER, Kind, Slots, slots
-from deniable.programme.ticker import MOST_WAITING, OF_ONE, PEOPLE, PUSHES, StillWaitingError, Ticker
+from deniable.programme.ticker import (
+    COMMANDS,
+    IMPORTS,
+    MOST_WAITING,
+    OF_ONE,
+    OF_PERSON,
+    PEOPLE,
+    PUSHES,
+    SIGNS,
+    StillWaitingError,
+    Ticker,
+)
 
-OF_IMPORTS = ROOM - PEOPLE - PUSHES
 LONG = 60
 """Seconds, of which a test that passes takes none."""
 
@@ -126,24 +136,24 @@ def test_what_comes_together_has_a_group_of_its_own(disk: Disk, slow: Ticker) ->
 
 
 def test_what_belongs_together_waits_for_a_page_with_room(disk: Disk, slow: Ticker) -> None:
-    first, second = slow.submit(brought(1, size=PEOPLE - 1)), slow.submit(brought(2, size=2))
+    first, second = slow.submit(brought(1, size=COMMANDS - 1)), slow.submit(brought(2, size=2))
     slow._tick()
     assert (first.done(), second.done()) == (True, False)
     slow._tick()
     assert second.done()
-    assert [len(page) for page in disk.pages] == [PEOPLE - 1, 2]
+    assert [len(page) for page in disk.pages] == [COMMANDS - 1, 2]
 
 
 def test_an_import_lets_few_pass(disk: Disk, slow: Ticker) -> None:
-    whole = slow.submit(imported(10, 2 * OF_IMPORTS))
+    whole = slow.submit(imported(10, 2 * IMPORTS))
     slow._tick()
     report = slow.submit(brought(7))
     slow._tick()
     assert report.done()
     assert whole.done()
-    assert [len(page) for page in disk.pages] == [OF_IMPORTS, OF_IMPORTS + 1]
+    assert [len(page) for page in disk.pages] == [IMPORTS, IMPORTS + 1]
     assert [page.count(7) for page in disk.pages] == [0, 1]
-    assert sorted(itertools.chain(*disk.pages)) == [7, *range(10, 10 + 2 * OF_IMPORTS)]
+    assert sorted(itertools.chain(*disk.pages)) == [7, *range(10, 10 + 2 * IMPORTS)]
 
 
 def test_a_token_holds_up_no_person_and_no_other_token(
@@ -175,7 +185,7 @@ def test_whom_less_waits_of_is_not_held_up_by_many_busy_tokens(slow: Ticker, mon
 
 def test_a_person_imports_one_file_after_the_other(slow: Ticker) -> None:
     """Whatever other people do, and whoever took an import back."""
-    first = slow.submit(imported(10, 2 * OF_IMPORTS), "Ida")
+    first = slow.submit(imported(10, 2 * IMPORTS), "Ida")
     assert slow.is_importing("Ida")
     with pytest.raises(StillWaitingError):
         slow.submit(imported(5000, 1), "Ida")
@@ -192,7 +202,7 @@ def test_a_person_imports_one_file_after_the_other(slow: Ticker) -> None:
 
 def test_what_waits_of_a_person_or_token_that_may_bring_nothing_is_dropped(slow: Ticker) -> None:
     """Of an import that has begun one slot more is written, which takes it back. All others go on."""
-    named = imported(10, 2 * OF_IMPORTS)
+    named = imported(10, 2 * IMPORTS)
     named["import"] = 3
     begun, stays = slow.submit(named, "Ida"), slow.submit(imported(5000, 2), "Anna")
     pushes = [slow.submit(pushed(OF_ONE), "token") for _ in range(2)]
@@ -214,9 +224,28 @@ def pushed(size: int) -> Slots:
     return slots(Kind.PUSHED, np.arange(size, dtype=np.uint64)[:, None].repeat(2, 1) // np.uint64(TOGETHER), 0, 1)
 
 
+def by_hand(size: int) -> Slots:
+    """Slots with an id each, as a person enters them in the console, one form after the other."""
+    return slots(Kind.ENTERED, np.arange(size, dtype=np.uint64)[:, None].repeat(2, 1), 0, 1)
+
+
+def named(first: int, size: int, number: int) -> Slots:
+    """An import that can be taken back: what it begins with, and its reports."""
+    whole = imported(first, size + 1)
+    whole["import"] = number
+    return whole
+
+
+def taken_back(number: int) -> Slots:
+    return slots(Kind.TAKEN_BACK, np.zeros((1, 2), np.uint64), 0, 0, import_=number)
+
+
 OTHERS = {
-    "a person": (brought(7), ""),
-    "people": (brought(7, size=PEOPLE), ""),
+    "a person": (brought(7), "Anna"),
+    "a busy person": (by_hand(9 * OF_PERSON), "Anna"),
+    "a command": (brought(7), ""),
+    "commands": (brought(7, size=COMMANDS), ""),
+    "what takes an import back": (taken_back(1), ""),
     "a token": (brought(7, Kind.PUSHED), "another"),
     "a busy token": (pushed(OF_ONE), "another"),
     "an import": (imported(1000, 2 * ROOM), ""),
@@ -226,22 +255,63 @@ BUSY = {
         pushed(9 * OF_ONE),
         "token",
     ),
-    "an import": (imported(10, 3 * OF_IMPORTS), ""),
+    "a busy person": (by_hand(9 * OF_PERSON), "Ida"),
+    "an import": (named(10, 3 * IMPORTS, 3), "Ida"),
 }
+ALONE = {"a push": 9, "a busy person": 9, "an import": 3}
 
 
-@pytest.mark.parametrize(("busy", "other"), [(one, two) for one in BUSY for two in OTHERS if one != two])
+@pytest.mark.parametrize(
+    ("busy", "other"), [(one, two) for one in BUSY for two in OTHERS if (one, two) != ("an import",) * 2]
+)
 def test_how_long_it_takes_does_not_tell_what_others_bring(slow: Ticker, busy: str, other: str) -> None:
     """Although it fills its part of every page to the last slot."""
     alone = ticks_until(slow, slow.submit(*BUSY[busy]))
     slow.submit(*OTHERS[other])
-    assert ticks_until(slow, slow.submit(*BUSY[busy])) == alone == (9 if busy == "a push" else 3)
+    assert ticks_until(slow, slow.submit(*BUSY[busy])) == alone == ALONE[busy]
 
 
-def test_the_check_catches_room_that_is_lent(slow: Ticker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ticker, "PUSHES", OF_ONE)
-    slow.submit(*OTHERS["a token"])
-    assert ticks_until(slow, slow.submit(*BUSY["a push"])) > 9
+@pytest.mark.parametrize(
+    ("shared", "busy", "other"), [("PUSHES", "a push", "a token"), ("PEOPLE", "a busy person", "a person")]
+)
+def test_the_check_catches_room_that_is_lent(
+    slow: Ticker, monkeypatch: pytest.MonkeyPatch, shared: str, busy: str, other: str
+) -> None:
+    monkeypatch.setattr(ticker, shared, {"PUSHES": OF_ONE, "PEOPLE": OF_PERSON}[shared])
+    slow.submit(*OTHERS[other])
+    assert ticks_until(slow, slow.submit(*BUSY[busy])) > 9
+
+
+def test_a_page_has_room_for_all_of_them() -> None:
+    assert SIGNS + COMMANDS + PEOPLE + PUSHES + IMPORTS == ROOM
+
+
+@pytest.mark.parametrize("size", [0, 1, IMPORTS - 1, IMPORTS, IMPORTS + 1, 9 * IMPORTS])
+@pytest.mark.parametrize("others", [0, IMPORTS - 1, IMPORTS, 9 * IMPORTS])
+def test_what_begins_an_import_or_takes_it_back_waits_for_no_report(slow: Ticker, size: int, others: int) -> None:
+    """Neither for those of the import nor for those of another one that came before."""
+    kinds = list[list[tuple[int, int]]]()
+    slow._write = lambda page, _: kinds.append(page[["kind", "import"]].tolist())
+    slow.submit(imported(5000, others))
+    slow.submit(named(10, size, 3), "Ida")
+    slow._tick()
+    assert kinds[0][0] == (Kind.IMPORTED, 3)
+    gone = slow.submit(taken_back(3))
+    assert ticks_until(slow, gone) == 1
+    assert kinds[1][0] == (Kind.TAKEN_BACK, 3)
+
+
+def test_no_report_of_an_import_comes_before_its_beginning(slow: Ticker) -> None:
+    """Otherwise it would be counted, and the import could still be taken back."""
+    firsts = [1000 * number for number in range(1, SIGNS + 3)]
+    pages = list[list[int]]()
+    slow._write = lambda page, _: pages.append(page["id"][:, 0].tolist())
+    every = [slow.submit(named(first, 2, first)) for first in firsts]
+    slow._tick()
+    slow._tick()
+    assert all(one.done() for one in every)
+    assert [first for first in firsts if first in pages[0]] == firsts[:SIGNS]
+    assert [first for first in firsts if first + 1 in pages[0]] == firsts[:SIGNS]
 
 
 def ticks_until(slow: Ticker, written: "Future[None]") -> int:
@@ -289,7 +359,7 @@ def test_an_error_reaches_all_who_wait_and_the_next_tick_works(disk: Disk, slow:
 
 
 def test_those_who_are_not_on_the_page_do_not_share_its_error(disk: Disk, slow: Ticker) -> None:
-    first, second = slow.submit(brought(1, size=PEOPLE)), slow.submit(brought(2))
+    first, second = slow.submit(brought(1, size=COMMANDS)), slow.submit(brought(2))
     disk.fails = DeniableError("the disk is full")
     slow._tick()
     assert is_refused(first, "full")

@@ -23,7 +23,7 @@ from deniable.programme.public.verify import verify
 from deniable.programme.secrets import frozen
 from deniable.programme.secrets.capsules import Selected
 from deniable.programme.secrets.keys import KeyFile
-from deniable.programme.transcript import draws
+from deniable.programme.transcript import closings
 from deniable.programme.transcript.hidden import capsule_digits, names_commitment
 from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.unannounced import Reveal, Selection
@@ -261,7 +261,7 @@ def test_a_capsule_that_is_longer_for_some_targets_is_found(tmp_path: Path, monk
     opened: Any = Selected.opened
     monkeypatch.setattr(Selected, "sealed", lambda self, *given: sealed(self, *given) + "00" * self.targets[0])
     monkeypatch.setattr(Selected, "opened", lambda *given: opened(*given[:-1], given[-1][:length]))
-    monkeypatch.setattr(draws, "capsule_digits", lambda _: AnyLength())
+    monkeypatch.setattr(closings, "capsule_digits", lambda _: AnyLength())
     first, *others = compared(tmp_path, monkeypatch, reveal_after=1)
     assert all(one != first for one in others)
 

@@ -26,8 +26,8 @@ from deniable.programme.secrets import nonces, oversight
 from deniable.programme.secrets.frozen import noise_of_draw
 from deniable.programme.secrets.sealed_inputs import noise_of_figures
 from deniable.programme.transaction import Transaction
-from deniable.programme.transcript.figures import Figures
 from deniable.programme.transcript.replay import parse
+from deniable.programme.transcript.yearly_figures import Figures
 from deniable.report_classes import parsed
 from deniable.storage import tables
 from deniable.yearly_figures import YearlyFigures

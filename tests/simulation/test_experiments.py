@@ -13,6 +13,7 @@ from scipy.stats import binom, norm
 import deniable as dn
 from deniable.counters.toeplitz import ToeplitzCounter, toeplitz
 from deniable.errors import DeniableError
+from deniable.simulation.evaluation import running_mean
 from deniable.simulation.experiments import (
     MECHANISMS,
     PAPER_RR,
@@ -26,7 +27,6 @@ from deniable.simulation.experiments import (
     gaps_needed,
     static_sweep,
 )
-from deniable.simulation.metrics import running_mean
 from deniable.simulation.parallel import RUNS_A_TASK
 from deniable.utility import race_static_error, static_error
 

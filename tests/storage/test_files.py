@@ -1,13 +1,17 @@
 """A file is whole or not there, and never overwritten."""
 
 import errno
+import fcntl
 import os
 import stat
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from deniable.storage import files as module
 from deniable.storage.files import new_file, remove_second_names, write_new
 
 CONTENT = (b"one\n", b"two\n")
@@ -52,6 +56,32 @@ def test_a_file_system_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(FileExistsError):
         write_new(tmp_path / "new", CONTENT)
     assert [file.name for file in tmp_path.iterdir()] == ["new"]
+
+
+@contextmanager
+def locked_by_another(folder: Path) -> Iterator[None]:
+    """As any user can who can read the folder."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def test_another_user_who_locks_the_folder_keeps_no_backup_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_PATIENCE", 0.01, raising=False)
+    with ThreadPoolExecutor(1) as thread, locked_by_another(tmp_path):
+        thread.submit(write_new, tmp_path / "new", CONTENT).result(10)
+        (tmp_path / "other-wal").write_text("of a database that may have got this name just now")
+        with pytest.raises(TimeoutError, match="another process has locked its folder"):
+            thread.submit(write_new, tmp_path / "other", CONTENT).result(10)
+    assert (tmp_path / "new").read_bytes() == b"one\ntwo\n"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["new", "other-wal"]
+    write_new(tmp_path / "other", CONTENT)
+    assert not (tmp_path / "other-wal").exists()
 
 
 def test_a_file_that_could_not_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,10 +3,19 @@
 from deniable.attack.adversaries import Adversary, BlackBox, ClosedForm, Enumeration, Particles, Score, strongest
 from deniable.attack.exact import likelihood_ratio, total_variation, transcript_distribution
 from deniable.attack.game import find_worst, play, search
-from deniable.attack.pairs import Pair, hard_pairs, moved_pairs, moved_report, report_at, rivals_needed
-from deniable.attack.refusal import UnsuitableError
+from deniable.attack.pairs import (
+    EVERYTHING,
+    OWN_TARGET,
+    Pair,
+    View,
+    hard_pairs,
+    moved_pairs,
+    moved_report,
+    report_at,
+    rivals_needed,
+)
 from deniable.attack.result import LeakEstimate, Result
-from deniable.attack.views import EVERYTHING, OWN_TARGET, View
+from deniable.errors import UnsuitableError
 
 __all__ = [
     "EVERYTHING",

@@ -13,9 +13,8 @@ from deniable.arrays import FloatArray, IntArray
 from deniable.attack import black_box, particles
 from deniable.attack.exact import Law, total_variation, transcript_distribution
 from deniable.attack.likelihood import has_closed_form, log_likelihood_ratio
-from deniable.attack.pairs import Pair
-from deniable.attack.refusal import FOREIGN_ERRORS, UnsuitableError
-from deniable.attack.views import EVERYTHING, View
+from deniable.attack.pairs import EVERYTHING, Pair, View
+from deniable.errors import FOREIGN_ERRORS, UnsuitableError
 from deniable.mechanisms import Mechanism
 
 # Transcripts that are enumerated without being asked: seconds, where exact fractions of more would take minutes.

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from deniable.attack.refusal import UnsuitableError
-from deniable.errors import DeniableError, check_whole
+from deniable.errors import DeniableError, UnsuitableError, check_whole
 from deniable.mechanisms import Mechanism
 from deniable.noise import ExactNoise
 from deniable.run import AuditRun

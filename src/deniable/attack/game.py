@@ -11,12 +11,10 @@ from deniable.arrays import FloatArray, IntArray
 from deniable.attack import evidence
 from deniable.attack.adversaries import Adversary, BlackBox, Score, strongest
 from deniable.attack.bounds import LEAST_GAMES, Event, check_failure_probability, check_games, mean_at_least
-from deniable.attack.pairs import Pair
+from deniable.attack.pairs import EVERYTHING, Pair, View
 from deniable.attack.particles import leak
-from deniable.attack.refusal import UnsuitableError
 from deniable.attack.result import LeakEstimate, Result
-from deniable.attack.views import EVERYTHING, View
-from deniable.errors import DeniableError, check_whole
+from deniable.errors import DeniableError, UnsuitableError, check_whole
 from deniable.guarantee import Guarantee
 from deniable.mechanisms import CounterAuditing, Mechanism
 from deniable.simulation.engine import simulate

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from deniable.arrays import BoolArray, ExactArray, FloatArray, IntArray
-from deniable.attack.refusal import FOREIGN_ERRORS, UnsuitableError
-from deniable.errors import DeniableError
+from deniable.errors import FOREIGN_ERRORS, DeniableError, UnsuitableError
 from deniable.mechanisms import Mechanism, State
 from deniable.mechanisms.base import one_hot
 from deniable.noise import Growth

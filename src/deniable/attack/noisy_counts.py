@@ -23,10 +23,9 @@ from scipy.linalg import block_diag, solve_triangular
 from deniable.arrays import BoolArray, ExactArray, FloatArray, IntArray
 from deniable.attack.bounds import Event, best_threshold, check_failure_probability, check_games, measure
 from deniable.attack.likelihood import check_transcripts
-from deniable.attack.refusal import FOREIGN_ERRORS, UnsuitableError
 from deniable.calibration import gaussian_delta
 from deniable.counters import Counter
-from deniable.errors import DeniableError, check_whole
+from deniable.errors import FOREIGN_ERRORS, DeniableError, UnsuitableError, check_whole
 from deniable.mechanisms import CounterAuditing, Mechanism
 from deniable.mechanisms.base import one_hot
 from deniable.noise import Growth

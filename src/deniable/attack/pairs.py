@@ -1,4 +1,6 @@
-"""Pairs of streams that differ in one report, or in a moved one: what the adversary has to tell apart."""
+"""What the adversary has to tell apart, pairs of streams that differ in one report or in a moved one, and what they get
+to see of the audits.
+"""
 
 from dataclasses import dataclass, field
 
@@ -189,3 +191,37 @@ def _stream(name: str, at: int, *, n_targets: int, horizon: int, rivals: int, ta
             # The busy target is a rival, not the report's own.
             counts = poisson(np.roll(lead_rates(n_targets), RIVAL), horizon, 1, seed)[0]
     return np.roll(counts, target, axis=1)
+
+
+@dataclass(frozen=True)
+class View:
+    """The whole transcript, or only its first `rounds`, or of every round only whether its own target was audited.
+
+    >>> View(rounds=10, own_target=True).name
+    'own target, first 10 rounds'
+    """
+
+    rounds: int | None = None
+    own_target: bool = False
+
+    @property
+    def name(self) -> str:
+        rounds = () if self.rounds is None else (f"first {self.rounds} rounds",)
+        return ", ".join((*(("own target",) if self.own_target else ()), *rounds)) or "everything"
+
+    def of_pair(self, pair: Pair) -> Pair:
+        """The rounds of the streams that matter: audits do not depend on later reports."""
+        return pair if self.rounds is None else pair.until(self.rounds)
+
+    def of_audits(self, pair: Pair, audits: IntArray) -> IntArray:
+        """What is seen of the audits of `of_pair(pair)`, (B, T) or (B, T, k) where there are k a round: the same, or
+        (B, T), 1 in rounds with an audit of the report's own target and else 0.
+        """
+        if not self.own_target:
+            return audits
+        own = audits == pair.target
+        return np.asarray(own.any(axis=2) if own.ndim == 3 else own, dtype=np.int64)
+
+
+EVERYTHING = View()
+OWN_TARGET = View(own_target=True)

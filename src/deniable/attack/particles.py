@@ -31,9 +31,8 @@ from deniable.arrays import BoolArray, FloatArray, IntArray
 from deniable.attack import noisy_counts
 from deniable.attack.likelihood import check_transcripts
 from deniable.attack.noisy_counts import check_counter, counter_of, noise_response, runs_of, simulate_noisy_counts
-from deniable.attack.refusal import FOREIGN_ERRORS, UnsuitableError
 from deniable.counters import Counter
-from deniable.errors import check_whole
+from deniable.errors import FOREIGN_ERRORS, UnsuitableError, check_whole
 from deniable.mechanisms import CounterAuditing, Mechanism
 from deniable.mechanisms.base import one_hot
 from deniable.rules import NO_RULES, no_history

@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 
 from deniable.arrays import FloatArray
 from deniable.attack.bounds import Event
-from deniable.attack.pairs import Pair
-from deniable.attack.views import View
+from deniable.attack.pairs import Pair, View
 from deniable.guarantee import Guarantee
 
 # Floating point may exceed an exact limit by so much, relative to it.

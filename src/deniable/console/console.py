@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 from anyio import CapacityLimiter
+from starlette.requests import Request
 from starlette.responses import Response
 
 from deniable.console import tables as console_tables
@@ -205,6 +206,11 @@ def is_new(database: str) -> bool:
             return not sa.inspect(connection).has_table("alembic_version")
     finally:
         store.dispose()
+
+
+def console_of(request: Request) -> Console:
+    console: Console = request.app.state.console
+    return console
 
 
 def _console_key(store: Store, vault: Vault) -> bytes:

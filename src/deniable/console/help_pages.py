@@ -61,9 +61,8 @@ HELP: Mapping[str, str] = {
 
 def help_for(path: str) -> str:
     """The address of the help of the page at this address."""
-    while path not in HELP and path:
-        path = path.rpartition("/")[0]
-    return PLACE + HELP.get(path, FIRST)
+    above = [place for place in HELP if f"{path}/".startswith(f"{place}/")]
+    return PLACE + (HELP[max(above, key=len)] if above else FIRST)
 
 
 @dataclass(frozen=True)

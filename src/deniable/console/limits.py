@@ -9,9 +9,9 @@ from threading import Lock
 from typing import TypeVar
 
 from anyio import CapacityLimiter, Semaphore, fail_after, to_thread
+from starlette.exceptions import HTTPException
 
-from deniable.console.refused import Refused
-from deniable.message import noted
+from deniable.message import Message, noted
 from deniable.programme.calendar import Clock
 
 T = TypeVar("T")
@@ -26,6 +26,14 @@ fewer than the database has connections to give (15): nothing waits for one.
 TRIES = 10
 REFILLED_IN = timedelta(minutes=15)
 MOST_KEPT = 10_000
+
+
+class Refused(HTTPException):
+    """A request that is refused, in words for the person who made it."""
+
+    def __init__(self, status: int, message: Message) -> None:
+        super().__init__(status, str(message))
+        self.message = message
 
 
 class Throttle:

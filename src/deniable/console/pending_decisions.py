@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Lock
 
-from deniable.console.expiry import is_kept
+from deniable.console.remembered import is_kept
 from deniable.programme.calendar import Clock
 
 KEPT_FOR = timedelta(days=1)

@@ -9,7 +9,7 @@ from enum import Enum
 from threading import Lock, Timer
 
 from deniable.console.accounts.people import Person
-from deniable.console.expiry import is_kept
+from deniable.console.remembered import is_kept
 from deniable.errors import DeniableError
 from deniable.programme.calendar import Clock
 from deniable.programme.imports import Batch

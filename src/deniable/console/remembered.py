@@ -1,9 +1,10 @@
-"""What takes long: it holds up no page, and what comes of it is remembered."""
+"""What takes long: it holds up no page, and what comes of it is remembered; and for how long what waits is kept."""
 
 import asyncio
 import time
 from collections.abc import Callable, Hashable
 from contextlib import suppress
+from datetime import datetime, timedelta
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -67,3 +68,10 @@ class Remembered(Generic[Value]):
                     del self._values[next(iter(self._values))]
                 self._values[key] = made
             return self._values[key]
+
+
+def is_kept(until: datetime, now: datetime, kept_for: timedelta) -> bool:
+    """Whether its time is not over. It is over as well where the clock was set back since: it would be kept until the
+    clock has caught up.
+    """
+    return now < until <= now + kept_for

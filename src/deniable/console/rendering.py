@@ -14,8 +14,7 @@ from deniable.console.help_pages import PLACE, SIGNING_IN, help_for
 from deniable.console.security import Permission, Visitor, console_of, may
 from deniable.console.static_files import static_address
 from deniable.console.voices import sentence, voice_of
-from deniable.languages.language import console_languages, language
-from deniable.languages.terms import Terms
+from deniable.languages.language import Terms, console_languages, language
 from deniable.message import Message, noted
 from deniable.programme.calendar import Day, day_in_words
 from deniable.programme.public.page import MOST_NAMES

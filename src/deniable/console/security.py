@@ -16,13 +16,14 @@ from starlette.requests import Request
 from deniable.console import sessions
 from deniable.console.accounts.people import ROLES, Person, Role
 from deniable.console.console import Console
+from deniable.console.console import console_of as console_of  # noqa: PLC0414, pages have it from here
 from deniable.console.kept_forms import KeptForm
-from deniable.console.refused import Refused as Refused  # noqa: PLC0414, pages have it from here
+from deniable.console.limits import Refused as Refused  # noqa: PLC0414, pages have it from here
 from deniable.console.remembered import TakesLong
 from deniable.console.sessions import Session
 from deniable.errors import DeniableError
 from deniable.message import noted
-from deniable.programme.names import check_name
+from deniable.programme.names import check_name, has_piled_marks
 from deniable.storage.store import OneMomentError, is_storable
 
 T = TypeVar("T")
@@ -111,11 +112,6 @@ class Visitor:
     """Whether the browser does not have the cookie of the visit yet."""
     renewed: str | None = field(default=None, repr=False)
     """The session's cookie that the browser should have from now on, if it has an older one."""
-
-
-def console_of(request: Request) -> Console:
-    console: Console = request.app.state.console
-    return console
 
 
 def may(person: Person | None, permission: Permission) -> bool:
@@ -265,10 +261,15 @@ async def _parsed(request: Request) -> FormData:
             fields = await FormParser(request.headers, request.stream()).parse()
     except (MultiPartException, ValueError, LookupError):  # the last for a character set that there is not
         raise Refused(400, noted("The form cannot be read.")) from None
-    if not all(is_storable(value) for _, value in fields.multi_items() if isinstance(value, str)):
+    if not all(_is_text(value) for _, value in fields.multi_items() if isinstance(value, str)):
         raise Refused(400, noted("The form has something in it that is not text."))
     request.state.fields = fields
     return fields
+
+
+def _is_text(typed: str) -> bool:
+    """Whether a database takes it, and it is soon compared with others; also strangers type names and passwords."""
+    return is_storable(typed) and not has_piled_marks(typed)
 
 
 Fields = Annotated[FormData, form]

@@ -8,9 +8,8 @@ import re
 
 from starlette.requests import Request
 
-from deniable.console.security import console_of
-from deniable.languages.language import console_languages, language
-from deniable.languages.terms import DEFAULT_TERMS, Terms
+from deniable.console.console import console_of
+from deniable.languages.language import DEFAULT_TERMS, Terms, console_languages, language
 from deniable.languages.voice import Voice
 
 COOKIE = "language"

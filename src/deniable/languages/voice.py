@@ -12,8 +12,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from deniable.errors import DeniableError
-from deniable.languages.language import Language, english
-from deniable.languages.terms import DEFAULT_TERMS, Terms
+from deniable.languages.language import DEFAULT_TERMS, Language, Terms, english
 from deniable.message import Listed, Message
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from deniable.programme.secrets.vault import Vault
 from deniable.state import Secret
 from deniable.storage import tables
 
-ROOM = 896
+ROOM = 960
 """Slots of a page."""
 TOGETHER = 64
 """Slots that count together or not at all, at most."""

@@ -1,4 +1,4 @@
-"""What a new programme starts with: fresh keys and the first seed, its parameters, and the secrets of round 1."""
+"""What a new programme starts with: its list of targets, fresh keys and the first seed, and the secrets of round 1."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
+from deniable.csv_files import FilePath, read_columns, reading
 from deniable.programme.imports.imported_reports import ENTERED
 from deniable.programme.parameters import Parameters
 from deniable.programme.secrets.nonces import new_nonces
@@ -16,6 +17,7 @@ from deniable.programme.transcript.chain import commitment, signed_head
 from deniable.programme.transcript.signatures import new_key, public_key
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript_copies import KeyCopy, StoredTranscript
+from deniable.report_files import read_targets
 from deniable.run import AuditRun
 from deniable.storage import tables
 
@@ -56,3 +58,16 @@ class Beginning:
         # Before the programme is there: where this copy is missing later, it was lost.
         transaction.note_kept_beside_key(self._copy is not None and self._copy.begin(StoredTranscript.of(transaction)))
         transaction.finish()
+
+
+_COLUMNS = ["target", "number"]
+
+
+def read_register(path: FilePath) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+    """The names, and the numbers where the file is a CSV with the columns target and number."""
+    with reading(path) as file:
+        header = file.readline()
+    if [cell.strip() for cell in header.split(",")] != _COLUMNS:
+        return read_targets(path), None
+    cells = [row for _, row in read_columns(path, *_COLUMNS)]
+    return tuple(name for name, _ in cells), tuple(number for _, number in cells)

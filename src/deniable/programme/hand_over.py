@@ -5,7 +5,8 @@ The two meet at a name that Linux keeps in memory: it is gone with the process, 
 needs a folder, which a programme with a passphrase on PostgreSQL does not have, and a killed process would leave it.
 Any user of the computer can call at the name, or take it while it is free. So each side first proves that it has the
 programme's key, in a few bytes and within seconds. Until they have, callers of other users are let in a few at a time.
-What goes over is sealed with the key. Elsewhere than on Linux none is found, and a command writes a page by itself.
+What goes over is sealed with the key, and as long as whole pages: Linux tells every user how many bytes wait in a
+socket. Elsewhere than on Linux none is found, and a command writes a page by itself.
 """
 
 import contextlib
@@ -24,7 +25,7 @@ from threading import BoundedSemaphore, Event, Lock, Thread
 import numpy as np
 
 from deniable.errors import DeniableError
-from deniable.programme.buffer import SLOT, Slots
+from deniable.programme.buffer import ROOM, SLOT, Slots
 from deniable.programme.secrets.vault import SEALING, Vault
 
 _LENGTH = struct.Struct(">I")
@@ -129,9 +130,9 @@ class Listener:
                     self._places.release()
             caller.settimeout(_PATIENCE)
             _send(caller, self._vault.seal(f"here/{challenge}", asked))
-            brought = np.frombuffer(self._vault.open(f"handed over/{challenge}", _receive(caller)), SLOT)
+            pages = np.frombuffer(self._vault.open(f"handed over/{challenge}", _receive(caller)), SLOT)
             try:
-                self._submit(brought).result()
+                self._submit(pages[pages["kind"] > 0]).result()
                 told = ""
             except DeniableError as error:
                 told = str(error)
@@ -183,7 +184,7 @@ def hand_over(where: str, vault: Vault, brought: Slots) -> None:
     """Give these slots to the process that listens there, and wait until they are on the disk."""
     try:
         with _proven(where, vault) as (called, challenge):
-            _send(called, vault.seal(f"handed over/{challenge}", brought.tobytes()))
+            _send(called, vault.seal(f"handed over/{challenge}", _whole_pages(brought).tobytes()))
             called.settimeout(None)  # an import may take many ticks
             told = vault.open(f"taken in/{challenge}", _receive(called)).decode()
     except (OSError, EOFError, ValueError, DeniableError):
@@ -193,6 +194,13 @@ def hand_over(where: str, vault: Vault, brought: Slots) -> None:
         ) from None
     if told:
         raise DeniableError("{told}", told=told)
+
+
+def _whole_pages(brought: Slots) -> Slots:
+    """With empty slots after them, and one page at least: the length of what is sealed tells no more than that."""
+    filled = np.zeros(max(1, -(-len(brought) // ROOM)) * ROOM, SLOT)
+    filled[: len(brought)] = brought
+    return filled
 
 
 @contextlib.contextmanager

@@ -9,8 +9,8 @@ from deniable.programme import counting
 from deniable.programme.access import Access
 from deniable.programme.counting import Reports
 from deniable.programme.imports import ClassField, Mapping
+from deniable.programme.imports.hotline_settings import Kept
 from deniable.programme.imports.imported_reports import ENTERED, check_source
-from deniable.programme.imports.kept import Kept
 from deniable.programme.intake import Intake
 
 

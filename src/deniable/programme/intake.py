@@ -63,7 +63,7 @@ class Intake:
 
     def bring_new(self, made: Callable[[Seen], tuple[Slots, Answer]], owner: str = "") -> "tuple[Answer, Future[None]]":
         """The same for reports of which it does not matter what is known, and which ask the database no more than a
-        page does (`Access.glancing`). owner: the token that pushes them.
+        page does (`Access.glancing`). owner: the token that pushes them, or the person who enters them.
         """
 
         def looked() -> tuple[Slots, Answer]:

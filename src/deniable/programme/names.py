@@ -10,6 +10,8 @@ from deniable.message import Message, why_not
 
 LONGEST_NAME = 200
 LONGEST_REGISTERED = 40
+MOST_MARKS = 30
+"""Accents in a row."""
 
 # Characters that Python calls printable and that show as nothing: fillers, blanks, variation selectors and the like.
 _UNSEEN = re.compile(
@@ -57,6 +59,25 @@ def check_name(what: str | Message, name: object, longest: int = LONGEST_NAME) -
 
 def _is_plain(name: object) -> TypeGuard[str]:
     return isinstance(name, str) and name.isascii() and name.isprintable() and name == name.strip() != ""
+
+
+def has_piled_marks(text: str) -> bool:
+    """Whether more accents stand on one letter than any language writes, by Unicode's own limit (UAX 15, Stream-Safe
+    Text Format). To put these in order takes a time that grows with the square of their number, so a text of others is
+    looked at before it is composed.
+
+    >>> has_piled_marks("Zoe\u0308"), has_piled_marks("a" + 31 * "\u0301")
+    (False, True)
+    """
+    if text.isascii():
+        return False
+    marks = "".join(filter(_is_mark, {*text}))
+    return bool(marks) and re.search(f"[{re.escape(marks)}]{{{MOST_MARKS + 1}}}", text) is not None
+
+
+def _is_mark(character: str) -> bool:
+    """Also where it is one only once it is taken apart."""
+    return unicodedata.combining(unicodedata.normalize("NFKD", character)[0]) > 0
 
 
 def caseless(name: str) -> str:

@@ -21,9 +21,8 @@ from deniable.counters.toeplitz import ToeplitzCounter
 from deniable.curves import TotalVariation
 from deniable.errors import DeniableError, check_delta, check_whole
 from deniable.guarantee import Guarantee
-from deniable.languages.language import Language, Sentences, check_languages, language
+from deniable.languages.language import DEFAULT_TERMS, Language, Sentences, Terms, check_languages, language
 from deniable.languages.own_translation import check_translation
-from deniable.languages.terms import DEFAULT_TERMS, Terms
 from deniable.languages.voice import Voice
 from deniable.mechanisms.base import Mechanism
 from deniable.mechanisms.counter_auditing import CounterAuditing

@@ -195,11 +195,11 @@ class Programme:
         return receipt
 
     def bring_reports(
-        self, reports: Mapping[str, int], receipt: str, report_class: str | None = None
+        self, reports: Mapping[str, int], receipt: str, report_class: str | None = None, owner: str = ""
     ) -> "Future[None]":
-        """The same, for a caller that goes on; the future is done when they are on the disk."""
+        """The same, for a caller that goes on; the future is done when they are on the disk. owner: who enters them."""
         made = partial(counting.entered, reports=reports, receipt=receipt, report_class=report_class)
-        return self._intake.bring_new(made)[1]
+        return self._intake.bring_new(made, owner)[1]
 
     def withdraw(self, targets: Iterable[str], receipt: str) -> tuple[str, ...]:
         """Take back what was entered about these targets by mistake; only in the open round.

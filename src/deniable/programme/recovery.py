@@ -7,14 +7,16 @@ from pathlib import Path
 
 from deniable.errors import DeniableError
 from deniable.message import why_not
+from deniable.programme.parameters import Parameters
 from deniable.programme.public.folder import public_folder
+from deniable.programme.public.verify import verify
 from deniable.programme.secrets.adoption import Adoption
 from deniable.programme.status import Status
 from deniable.programme.transaction import NewSeed, Transaction
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.recoveries import Recovery
 from deniable.programme.transcript.replay import parse
-from deniable.programme.transcript_copies import KeyCopy, Places, StoredTranscript, check_agree, longest_copy
+from deniable.programme.transcript_copies import KeyCopy, Places, StoredTranscript, check_agree
 
 
 @dataclass(frozen=True)
@@ -32,9 +34,9 @@ class Found:
     def look(cls, status: Status, folder: Path | None, copy: KeyCopy | None) -> "Found":
         """By default the folder is where it was published; with another one, both are compared while that is there."""
         recorded = status.folder if status.published else None
-        newest = longest_copy(folder or recorded, copy, status.parameters)
+        newest = _longest_copy(folder or recorded, copy, status.parameters)
         if folder is not None and recorded is not None:
-            others = longest_copy(recorded, None, status.parameters) or ()
+            others = _longest_copy(recorded, None, status.parameters) or ()
             where = why_not(
                 "in {folder} or beside the key differs from that in {recorded}",
                 folder=public_folder(folder),
@@ -52,6 +54,28 @@ class Found:
         """How many entries the copy has into which every entry is written; -1 where it is missing."""
         found = self.beside_key if transaction.is_kept_beside_key else None if self.newest is None else len(self.newest)
         return -1 if found is None else found
+
+
+def _longest_copy(folder: Path | None, copy: KeyCopy | None, parameters: Parameters) -> Sequence[str] | None:
+    """The entries of the public folder or of the copy beside the key, whichever has more, all of them checked; None
+    where there is neither.
+    """
+    if folder is None and (copy is None or not copy.exists()):
+        return None
+    public = () if folder is None else _public_lines(folder, parameters)
+    beside = () if copy is None else copy.checked_lines(parameters)
+    where = public_folder(str(folder))
+    check_agree(public, beside, why_not("in {folder} differs from the copy beside the key", folder=where))
+    return max(public, beside, key=len)
+
+
+def _public_lines(folder: Path, parameters: Parameters) -> Sequence[str]:
+    checked = verify(folder)
+    if checked.programme != parameters.digest:
+        raise DeniableError(
+            "what was published in {folder} is another programme; name the folder of this one", folder=folder
+        )
+    return checked.lines
 
 
 def recover(transaction: Transaction, found: Found, now: datetime, new_seed: NewSeed, reason: str) -> Entry:

@@ -1,7 +1,7 @@
 """How the open round is closed, with a draw or without one, and what is decided while it is open."""
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
@@ -19,12 +19,10 @@ from deniable.programme.secrets.sealed_inputs import Inputs, noise_of_figures
 from deniable.programme.status import Closed
 from deniable.programme.transaction import NewSeed, Transaction
 from deniable.programme.transcript.chain import commitment
+from deniable.programme.transcript.closings import NO_REASON, Closing
 from deniable.programme.transcript.decision import Decision
-from deniable.programme.transcript.details import Details
-from deniable.programme.transcript.draws import NO_REASON, Draw
 from deniable.programme.transcript.entries import Emergency, End, Round, Skip
 from deniable.programme.transcript.entry import Entry
-from deniable.programme.transcript.figures import Figures
 from deniable.programme.transcript.frozen import (
     Drawn,
     DrawnHidden,
@@ -35,10 +33,12 @@ from deniable.programme.transcript.frozen import (
     mixed_in,
 )
 from deniable.programme.transcript.hidden import SALT_BYTES
+from deniable.programme.transcript.office_details import Details
 from deniable.programme.transcript.outcomes import CarriedOut
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript.unannounced import Reveal, Selection
 from deniable.programme.transcript.waiting import written_instant
+from deniable.programme.transcript.yearly_figures import Figures
 from deniable.run import AuditRun
 
 NEW_ROUND = why_not("A new round has begun since you opened this page. Read the dates again, then confirm.")
@@ -68,7 +68,7 @@ def draw(transaction: Transaction, new_seed: NewSeed, late: int, reason: str | N
     seal, values, next_seed = _closing(transaction, frozen, new_seed, late, reason)
     if parameters.reveal_after:
         hidden = _hidden(transaction, Selected(frozen.inputs.round, drawn, frozen.inputs.names_salt))
-        entry: Draw = Selection.following(transaction.state, **hidden, **values)
+        entry: Closing = Selection.following(transaction.state, **hidden, **values)
     else:
         entry = Round.following(transaction.state, audits=_names(transaction, drawn), **values)
     transaction.append(entry, seal)
@@ -225,6 +225,8 @@ def _publish_figures(transaction: Transaction, seed: bytes) -> Figures | None:
 def apply(transaction: Transaction, entry: Entry) -> Entry:
     """Append an entry made in the open round, with what it means for the targets' runs."""
     entry.after(transaction.state)  # refuses an entry that breaks the rules, in words about it
+    if entry.left and record_waiting_visits(transaction, entry.left):
+        entry = type(entry).following(transaction.state, **entry.own())
     run, tally = transaction.read_counts()
     tally = entry.change_run(run, tally, transaction.state)
     if transaction.state.hidden.steps and (entry.joined or entry.left):  # the public state cannot tell
@@ -262,14 +264,16 @@ def _emergency(transaction: Transaction, target: str, report_class: str) -> Emer
     return Emergency.following(transaction.state, audits=[target], report_class=report_class, reason=None)
 
 
-def record_waiting_visits(transaction: Transaction) -> tuple[str, ...]:
-    """Record every visit that a report leads to and that is not recorded yet; returns the targets.
+def record_waiting_visits(transaction: Transaction, targets: Collection[str] | None = None) -> tuple[str, ...]:
+    """Record every visit that a report leads to and that is not recorded yet, to these targets or to all; returns the
+    targets.
 
-    Before a round is closed: otherwise a person who sees counts could choose when a visit ends a target's run.
+    Before a round is closed: otherwise a person who sees counts could choose when a visit ends a target's run. Before
+    targets leave, and before the end, with which the report would be deleted: every such report leads to a visit.
     """
     if transaction.state.parameters.in_draw.all():
         return ()
-    waiting = waiting_visits(transaction)
+    waiting = [one for one in waiting_visits(transaction) if targets is None or one[0] in targets]
     for target, name in waiting:
         apply(transaction, _emergency(transaction, target, name))
     return tuple(dict.fromkeys(target for target, _ in waiting))
@@ -304,7 +308,8 @@ def details(state: PublicState, contact: str | None, hotline: str | None, now: d
 
 
 def end(transaction: Transaction, reason: str) -> Entry:
-    """Record the end, after all names that are not public yet, and destroy every secret."""
+    """Record the end, after visits that wait and all names that are not public yet, and destroy every secret."""
+    record_waiting_visits(transaction)
     reveal(transaction, ending=True)
     entry = End.following(transaction.state, reason=reason)
     transaction.append(entry)

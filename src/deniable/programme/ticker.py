@@ -2,28 +2,37 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from threading import Event, Lock, Thread
 
 import numpy as np
 
+from deniable.arrays import BoolArray
 from deniable.errors import DeniableError
-from deniable.programme.buffer import NOTHING, ROOM, TOGETHER, Kind, Slots, cut
+from deniable.programme.buffer import NOTHING, TOGETHER, Kind, Slots, cut
 
 TICK = 1.0
 """Seconds between two pages."""
 COUNTED_EVERY = 300.0
 """Seconds between two times when pages are counted."""
 
-PEOPLE, PUSHES = TOGETHER, 8 * TOGETHER
-"""Slots of a page for what people enter or withdraw, and for what machines push. The others are for imports. None is
-lent: how long one of them waits would tell what the others bring.
+COMMANDS, PUSHES, IMPORTS = TOGETHER, 8 * TOGETHER, 5 * TOGETHER
+"""Slots of a page for what commands bring and what is withdrawn, for what machines push, and for imports. None is lent:
+how long one of them waits would tell what the others bring.
 """
+SIGNS = TOGETHER // 8
+"""Slots for the beginnings of imports, and for what takes imports back. They wait for no report, of their own import or
+of another one: whether an import can still be taken back must not depend on how many reports there are.
+"""
+OF_PERSON = TOGETHER // 8
+"""Slots for what one person enters in the console: how long a person waits does not tell what another one enters."""
+PEOPLE = 7 * OF_PERSON
+"""Slots for all of them."""
 OF_ONE = PUSHES // 2
-"""Slots of a page for the pushes of one token."""
+"""Slots for the pushes of one token."""
 MOST_WAITING = 16 * OF_ONE
 """Slots of one token that may wait when it pushes more."""
 
@@ -41,25 +50,36 @@ class _Waiting:
 
     slots: Slots
     owner: str
-    """The token that pushes it, or the person who imports it; none of what comes at once, and at a terminal."""
+    """The token that pushes it, or the person who enters or imports it; none of what a command brings."""
     is_written: "Future[None]" = field(default_factory=Future)
     is_dropped: bool = False
 
     def __post_init__(self) -> None:
         self._first, self._number = self.slots[:1], len(self.slots)
 
+    @property
+    def has_sign(self) -> bool:
+        """Whether the next slot stands for a whole import: at its beginning, or to take it back."""
+        kinds, is_whole = self.slots["kind"][:1], len(self.slots) == self._number
+        return bool((kinds == Kind.TAKEN_BACK).any() or (is_whole and self._is_import.any()))
+
     def drop(self) -> None:
         """Write no more of it. Of an import that has begun, that it is taken back."""
-        is_import = (self._first["kind"] == Kind.IMPORTED) & (self._first["import"] > 0)
         has_begun = len(self.slots) < self._number
-        self.slots = self._first[is_import & has_begun].copy()
+        self.slots = self._first[self._is_import & has_begun].copy()
         self.slots["kind"] = Kind.TAKEN_BACK
         self.owner, self.is_dropped = "", True
 
+    @property
+    def _is_import(self) -> BoolArray:
+        """Of the first slot: whether it begins an import that can be taken back."""
+        return np.asarray((self._first["kind"] == Kind.IMPORTED) & (self._first["import"] > 0))
+
 
 class Ticker:
-    """Writes pages until it is stopped. What people enter, what machines push and what is imported each have their part
-    of a page. What takes an import back comes after all of it.
+    """Writes pages until it is stopped. What commands bring, what people enter, what machines push and what is imported
+    each have their part of a page. What takes an import back overtakes it: what comes after counts for nothing
+    (`counting.settle`).
     """
 
     def __init__(self, write: Write, every: float = TICK, counted_every: float = COUNTED_EVERY) -> None:
@@ -67,8 +87,8 @@ class Ticker:
         self._every = every
         self._counted_every = counted_every
         self._counted = -1.0
-        self._queues: tuple[list[_Waiting], list[_Waiting], list[_Waiting]] = ([], [], [])
-        self._entered, self._pushed, self._imported = self._queues
+        self._queues: tuple[list[_Waiting], ...] = ([], [], [], [])
+        self._commands, self._entered, self._pushed, self._imported = self._queues
         self._lock = Lock()
         self._stop = Event()
         self._thread = Thread(target=self._run, name="ticker", daemon=True)
@@ -84,7 +104,7 @@ class Ticker:
         with self._lock:
             if self._stop.is_set():
                 raise _stopped()
-            queue = self._queue_of(brought)
+            queue = self._queue_of(brought, owner)
             before = sum(len(one.slots) for one in queue if one.owner == owner)
             if owner and before >= (1 if queue is self._imported else MOST_WAITING):
                 raise StillWaitingError("too much that was sent before is not counted yet; try again in a minute")
@@ -103,10 +123,12 @@ class Ticker:
                 if waiting.owner and waiting.owner not in owners and len(waiting.slots):
                     waiting.drop()
 
-    def _queue_of(self, brought: Slots) -> list[_Waiting]:
+    def _queue_of(self, brought: Slots, owner: str) -> list[_Waiting]:
         if np.isin(brought["kind"], (Kind.IMPORTED, Kind.TAKEN_BACK)).any():
             return self._imported
-        return self._pushed if (brought["kind"] == Kind.PUSHED).any() else self._entered
+        if (brought["kind"] == Kind.PUSHED).any():
+            return self._pushed
+        return self._entered if owner else self._commands
 
     def stop(self) -> None:
         """Write what waits, as far as one page has room for it, and end."""
@@ -143,13 +165,18 @@ class Ticker:
         """What fits in it, and whose that is; what is cut off stays in its queue."""
         parts, taken = list[Slots](), list[_Waiting]()
         with self._lock:
-            entered, pushed, imported = ([*queue] for queue in self._queues)
-        shares = ((PEOPLE, None, entered), (PUSHES, OF_ONE, pushed), (ROOM - PEOPLE - PUSHES, None, imported))
-        for room, of_one, queue in shares:
-            for waiting, part in _taken(queue, room, of_one):
-                part["group"] = len(taken)
-                parts.append(part)
-                taken.append(waiting)
+            commands, entered, pushed, imported = ([*queue] for queue in self._queues)
+        shares = (
+            _signs(imported, SIGNS),
+            _taken(commands, COMMANDS, None),
+            _taken(entered, PEOPLE, OF_PERSON),
+            _taken(pushed, PUSHES, OF_ONE),
+            _taken((one for one in imported if not one.has_sign), IMPORTS, None),
+        )
+        for waiting, part in chain(*shares):
+            part["group"] = len(taken)
+            parts.append(part)
+            taken.append(waiting)
         return (np.concatenate(parts) if parts else NOTHING), taken
 
     def _drop_written(self) -> list[_Waiting]:
@@ -162,11 +189,18 @@ class Ticker:
         return written
 
 
-def _taken(queue: Sequence[_Waiting], room: int, of_one: int | None) -> Iterator[tuple[_Waiting, Slots]]:
+def _signs(queue: Iterable[_Waiting], room: int) -> Iterator[tuple[_Waiting, Slots]]:
+    """Of as many of these as there is room for, the slot that stands for a whole import."""
+    for waiting in islice((one for one in queue if one.has_sign), room):
+        sign, waiting.slots = waiting.slots[:1].copy(), waiting.slots[1:]
+        yield waiting, sign
+
+
+def _taken(queue: Iterable[_Waiting], room: int, of_one: int | None) -> Iterator[tuple[_Waiting, Slots]]:
     """What a page takes of these in their order, so many slots at most; or, if there is a part for each owner, no more
     than that, first of those of whom less waits.
     """
-    left, brought = dict[str, int](), Counter[str]()
+    queue, left, brought = [*queue], dict[str, int](), Counter[str]()
     if of_one is not None:
         for waiting in queue:
             brought[waiting.owner] += len(waiting.slots)

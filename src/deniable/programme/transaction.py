@@ -20,8 +20,8 @@ from deniable.arrays import IntArray
 from deniable.errors import DeniableError
 from deniable.mechanisms.base import Mechanism
 from deniable.programme.buffer import Arrived, Buffer, Slots
+from deniable.programme.imports.hotline_settings import Kept
 from deniable.programme.imports.imported_reports import ENTERED, Hashes, KnownReports, keyed_hashes, pack_sources
-from deniable.programme.imports.kept import Kept
 from deniable.programme.parameters import Parameters
 from deniable.programme.secrets import nonces
 from deniable.programme.secrets.capsules import Selected

@@ -19,9 +19,8 @@ import sqlalchemy as sa
 from deniable.errors import DISK_FULL, DeniableError, PlaceError, why
 from deniable.message import Message, Place, why_not
 from deniable.programme.parameters import Parameters
-from deniable.programme.public.folder import TRANSCRIPT, check_apart, public_folder, read_head, read_public
+from deniable.programme.public.folder import TRANSCRIPT, check_apart, read_head, read_public
 from deniable.programme.public.publish import publish
-from deniable.programme.public.verify import verify
 from deniable.programme.secrets.keys import Key, KeyFile
 from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.chain import Head, check_lines, digest, from_file, parse_head, to_file
@@ -360,31 +359,9 @@ def _key(copy: KeyCopy) -> Place:
     return Place(f"the key file {copy.key}", why_not("the key file"))
 
 
-def longest_copy(folder: Path | None, copy: KeyCopy | None, parameters: Parameters) -> Sequence[str] | None:
-    """The entries of the public folder or of the copy beside the key, whichever has more, all of them checked; None
-    where there is neither.
-    """
-    if folder is None and (copy is None or not copy.exists()):
-        return None
-    public = () if folder is None else _public_lines(folder, parameters)
-    beside = () if copy is None else copy.checked_lines(parameters)
-    where = public_folder(str(folder))
-    check_agree(public, beside, why_not("in {folder} differs from the copy beside the key", folder=where))
-    return max(public, beside, key=len)
-
-
 def check_agree(some: Sequence[str], others: Sequence[str], differs: Message) -> None:
     """Refuse where two transcripts have different entries of the same number."""
     for number, (one, other) in enumerate(zip(some, others, strict=False), start=1):
         if one != other:
             remedy = TWO_DATABASES
             raise DeniableError("entry {number} {differs}: {remedy}", number=number, differs=differs, remedy=remedy)
-
-
-def _public_lines(folder: Path, parameters: Parameters) -> Sequence[str]:
-    checked = verify(folder)
-    if checked.programme != parameters.digest:
-        raise DeniableError(
-            "what was published in {folder} is another programme; name the folder of this one", folder=folder
-        )
-    return checked.lines

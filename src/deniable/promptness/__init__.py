@@ -16,9 +16,19 @@ from deniable.promptness.deadlines import (
     least_visited_anyway,
     visit_chance,
 )
-from deniable.promptness.lead import bounds_lead, decided_by_gap, is_bound, keeps_rest, lead_needed, passed_over
+from deniable.promptness.lead import (
+    FEW_REPORTS,
+    bounds_lead,
+    chance_of_visit,
+    decided_by_gap,
+    in_per_cent,
+    is_bound,
+    is_like_lots,
+    keeps_rest,
+    lead_needed,
+    passed_over,
+)
 from deniable.promptness.least_lead import least_lead, most_chance
-from deniable.promptness.next_draw import FEW_REPORTS, chance_of_visit, in_per_cent, is_like_lots
 from deniable.promptness.waits import OFF, OFF_AT_WORST, REPORTS, QuietWait, is_too_large, quick_waits, quiet_waits
 
 __all__ = [

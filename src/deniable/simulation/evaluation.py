@@ -1,4 +1,6 @@
-"""Scores: how well a mechanism's audits follow the reports of a stream, with error bars over simulated runs."""
+"""Scores: how well a mechanism's audits follow the reports of a stream, with error bars over simulated runs; and the
+waits and means that they are made of.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +13,6 @@ from deniable.errors import DeniableError, check_whole
 from deniable.mechanisms import NEEDS, Mechanism, calibrate
 from deniable.rules import NO_RULES, Rules
 from deniable.simulation.engine import simulate
-from deniable.simulation.metrics import first_audit_after, waiting_times
 from deniable.simulation.parallel import RUNS_A_TASK, chunks, derived_seed, run_all
 from deniable.simulation.synthetic_streams import check_size
 
@@ -191,3 +192,35 @@ def _resolved_by_target(streams: IntArray, audits: IntArray) -> IntArray:
     for t in range(rounds):
         np.put_along_axis(last, audited[:, t], t, axis=1)
     return np.asarray((streams * (np.arange(rounds)[:, None] <= last[:, None])).sum(axis=1))
+
+
+def running_mean(values: FloatArray | IntArray) -> FloatArray:
+    """(B, T) -> (B, T): the mean up to each round (`app:dynamic_utility_experiment`)."""
+    return np.asarray(np.cumsum(values, axis=1) / np.arange(1, values.shape[1] + 1))
+
+
+def waiting_times(streams: IntArray, audits: IntArray) -> IntArray:
+    """How many reports of each run wait 0, 1, … rounds: streams (B, T, C), audits (B, T) or (B, T, k) -> (B, T).
+
+    A report waits from its round to the next audit of its target, or to the last round where there is none: its true
+    wait is then longer, or as long.
+
+    >>> waiting_times(np.array([[[2, 0], [0, 1], [0, 0]]]), np.array([[1, 0, 0]]))
+    array([[0, 3, 0]])
+    """
+    runs, rounds, n_targets = streams.shape
+    audited = audits.reshape(runs, rounds, -1)
+    next_audit = np.full((runs, n_targets), rounds - 1)
+    waiting = np.zeros((runs, rounds), dtype=np.int64)
+    run = np.arange(runs)[:, None]
+    for t in reversed(range(rounds)):
+        np.put_along_axis(next_audit, audited[:, t], t, axis=1)
+        np.add.at(waiting, (run, next_audit - t), streams[:, t])
+    return waiting
+
+
+def first_audit_after(audits: IntArray, target: int, since: int) -> IntArray:
+    """(B,): rounds from round `since`, counted from 0, to the target's first audit; those left where there is none."""
+    later = audits.reshape(*audits.shape[:2], -1)[:, since:]
+    hit = (later == target).any(axis=2)
+    return np.asarray(np.where(hit.any(axis=1), hit.argmax(axis=1), hit.shape[1]), dtype=np.int64)

@@ -1,5 +1,6 @@
 """Files that are either complete or absent, even after a power cut."""
 
+import errno
 import fcntl
 import os
 import stat
@@ -10,6 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _PARTIAL = ".partial"
+_PATIENCE = 10.0
+"""Seconds to wait for another process that gives a file its name in the same folder, which takes milliseconds."""
 
 
 def write_new(path: Path, content: Iterable[bytes], begins: bytes | None = None) -> None:
@@ -37,9 +40,12 @@ def new_file(path: Path, begins: bytes | None = None) -> Iterator[Path]:
     try:
         yield partial
         os.fsync(descriptor)
-        with _locked_folder(path.parent):
+        with _locked_folder(path.parent) as is_ours:
             _check_free(path)
-            _remove_logs(path)
+            if is_ours:
+                _remove_logs(path)
+            elif any(map(os.path.lexists, _logs(path))):
+                raise TimeoutError(errno.ETIMEDOUT, "another process has locked its folder")
             _link(partial, path)
     finally:
         _remove(partial)
@@ -109,18 +115,28 @@ def _remove(partial: Path) -> None:
 
 def _remove_logs(path: Path) -> None:
     """Of a database that is gone, and whose log SQLite would take for that of the next one under its name."""
-    for suffix in ("-wal", "-shm", "-journal"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    for log in _logs(path):
+        log.unlink(missing_ok=True)
+
+
+def _logs(path: Path) -> list[Path]:
+    return [path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal")]
 
 
 @contextmanager
-def _locked_folder(folder: Path) -> Iterator[None]:
-    """One process at a time, where the file system has locks."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def _locked_folder(folder: Path) -> Iterator[bool]:
+    """One process at a time, where the file system has locks. False where another keeps the lock: any user can take it
+    who can read the folder, and must not keep a backup waiting.
+    """
+    descriptor, is_ours = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), True
     try:
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
+        try:
+            _take(descriptor, time.monotonic() + _PATIENCE)
+        except TimeoutError:
+            is_ours = False
+        except OSError:  # there are no locks
+            pass
+        yield is_ours
     finally:
         os.close(descriptor)
 

@@ -9,6 +9,7 @@ import tracemalloc
 import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,11 @@ from deniable.console.pages import imports, recent_imports
 from deniable.console.pending_imports import KEPT_FOR
 from deniable.console.security import LARGE, MOST_UPLOADED
 from deniable.errors import DeniableError
+from deniable.message import noted
 from deniable.programme import buffer, intake
 from deniable.programme.hotlines import Hotlines
-from deniable.programme.imports import read
-from deniable.programme.imports.batch import MOST_DISTINCT
+from deniable.programme.imports import EXPORTS, Malformed, read
+from deniable.programme.imports.which_rows_count import MOST_DISTINCT
 from deniable.programme.programme import Programme
 from deniable.programme.ticker import Ticker
 from deniable.report_classes import parsed
@@ -65,9 +67,9 @@ def test_a_file_holds_up_no_page_however_small_it_is(office: Office, monkeypatch
     office.begin()
     on_the_loop = list[bool]()
 
-    def noted(*args: Any) -> Any:
+    def noted(*args: Any, **limits: Any) -> Any:
         on_the_loop.append(asyncio._get_running_loop() is not None)
-        return read(*args)
+        return read(*args, **limits)
 
     monkeypatch.setattr(imports, "read", noted)
     assert preview(office.browser("Anna")).status_code == 200
@@ -661,9 +663,26 @@ def test_a_file_with_more_reports_than_come_in_within_an_hour_is_refused(
     ida = office.browser("Ida")
     monkeypatch.setattr(imports, "MOST_REPORTS", 3)
     assert preview(ida).status_code == 200
-    answer = preview(ida, FILE + b"4,Ash Mill\n")
-    assert answer.status_code == 422
-    assert "The file has more than 1,000,000 reports." in answer.text
+    for row in (b"4,Ash Mill\n", b"4,\n"):  # the second cannot be read, which takes as long
+        answer = preview(ida, FILE + row)
+        assert answer.status_code == 422
+        assert "The file has more than 1,000,000 reports." in answer.text
+
+
+def test_no_more_of_a_file_is_read_than_may_come_in(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty-four megabytes of short rows would take minutes."""
+    read = list[int]()
+
+    def rows(*_: object) -> Iterator[Malformed]:
+        for number in range(10):
+            read.append(number)
+            yield Malformed(noted("here"), noted("no report"))
+
+    office.begin()
+    monkeypatch.setattr(imports, "MOST_REPORTS", 3)
+    monkeypatch.setitem(EXPORTS, "csv", replace(EXPORTS["csv"], records=rows))
+    assert preview(office.browser("Ida")).status_code == 422
+    assert read == [0, 1, 2, 3]
 
 
 @pytest.fixture

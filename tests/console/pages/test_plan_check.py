@@ -16,7 +16,7 @@ from tests.languages.translated import translated
 from deniable.cli.main import main
 from deniable.programme.parameters import Parameters
 from deniable.programme.programme import Programme
-from deniable.programme.public.facts import facts_of
+from deniable.programme.public.rules_in_words import facts_of
 from deniable.programme.secrets.keys import KeyFile
 
 KEY = "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"

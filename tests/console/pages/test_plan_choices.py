@@ -24,7 +24,7 @@ from deniable.console.pages.plan_reading import settings_of
 from deniable.errors import DeniableError
 from deniable.languages.voice import plain
 from deniable.programme.parameters import Parameters
-from deniable.programme.public.effect import effects, wait_in_words
+from deniable.programme.public.visit_chances import effects, wait_in_words
 from deniable.promptness import FEW_REPORTS, in_per_cent, passed_over, quiet_waits
 
 FIFTY = dataclasses.replace(FORM, targets="\n".join(f"Site {number}" for number in range(50)))

@@ -1,6 +1,8 @@
 """Reports are entered by number, and taken back with their receipt."""
 
 import re
+from concurrent.futures import Future
+from functools import partial
 from html import unescape
 from typing import Any
 
@@ -9,6 +11,9 @@ from tests.console.offices import CLASSES, Browser, Office, form_on, receipt_on
 
 from deniable.console.accounts import people
 from deniable.console.pages.report import ASKED_BACK
+from deniable.programme import intake
+from deniable.programme.buffer import Slots
+from deniable.programme.ticker import Ticker
 
 
 def test_a_programme_whose_names_are_formulas_is_published_as_text(office: Office) -> None:
@@ -34,6 +39,26 @@ def test_reports_are_entered_and_corrected(office: Office) -> None:
     assert programme.active_counts()["Ash Mill"] == 1
     assert withdraw(browser, "Ash Mill", receipt_on(answer.text)).status_code == 422
     assert programme.active_counts()["Ash Mill"] == 1
+
+
+def test_what_a_person_enters_waits_in_places_of_their_own(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise who enters much would see, by how long it takes, that another person enters a report."""
+    owners = list[str]()
+
+    class Watched(Ticker):
+        def submit(self, brought: Slots, owner: str = "") -> "Future[None]":
+            owners.append(owner)
+            return super().submit(brought, owner)
+
+    monkeypatch.setattr(intake, "Ticker", partial(Watched, every=0.01))
+    office.begin()
+    office.console.start()
+    for name in ("Ida", "Anna"):
+        assert office.browser(name).enter("Ash Mill", 1).status_code == 200
+    programme = office.console.programme()
+    assert programme is not None
+    programme.close()
+    assert owners == [office.people["Ida"].id, office.people["Anna"].id]
 
 
 def test_a_take_back_that_is_refused_keeps_what_was_typed_beside_the_message(office: Office) -> None:

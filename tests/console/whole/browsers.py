@@ -114,7 +114,8 @@ class Walk:
             self.sent.add((response.request.method, response.url.removeprefix(self.address).partition("?")[0]))
 
     def look(self, page: Page, name: str) -> str:
-        """Return the page's text, once it fits and a picture is taken."""
+        """Return the page's text, once it is there, fits, and a picture is taken."""
+        page.wait_for_load_state()  # a click ends when the next page begins to come in
         self._number += 1
         self.picture(page, f"{self._number:02}-{name}")
         assert fits(page), name

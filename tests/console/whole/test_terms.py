@@ -12,7 +12,7 @@ from tests.console.test_rendering import READ_OUT, SHOWN, TERMS_NEEDED, _values
 from tests.programme.offices import TARGETS
 
 from deniable.console import rendering
-from deniable.languages.terms import Terms
+from deniable.languages.language import Terms
 from deniable.programme.public.promise import Part
 from deniable.programme.randomness.source import Dice
 

@@ -15,9 +15,9 @@ from deniable.programme.programme import Programme
 from deniable.programme.public.verify import verify
 from deniable.programme.secrets.oversight import replay
 from deniable.programme.transcript.entry import Entry
-from deniable.programme.transcript.figures import Figures
 from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.unannounced import Reveal
+from deniable.programme.transcript.yearly_figures import Figures
 
 IDENTITY = pyrage.x25519.Identity.generate()
 MONTHLY = Calendar(date(2025, 12, 15), "1M", "UTC")

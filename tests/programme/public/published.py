@@ -13,12 +13,12 @@ from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters
 from deniable.programme.randomness.source import Dice
 from deniable.programme.transcript.chain import digest, signed_head, to_file
-from deniable.programme.transcript.details import Details
 from deniable.programme.transcript.entries import KINDS, End, Override, Renamed, Round, Skip, Targets
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.frozen import Drawn, Freeze
 from deniable.programme.transcript.hidden import capsule_digits, names_commitment
 from deniable.programme.transcript.merkle import root
+from deniable.programme.transcript.office_details import Details
 from deniable.programme.transcript.outcomes import CarriedOut, NotCarriedOut
 from deniable.programme.transcript.recoveries import Recovery
 from deniable.programme.transcript.signatures import pem, public_key

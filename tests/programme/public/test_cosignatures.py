@@ -18,8 +18,7 @@ from deniable.programme.public.verify import VerificationResult, verify
 from deniable.programme.transcript.chain import parse_head, signed_head
 from deniable.programme.transcript.merkle import root
 from deniable.programme.transcript.signatures import public_key
-from deniable.programme.witness.checkpoints import office_key, signed_checkpoint
-from deniable.programme.witness.notes import COSIGNATURE, Note, Signature, VerifierKey
+from deniable.programme.witness.notes import COSIGNATURE, Note, Signature, VerifierKey, office_key, signed_checkpoint
 
 A, B, C, D = NAMES
 SAID: list[Said] = [

@@ -14,11 +14,11 @@ from tests.programme.public.published import NAMES, Said, chained, drawn_with, f
 
 from deniable.languages.voice import plain
 from deniable.programme.parameters import Parameters
-from deniable.programme.public.frozen_rounds import FrozenRound, frozen_rounds, randomness_rule, value_in_words
+from deniable.programme.public.frozen_rounds import FrozenRound, frozen_rounds, randomness_rule
 from deniable.programme.public.page import verify_text
 from deniable.programme.randomness.dice import Throws
 from deniable.programme.randomness.drand import QUICKNET
-from deniable.programme.randomness.source import Dice, Drand
+from deniable.programme.randomness.source import Dice, Drand, value_in_words
 from deniable.programme.transcript.replay import replay
 
 A, B, C, D = NAMES

@@ -5,12 +5,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.console.whole.browsers import chromium
 from tests.languages.pseudo import Accented, pseudo
 from tests.languages.translated import translated
-from tests.programme.public.published import NAMES, Said, chained, drawn, fresh, made
+from tests.programme.public.published import NAMES, chained, drawn, fresh, made
 from tests.programme.public.test_page import PAGES, VOID, Outline, eventful
 from tests.programme.public.test_publish import FILES, lines_of, published, signed
 
@@ -259,7 +260,7 @@ def test_what_people_typed_does_not_change_places_in_a_sentence_from_right_to_le
     """Between Arabic words the number would be read as 01 555 30 49+, and the name as Lane 24."""
     name = "24 Lane"
     gone = {"reason": "moved", "independent": True, "during": 1}
-    said: list[Said] = [
+    said: list[tuple[str, int, dict[str, Any]]] = [
         ("details", 1, {"contact": "+49 30 555 01", "hotline": None, "day": "2026-01-05", "reason": None}),
         ("renamed", 1, {"target": NAMES[0], "name": name, **gone}),
         drawn(1, name),

@@ -31,14 +31,14 @@ from tests.programme.public.published import (
     selected,
 )
 
-from deniable.languages.terms import Terms
+from deniable.languages.language import Terms
 from deniable.languages.voice import plain
 from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters
 from deniable.programme.public import page
-from deniable.programme.public.checks import CHECKS, NOT_HERE
-from deniable.programme.public.facts import facts_of
+from deniable.programme.public.check_table import CHECKS, NOT_HERE
 from deniable.programme.public.promise import promise_of
+from deniable.programme.public.rules_in_words import facts_of
 from deniable.programme.public.situation import Situation
 from deniable.programme.public.timeline import MOST_MARKS, MOST_ROWS, shortened, timeline
 from deniable.programme.randomness.source import Dice, Drand

@@ -17,7 +17,7 @@ from tests.programme.public.readability import TWELVE_YEARS_OLD, avoided_words, 
 from deniable.curves import TotalVariation
 from deniable.errors import DeniableError
 from deniable.guarantee import Guarantee
-from deniable.languages.terms import AUDIT_TERMS, TARGET_TERMS, Terms
+from deniable.languages.language import AUDIT_TERMS, TARGET_TERMS, Terms
 from deniable.message import noted
 from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters
@@ -27,7 +27,7 @@ from deniable.programme.public.promise import Part, Promise, promise_of
 from deniable.programme.public.questions import two_people
 from deniable.programme.public.situation import Situation
 from deniable.programme.transcript.coverage import Coverage, Lapse
-from deniable.programme.transcript.office_details import OfficeDetails
+from deniable.programme.transcript.fields import OfficeDetails
 from deniable.programme.transcript.replay import replay
 from deniable.report_classes import ReportClass
 from deniable.rounding import float_above

@@ -13,12 +13,12 @@ from deniable.languages.language import english
 from deniable.languages.voice import Voice
 from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters
-from deniable.programme.public import effect
+from deniable.programme.public import visit_chances
 from deniable.programme.public.guarantee_wording import class_in_words, figures_rule, flood_cap, level
 from deniable.programme.public.promise import Part, Promise, promise_of
 from deniable.programme.public.situation import Situation
 from deniable.programme.transcript.coverage import Coverage
-from deniable.programme.transcript.office_details import OfficeDetails
+from deniable.programme.transcript.fields import OfficeDetails
 from deniable.promptness import QuietWait
 
 MORE = KINDS | {
@@ -135,5 +135,5 @@ def test_a_part_that_is_glued_into_a_sentence_is_found(monkeypatch: pytest.Monke
         return say("about {days} ({rounds})", days=calendar.days(wait.rounds), rounds=f"{wait.figure} rounds")
 
     parameters = made(**KINDS["race"])
-    monkeypatch.setattr(effect, "wait_in_words", glued)
+    monkeypatch.setattr(visit_chances, "wait_in_words", glued)
     assert {one.partition(":")[0] for one in found(parameters, Voice(pseudo(), parameters.terms))} == {"rounds"}

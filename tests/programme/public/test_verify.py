@@ -29,7 +29,7 @@ from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.merkle import root
 from deniable.programme.transcript.replay import replay
 from deniable.programme.transcript.signatures import pem, public_key
-from deniable.programme.witness.checkpoints import signed_checkpoint
+from deniable.programme.witness.notes import signed_checkpoint
 
 A, B, C, D = NAMES
 NOW = datetime.datetime(2026, 2, 6, tzinfo=datetime.UTC)

@@ -10,17 +10,16 @@ from tests.languages.pseudo import pseudo
 from tests.programme.public.published import NAMES, chained, drawn_with, frozen, made
 from tests.programme.transcript.test_entries import SAMPLES, sample
 
-from deniable.languages.language import english
-from deniable.languages.terms import Terms
+from deniable.languages.language import Terms, english
 from deniable.languages.voice import Voice, plain
 from deniable.programme.public.frozen_rounds import FrozenRound, frozen_rounds, randomness_rule
 from deniable.programme.public.page import events_of
 from deniable.programme.randomness.dice import Throws
 from deniable.programme.randomness.drand import QUICKNET
 from deniable.programme.randomness.source import Dice, Drand, Source
+from deniable.programme.transcript.closings import NOT_THE_TIME
 from deniable.programme.transcript.coverage import Coverage
 from deniable.programme.transcript.decision import consequence
-from deniable.programme.transcript.draws import NOT_THE_TIME
 from deniable.programme.transcript.entries import KINDS, End
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.state import PublicState

@@ -8,8 +8,7 @@ from tests.programme.public.published import KEY, NAMES, chained, drawn, made
 from deniable.errors import DeniableError
 from deniable.programme.transcript.chain import parse_head, signed_head
 from deniable.programme.transcript.merkle import root
-from deniable.programme.witness.checkpoints import Checkpoint, office_key, signed_checkpoint
-from deniable.programme.witness.notes import Note
+from deniable.programme.witness.notes import Checkpoint, Note, office_key, signed_checkpoint
 
 EXAMPLE = "example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n"
 """C2SP tlog-checkpoint."""

@@ -16,7 +16,7 @@ from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.chain import signed_head
 from deniable.programme.transcript.merkle import root
 from deniable.programme.witness import witness as module
-from deniable.programme.witness.checkpoints import Checkpoint, office_key
+from deniable.programme.witness.notes import Checkpoint, office_key
 from deniable.programme.witness.witness import Countersigned, Transcript, at_work
 
 A, B, C, D = NAMES

@@ -14,7 +14,7 @@ from deniable.errors import DeniableError
 from deniable.programme.imports import EXPORTS, Batch, ClassField, SetAside, read, read_mapping
 from deniable.programme.imports import Mapping as ChannelMapping
 from deniable.programme.imports.classes import chosen_field, visit_classes
-from deniable.programme.imports.kept import Kept, from_mapping
+from deniable.programme.imports.hotline_settings import Kept, from_mapping
 from deniable.programme.programme import Programme
 from deniable.programme.status import PAUSED
 from deniable.wording import count

@@ -33,15 +33,14 @@ from deniable.cli.programme import init_options as chosen
 from deniable.cli.programme import options, sources
 from deniable.cli.programme.output import answer, due, local
 from deniable.errors import DeniableError
-from deniable.languages.language import Sentences, check_known, language, usable_languages
+from deniable.languages.language import DEFAULT_TERMS, Sentences, Terms, check_known, language, usable_languages
 from deniable.languages.own_translation import read_translation
-from deniable.languages.terms import DEFAULT_TERMS, Terms
 from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import Calendar
+from deniable.programme.creation import read_register
 from deniable.programme.programme import Programme
 from deniable.programme.public.guarantee_wording import LITTLE, coin, exact_figures
 from deniable.programme.public.promise import promise_of
-from deniable.programme.register import read_register
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.transcript import office_details
 from deniable.report_classes import ONE_CLASS, heaviest

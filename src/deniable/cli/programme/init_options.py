@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from deniable.cli.options import CLASS, OPTIONS, shared
-from deniable.languages.language import PUBLIC
-from deniable.languages.terms import AUDIT_TERMS, TARGET_TERMS
+from deniable.languages.language import AUDIT_TERMS, PUBLIC, TARGET_TERMS
 from deniable.wording import listed
 
 TargetList = Annotated[

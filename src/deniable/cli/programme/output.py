@@ -15,7 +15,7 @@ from deniable.programme.public.values import waiting_dict
 from deniable.programme.public.verify import VerificationResult
 from deniable.programme.randomness.source import Dice
 from deniable.programme.status import Status
-from deniable.programme.transcript.draws import NOT_THE_TIME, Draw
+from deniable.programme.transcript.closings import NOT_THE_TIME, Closing
 from deniable.programme.transcript.entry import Entry
 
 
@@ -94,7 +94,7 @@ def told(entry: Entry, parameters: Parameters) -> str:
 
 def please_note(report: VerificationResult) -> list[str]:
     """What is in order but unusual in a transcript that was verified, and what is not as it should be."""
-    late = any(isinstance(entry, Draw) for entry in report.remarkable)
+    late = any(isinstance(entry, Closing) for entry in report.remarkable)
     parameters, not_the_time = report.parameters, report.parameters.voice()(NOT_THE_TIME)
     return [
         *(["\nPlease note"] if report.remarkable else []),

@@ -25,7 +25,7 @@ from deniable.console.target_search import FEW
 from deniable.errors import DeniableError
 from deniable.message import Message, noted
 from deniable.programme.imports import read_mapping
-from deniable.programme.imports.kept import Assigned, Kept, from_mapping
+from deniable.programme.imports.hotline_settings import Assigned, Kept, from_mapping
 from deniable.programme.imports.reading import is_name
 from deniable.programme.programme import Programme
 

@@ -6,7 +6,7 @@ How a page is declared, and what it is given, stands in `console/routing.py`.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
@@ -17,7 +17,7 @@ from deniable.console.accounts.people import Person
 from deniable.console.console import Console
 from deniable.console.public_record import Record
 from deniable.console.remembered import Paced, takes_long
-from deniable.console.security import Given, NotSetUp, Refused, console_of, text
+from deniable.console.security import ALLOWED, Given, NotSetUp, Refused, console_of, text
 from deniable.console.target_search import Found
 from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
@@ -35,6 +35,11 @@ from deniable.storage.store import StoreError
 counting = Paced()
 """What reads the counts of all targets."""
 
+GIVEN_UP = {
+    "withdrawn": noted("The request is withdrawn. Nothing was recorded."),
+    "refused": noted("The request is refused. Nothing was recorded. Tell the person who asked why."),
+}
+"""What is said of a request that leads to nothing, whatever was asked for."""
 LOOKED = noted("looked at the counts")
 """In the activity log."""
 
@@ -250,3 +255,22 @@ def signed_out(console: Console, done: str) -> Response:
         console.cookie_name("session"), path="/", secure=console.secure, httponly=True, samesite="strict"
     )
     return response
+
+
+class Others(NamedTuple):
+    """Who else may confirm a decision, by name."""
+
+    here: tuple[str, ...]
+    away: tuple[str, ...]
+    """Those who cannot sign in at present."""
+
+
+def others(console: Console, person: Person) -> Others:
+    with console.store.reading() as connection:
+        away = people.locked_out(connection, console.key)
+        able = people.having(connection, console.key, ALLOWED["decide"])
+    here, gone = (
+        tuple(one.name for one in able if one.id != person.id and (one.id in away) == is_away)
+        for is_away in (False, True)
+    )
+    return Others(here, gone)

@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.datastructures import FormData
 
-from deniable.console.pages.common import recorded
+from deniable.console.pages.common import number_in, recorded
 from deniable.console.security import text, texts
 from deniable.errors import DeniableError
 from deniable.message import Message, noted
@@ -95,11 +95,12 @@ def _new_name(programme: Programme, fields: FormData) -> dict[str, Any]:
 
 def _which_audit(programme: Programme, fields: FormData) -> dict[str, Any]:
     number, _, target = text(fields, "audit").partition(" ")
-    if not (number.isascii() and number.isdigit() and len(number) <= 9):
+    of = number_in(number)
+    if of is None:
         raise DeniableError(
             "Choose the {audit_word} that did not take place.", audit_word=programme.parameters.terms.audit
         )
-    return {"of": int(number), "target": target}
+    return {"of": of, "target": target}
 
 
 def _which_round(programme: Programme, fields: FormData) -> dict[str, Any]:

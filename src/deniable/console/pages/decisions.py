@@ -18,13 +18,14 @@ from deniable.console.pages.common import (
     copied_record,
     last_looked,
     number_in,
+    others,
     redirect,
     refusal,
     search,
 )
 from deniable.console.pages.decision_kinds import KINDS, asked_in
 from deniable.console.pages.decision_log import DECISION_LOG
-from deniable.console.pages.pending_decisions import others, unaware
+from deniable.console.pages.pending_decisions import unaware
 from deniable.console.pages.work_list import key_of
 from deniable.console.pending_decisions import Typed
 from deniable.console.rendering import render

@@ -16,17 +16,18 @@ from deniable.console.accounts import people
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
 from deniable.console.pages.common import (
+    GIVEN_UP,
     CurrentProgramme,
     Foreseen,
     copied_record,
     counting,
     done_message,
     foreseen,
+    others,
     recorded,
     redirect,
     refusal,
 )
-from deniable.console.pages.pending_decisions import GIVEN_UP, others
 from deniable.console.pending_visits import KEPT_FOR, PendingVisit
 from deniable.console.rendering import render
 from deniable.console.routing import Router

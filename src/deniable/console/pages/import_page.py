@@ -17,7 +17,7 @@ from deniable.console.security import console_of, may, text
 from deniable.console.voices import voice_of
 from deniable.message import Message, noted
 from deniable.programme.imports import EXPORTS
-from deniable.programme.imports.batch import MOST_DISTINCT
+from deniable.programme.imports.which_rows_count import MOST_DISTINCT
 from deniable.programme.programme import Programme
 from deniable.programme.status import PAUSED
 

@@ -18,9 +18,9 @@ from deniable.console.security import MOST_UPLOADED, may
 from deniable.console.voices import voice_of
 from deniable.message import Message
 from deniable.programme.imports import EXPORTS, Malformed
-from deniable.programme.imports.batch import EMPTY, MOST_DISTINCT, ChannelCounts, Fate, looks_like_a_name
 from deniable.programme.imports.classes import visit_classes
-from deniable.programme.imports.kept import Kept
+from deniable.programme.imports.hotline_settings import Kept
+from deniable.programme.imports.which_rows_count import EMPTY, MOST_DISTINCT, ChannelCounts, Fate, looks_like_a_name
 from deniable.programme.programme import Programme
 from deniable.programme.status import PAUSED
 

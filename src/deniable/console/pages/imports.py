@@ -44,8 +44,8 @@ from deniable.console.security import (
 from deniable.errors import DeniableError
 from deniable.message import Message, noted
 from deniable.programme.imports import EXPORTS, Batch, read
-from deniable.programme.imports.batch import EMPTY
 from deniable.programme.imports.csv import OtherColumnsError
+from deniable.programme.imports.which_rows_count import EMPTY
 from deniable.programme.programme import Programme
 from deniable.programme.status import Status
 from deniable.programme.ticker import StillWaitingError
@@ -96,7 +96,7 @@ def preview(
         _check_assigned(request, person, source)
         _check_file(kind, file, status)
         mapping, class_field = programme.hotlines.mappings(programme.hotlines.kept(source))
-        batch = read(kind, io.BytesIO(file), mapping, class_field)
+        batch = read(kind, io.BytesIO(file), mapping, class_field, most=MOST_REPORTS + 1)
         _check_number(batch)
         held = Held(kind, source, batch, is_large=len(file) > MOST_UPLOADED // 2, file=file_name(fields, "file"))
         pending = console.pending_imports.add(person.id, _session(request), held)
@@ -284,7 +284,7 @@ def _check_file(kind: str, file: bytes, status: Status) -> None:
 
 
 def _check_number(batch: Batch) -> None:
-    if batch.n_reports > MOST_REPORTS:
+    if batch.n_reports + batch.n_malformed > MOST_REPORTS:  # also where none can be read: that takes as long
         raise DeniableError(TOO_MANY)
 
 

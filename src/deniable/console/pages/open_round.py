@@ -14,12 +14,14 @@ from deniable.console.pages.common import (
     copied_record,
     counting,
     is_loss_hidden,
+    number_in,
+    others,
     redirect,
     refusal,
 )
 from deniable.console.pages.emergencies import asked_visits
 from deniable.console.pages.notices import Notices, notices_of
-from deniable.console.pages.pending_decisions import others, waiting_decisions
+from deniable.console.pages.pending_decisions import waiting_decisions
 from deniable.console.pages.work_list import Unrecorded
 from deniable.console.pending_visits import PendingVisit
 from deniable.console.public_record import Record
@@ -32,7 +34,8 @@ from deniable.languages.voice import Voice
 from deniable.message import Message, noted
 from deniable.programme.calendar import Day, day_in_words, due_in_words
 from deniable.programme.programme import Programme
-from deniable.programme.public.frozen_rounds import FrozenRound, value_in_words
+from deniable.programme.public.frozen_rounds import FrozenRound
+from deniable.programme.randomness.source import value_in_words
 from deniable.programme.status import Closed, Status
 from deniable.programme.transcript_copies import NotKeptError
 
@@ -269,10 +272,10 @@ def _is_late(programme: Programme, round_: int) -> bool:
 
 def round_in(fields: FormData) -> int:
     """The round that a form speaks of."""
-    wanted = text(fields, "round")
-    if not (wanted.isascii() and wanted.isdigit() and len(wanted) <= 9):
+    wanted = number_in(text(fields, "round"))
+    if wanted is None:
         raise DeniableError("The round must be a whole number.")
-    return int(wanted)
+    return wanted
 
 
 def asked(

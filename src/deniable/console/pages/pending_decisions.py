@@ -3,7 +3,7 @@ promise is lost. A person who is alone in the office decides alone, and the acti
 """
 
 from dataclasses import dataclass, replace
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
@@ -13,6 +13,7 @@ from deniable.console.accounts import activity, people
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
 from deniable.console.pages.common import (
+    GIVEN_UP,
     LOOKED,
     Consequences,
     CurrentProgramme,
@@ -20,6 +21,7 @@ from deniable.console.pages.common import (
     copied_record,
     done_message,
     last_looked,
+    others,
     redirect,
     refusal,
 )
@@ -41,11 +43,6 @@ router = Router()
 
 HOURS = int(KEPT_FOR.total_seconds()) // 3600
 
-GIVEN_UP = {
-    "withdrawn": noted("The request is withdrawn. Nothing was recorded."),
-    "refused": noted("The request is refused. Nothing was recorded. Tell the person who asked why."),
-}
-"""What is said of a request that leads to nothing, whatever was asked for."""
 DONE = {
     "asked": noted("You asked for the decision. Nothing is recorded before another person confirms it."),
     **GIVEN_UP,
@@ -138,25 +135,6 @@ def withdraw(
     if not is_own:
         console.pending_decisions.refuse(pending, person.name)
     return redirect("/round/pending", "withdrawn" if is_own else "refused")
-
-
-class Others(NamedTuple):
-    """Who else may confirm a decision, by name."""
-
-    here: tuple[str, ...]
-    away: tuple[str, ...]
-    """Those who cannot sign in at present."""
-
-
-def others(console: Console, person: Person) -> Others:
-    with console.store.reading() as connection:
-        away = people.locked_out(connection, console.key)
-        able = people.having(connection, console.key, ALLOWED["decide"])
-    here, gone = (
-        tuple(one.name for one in able if one.id != person.id and (one.id in away) == is_away)
-        for is_away in (False, True)
-    )
-    return Others(here, gone)
 
 
 def unaware(console: Console, person: Person) -> tuple[str, ...]:

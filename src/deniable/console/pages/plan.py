@@ -37,8 +37,7 @@ from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, require, text, texts
 from deniable.console.voices import sentence, voice_of
 from deniable.errors import DeniableError
-from deniable.languages.language import CONSOLE, available, language
-from deniable.languages.terms import AUDIT_TERMS, DEFAULT_TERMS, TARGET_TERMS, Terms
+from deniable.languages.language import AUDIT_TERMS, CONSOLE, DEFAULT_TERMS, TARGET_TERMS, Terms, available, language
 from deniable.languages.voice import Voice
 from deniable.mechanisms import CounterAuditing, Mechanism, Race
 from deniable.message import noted
@@ -46,9 +45,9 @@ from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import rounds_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.programme import Programme
-from deniable.programme.public.facts import every_period
 from deniable.programme.public.page import Day, due_in_words
 from deniable.programme.public.promise import Promise, promise_of
+from deniable.programme.public.rules_in_words import every_period
 from deniable.promptness import (
     Deadline,
     bounds_lead,

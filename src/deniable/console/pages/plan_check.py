@@ -8,13 +8,13 @@ from itertools import chain
 from deniable.console.help_pages import help_texts
 from deniable.console.pages.plan_choices import Doubt, Measures, doubts, measures_of
 from deniable.console.pages.plan_form import PlanForm, advantage_of
-from deniable.languages.terms import DEFAULT_TERMS, Terms
+from deniable.languages.language import DEFAULT_TERMS, Terms
 from deniable.languages.voice import Voice
 from deniable.message import Message
 from deniable.programme.parameters import Parameters
-from deniable.programme.public.facts import Fact, facts_of
 from deniable.programme.public.page import Day, due_in_words
 from deniable.programme.public.promise import Promise, promise_of
+from deniable.programme.public.rules_in_words import Fact, facts_of
 from deniable.programme.randomness.source import Dice, Drand
 from deniable.report_classes import ONE_CLASS
 

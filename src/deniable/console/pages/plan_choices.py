@@ -13,9 +13,9 @@ from deniable.languages.voice import Voice
 from deniable.mechanisms import Mechanism
 from deniable.programme.calendar import Calendar, rounds_in_words
 from deniable.programme.parameters import Parameters
-from deniable.programme.public.effect import wait_in_words
 from deniable.programme.public.guarantee_wording import LITTLE, coin, level
 from deniable.programme.public.suspicion import heaviest_class, per_cent, sure_at_most
+from deniable.programme.public.visit_chances import wait_in_words
 from deniable.promptness import (
     FEW_REPORTS,
     chance_of_visit,

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from deniable.errors import DeniableError
-from deniable.languages.terms import DEFAULT_TERMS
+from deniable.languages.language import DEFAULT_TERMS
 from deniable.message import Message, noted
 from deniable.rules import MAX_GAP
 

@@ -19,8 +19,7 @@ from deniable.console.pages.plan_form import (
     whole,
 )
 from deniable.errors import DeniableError
-from deniable.languages.language import usable_languages
-from deniable.languages.terms import AUDIT_TERMS, Terms
+from deniable.languages.language import AUDIT_TERMS, Terms, usable_languages
 from deniable.mechanisms.forecasts import FORECASTS
 from deniable.message import noted_count, why_not
 from deniable.programme.advantage import delta_for

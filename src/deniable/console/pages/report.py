@@ -26,6 +26,7 @@ from deniable.console.pages.common import (
     Foreseen,
     auditors_of,
     foreseen,
+    number_in,
     refusal,
     search,
 )
@@ -206,7 +207,7 @@ def _bring(
     )
     if (typed.is_large or typed.leads_to_visit) and text(fields, "confirmed") != str(number):
         return typed, None
-    return replace(typed, receipt=receipt), programme.bring_reports({target: number}, receipt, name)
+    return replace(typed, receipt=receipt), programme.bring_reports({target: number}, receipt, name, person.id)
 
 
 def _room(page: ReportPage) -> int:
@@ -303,7 +304,7 @@ def _number(fields: FormData) -> int:
 
 
 def _is_number(number: str) -> bool:
-    return number.isascii() and number.isdigit() and len(number) <= 9 and 1 <= int(number) <= MOST
+    return 1 <= (number_in(number) or 0) <= MOST
 
 
 def _refused(request: Request, page: ReportPage, error: DeniableError, at: str) -> Response:

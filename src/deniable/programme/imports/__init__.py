@@ -13,14 +13,15 @@ do not name are listed where they look like names. Nothing is logged or written 
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from deniable.errors import DeniableError
 from deniable.message import Message, why_not
 from deniable.programme.imports import csv, globaleaks, hushline
-from deniable.programme.imports.batch import MAX_SHOWN, Batch, Distinct, SetAside
 from deniable.programme.imports.channels import Mapping, read_mapping
 from deniable.programme.imports.classes import ClassField
 from deniable.programme.imports.reading import File, Malformed, Row, quietly
+from deniable.programme.imports.which_rows_count import MAX_SHOWN, Batch, Distinct, SetAside
 
 __all__ = ["EXPORTS", "Batch", "ClassField", "Malformed", "Mapping", "SetAside", "read", "read_mapping"]
 
@@ -44,10 +45,13 @@ EXPORTS = {
 """By the names they have in commands and forms."""
 
 
-def read(kind: str, file: File, mapping: Mapping, class_field: ClassField | None = None) -> Batch:
+def read(
+    kind: str, file: File, mapping: Mapping, class_field: ClassField | None = None, *, most: int | None = None
+) -> Batch:
     r"""What an export of this kind (a path, or a file opened in binary) holds, or one refusal.
 
-    A report that the file has twice is in the batch twice; counting recognises it by its id.
+    A report that the file has twice is in the batch twice; counting recognises it by its id. With `most`, what follows
+    on so many reports is not read.
 
     >>> import io
     >>> mapping = read_mapping(io.BytesIO(b"channel,target\nnorth,Acme\nsouth,Bravo\n"), ["Acme", "Bravo"])
@@ -64,7 +68,7 @@ def read(kind: str, file: File, mapping: Mapping, class_field: ClassField | None
             "the kind of an export must be one of {exports}, got {kind}", exports=", ".join(EXPORTS), kind=kind
         )
     column = None if class_field is None else class_field.column
-    return quietly(lambda: _collected(EXPORTS[kind].records(file, column), mapping, class_field), _EXPORT)
+    return quietly(lambda: _collected(islice(EXPORTS[kind].records(file, column), most), mapping, class_field), _EXPORT)
 
 
 _EXPORT = why_not("the export")

@@ -22,8 +22,8 @@ from collections.abc import Collection, Iterator, Sequence
 
 from deniable.errors import DeniableError
 from deniable.message import all_of, why_not
-from deniable.programme.imports.batch import MAX_SHOWN
 from deniable.programme.imports.reading import File, Record, Row, Table, opened, pieces
+from deniable.programme.imports.which_rows_count import MAX_SHOWN
 
 WHAT = why_not("the CSV file")
 

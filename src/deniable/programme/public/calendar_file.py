@@ -11,7 +11,7 @@ from deniable.errors import DeniableError
 from deniable.languages.voice import Voice
 from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters
-from deniable.programme.public.frozen_rounds import value_in_words
+from deniable.programme.randomness.source import value_in_words
 from deniable.programme.transcript.state import PublicState
 
 AHEAD = 53

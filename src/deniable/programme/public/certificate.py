@@ -14,7 +14,7 @@ from deniable.programme.public.verify import VerificationResult
 from deniable.programme.randomness.drand import Beacon
 from deniable.programme.randomness.source import Dice, Drand, Source
 from deniable.programme.transcript.chain import digest
-from deniable.programme.transcript.draws import NO_REASON, Draw
+from deniable.programme.transcript.closings import NO_REASON, Closing
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.frozen import DrawnHidden, Freeze, FrozenDraw
 from deniable.programme.transcript.outcomes import present_names
@@ -88,12 +88,12 @@ def certificate(checked: VerificationResult, round_: int, say: Voice) -> Certifi
     )
 
 
-def _entries(parameters: Parameters, entries: Sequence[Entry], round_: int) -> tuple[Draw, Entry, Entry]:
+def _entries(parameters: Parameters, entries: Sequence[Entry], round_: int) -> tuple[Closing, Entry, Entry]:
     """The entries that closed the round, drew it and have the names; refused where it has no public names."""
     closing = next((entry for entry in entries if entry.closes_round and entry.round == round_), None)
     if closing is None:
         raise DeniableError(f"round {round_} is not closed in this folder; choose a round that was drawn")
-    if not isinstance(closing, Draw):
+    if not isinstance(closing, Closing):
         raise DeniableError(f"round {round_} was skipped, and nothing was drawn")
     draw: Entry = closing
     if isinstance(closing, Freeze):
@@ -143,7 +143,7 @@ def _rules(checked: VerificationResult, before: PublicState, say: Voice) -> list
     return [Row(say("Rules"), fixed, checked.programme), Row(say("The draw"), f"{targets} {how}")]
 
 
-def _closed(parameters: Parameters, closing: Draw, line: str, say: Voice) -> list[Row]:
+def _closed(parameters: Parameters, closing: Closing, line: str, say: Voice) -> list[Row]:
     due = Row(say("Due"), due_in_words(parameters.calendar, closing.round, say).words)
     entry = _entry(closing, say)
     if not isinstance(closing, Freeze):
@@ -152,7 +152,7 @@ def _closed(parameters: Parameters, closing: Draw, line: str, say: Voice) -> lis
     return [due, Row(say("Frozen"), entry, digest(line)), Row(say("Fixed then"), fixed, closing.inputs)]
 
 
-def _entry(closing: Draw, say: Voice) -> str:
+def _entry(closing: Closing, say: Voice) -> str:
     if not closing.late:
         return say("entry {entry} of the record, in time; SHA-256 of the entry", entry=closing.number)
     if closing.reason == NO_REASON:
@@ -171,7 +171,7 @@ def _entry(closing: Draw, say: Voice) -> str:
     )
 
 
-def _value(parameters: Parameters, closing: Draw, draw: Entry, say: Voice) -> list[Row]:
+def _value(parameters: Parameters, closing: Closing, draw: Entry, say: Voice) -> list[Row]:
     source, name = parameters.randomness, say("Public value")
     if source is None or not isinstance(closing, Freeze) or not isinstance(draw, FrozenDraw):
         return [Row(name, say("none: the programme draws without public values"))]

@@ -15,9 +15,8 @@ from deniable.errors import DeniableError, PlaceError, why
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.folder import public_file, public_folder, read_public
 from deniable.programme.transcript.merkle import roots
-from deniable.programme.witness.checkpoints import Checkpoint, office_key
 from deniable.programme.witness.keys import KEY_FILE_BEGINS
-from deniable.programme.witness.notes import COSIGNATURE, Note, VerifierKey
+from deniable.programme.witness.notes import COSIGNATURE, Checkpoint, Note, VerifierKey, office_key
 from deniable.storage.files import replace_file, sync_folder
 from deniable.wording import count
 

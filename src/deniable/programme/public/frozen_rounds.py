@@ -11,7 +11,7 @@ from typing import Literal
 from deniable.languages.voice import Voice
 from deniable.programme.calendar import Calendar, Day, day_in_words, moment_in_words
 from deniable.programme.parameters import Parameters
-from deniable.programme.randomness.source import Dice, Drand, Source
+from deniable.programme.randomness.source import Dice, Drand, Source, value_in_words
 from deniable.programme.transcript.entries import End
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.frozen import Freeze, FrozenDraw
@@ -161,31 +161,6 @@ def _never_drawn(waiting: FrozenRound, entry: End | Recovery, say: Voice) -> Fro
             "What it was to be drawn from is lost, or the office says so (entry {entry}).", entry=entry.number
         )
     return replace(waiting, state="never", heading=say("Frozen, and never drawn"), sentence=sentence)
-
-
-def value_in_words(source: Source, say: Voice) -> str:
-    """Which public value goes into a draw, whatever the round: a phrase of its own."""
-    if isinstance(source, Dice):
-        throws = source.throws.in_words(say)
-        # For translators: this and the next two stand in other sentences for {value}, and after a colon.
-        return say.counted(
-            "numbers that people throw in public ({place}; {throws}), {number} minute after the due time",
-            "numbers that people throw in public ({place}; {throws}), {number} minutes after the due time",
-            source.minutes,
-            place=say.apart(source.place),
-            throws=throws,
-        )
-    if source.is_known:
-        return say.counted(
-            "the beacon that drand publishes {number} minute after the due time",
-            "the beacon that drand publishes {number} minutes after the due time",
-            source.minutes,
-        )
-    return say.counted(
-        "the beacon that another chain than drand’s publishes {number} minute after the due time",
-        "the beacon that another chain than drand’s publishes {number} minutes after the due time",
-        source.minutes,
-    )
 
 
 def _awaited(source: Source, beacon: int | None, say: Voice) -> str:

@@ -17,22 +17,23 @@ from deniable.languages.language import language
 from deniable.languages.voice import Voice
 from deniable.programme.calendar import Day, day_in_words, due_in_words
 from deniable.programme.parameters import Parameters
-from deniable.programme.public.checks import told
-from deniable.programme.public.facts import every_period, facts_of
+from deniable.programme.public.check_table import told
 from deniable.programme.public.folder import CALENDAR, PAGE, in_language
-from deniable.programme.public.frozen_rounds import FrozenRound, frozen_rounds, value_in_words
+from deniable.programme.public.frozen_rounds import FrozenRound, frozen_rounds
 from deniable.programme.public.promise import promise_of
+from deniable.programme.public.rules_in_words import every_period, facts_of
 from deniable.programme.public.situation import Situation
 from deniable.programme.public.timeline import timeline
-from deniable.programme.transcript.draws import NO_REASON
+from deniable.programme.randomness.source import value_in_words
+from deniable.programme.transcript.closings import NO_REASON
 from deniable.programme.transcript.entry import Entry, Outcome
-from deniable.programme.transcript.figures import Figures
 from deniable.programme.transcript.frozen import DrawnHidden, Freeze, FrozenDraw
 from deniable.programme.transcript.outcomes import outcomes, present_names
 from deniable.programme.transcript.replay import replay
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript.unannounced import Reveal, Selection
-from deniable.programme.witness.checkpoints import office_key
+from deniable.programme.transcript.yearly_figures import Figures
+from deniable.programme.witness.notes import office_key
 
 __all__ = ["Day", "Event", "day_in_words", "due_in_words", "events_of", "render", "verify_text"]
 """What publishing and the console's pages use; they write days as this page does."""

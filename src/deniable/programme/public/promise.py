@@ -13,7 +13,6 @@ from typing import NamedTuple
 from deniable.languages.voice import Voice
 from deniable.programme.calendar import day_in_words
 from deniable.programme.parameters import Parameters
-from deniable.programme.public.effect import Effect, circumstances, effects
 from deniable.programme.public.guarantee_wording import exact_figures
 from deniable.programme.public.questions import Item, answers, limits, single_case
 from deniable.programme.public.situation import Situation
@@ -30,6 +29,7 @@ from deniable.programme.public.suspicion import (
     until,
     with_figures,
 )
+from deniable.programme.public.visit_chances import Effect, circumstances, effects
 from deniable.report_classes import ReportClass
 
 

@@ -30,7 +30,7 @@ from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.replay import parse, replay
 from deniable.programme.transcript.signatures import pem
 from deniable.programme.transcript.state import PublicState
-from deniable.programme.witness.checkpoints import signed_checkpoint
+from deniable.programme.witness.notes import signed_checkpoint
 from deniable.storage.files import replace_file, sync_folder
 
 

@@ -7,7 +7,7 @@ from deniable.languages.voice import Voice
 from deniable.programme.calendar import due_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.coverage import Coverage
-from deniable.programme.transcript.office_details import OfficeDetails
+from deniable.programme.transcript.fields import OfficeDetails
 from deniable.programme.transcript.state import PublicState
 
 Standing = Literal["holds", "lapsed", "lost"]

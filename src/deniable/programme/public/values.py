@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Self
 from deniable.message import Message, why_not
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.frozen_rounds import frozen_rounds
-from deniable.programme.public.warnings import without_beacon
 from deniable.programme.randomness.drand import Beacon, check_beacons
 from deniable.programme.randomness.source import Drand, Source
 from deniable.programme.transcript.entry import Entry
@@ -96,7 +95,7 @@ class Values:
                 )
             )
         if isinstance(source, Drand) and self.without:
-            found.append(without_beacon(self.without))
+            found.append(_without_beacon(self.without))
         if waiting is None or source is None:
             return found
         until = waiting.expected + (SOON if isinstance(source, Drand) else timedelta(days=source.days))
@@ -153,6 +152,17 @@ def _fixed(entries: Sequence[Entry]) -> tuple[Fixed, ...]:
             waiting = frozen[entry.of].waiting
             found.append(Fixed(entry.of, waiting.entry, waiting.expected))
     return tuple(found)
+
+
+def _without_beacon(rounds: Sequence[int]) -> Message:
+    if len(rounds) == 1:
+        return why_not(
+            "round {round} drawn without drand's beacon, though beacons stay available: ask why", round=rounds[0]
+        )
+    return why_not(
+        "rounds {rounds} drawn without drand's beacon, though beacons stay available: ask why",
+        rounds=", ".join(map(str, rounds)),
+    )
 
 
 def _rounds(numbers: Sequence[int]) -> str:

@@ -64,17 +64,6 @@ def _differing(files: Mapping[str, Compared]) -> list[str]:
     return [name for name, found in files.items() if found == "differs"]
 
 
-def without_beacon(rounds: Sequence[int]) -> Message:
-    if len(rounds) == 1:
-        return why_not(
-            "round {round} drawn without drand's beacon, though beacons stay available: ask why", round=rounds[0]
-        )
-    return why_not(
-        "rounds {rounds} drawn without drand's beacon, though beacons stay available: ask why",
-        rounds=", ".join(map(str, rounds)),
-    )
-
-
 def at_the_terminal(text: str) -> Message:
     """What only the terminal says."""
     return why_not("{told}", told=text)

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from deniable.errors import DeniableError, check_whole
+from deniable.languages.voice import Voice
 from deniable.message import why_not
 from deniable.programme.randomness.dice import Throws
 from deniable.programme.randomness.drand import QUICKNET, Beacon, Chain
@@ -126,6 +127,31 @@ def source_from(stored: Any) -> Source | None:
         return Drand(Chain.from_dict(stored["chain"]), stored["minutes"], stored["days"])
     throws = Throws(stored["numbers"], stored["of"])
     return Dice(stored["place"], throws, stored["minutes"], stored["days"])
+
+
+def value_in_words(source: Source, say: Voice) -> str:
+    """Which public value goes into a draw, whatever the round: a phrase of its own."""
+    if isinstance(source, Dice):
+        throws = source.throws.in_words(say)
+        # For translators: this and the next two stand in other sentences for {value}, and after a colon.
+        return say.counted(
+            "numbers that people throw in public ({place}; {throws}), {number} minute after the due time",
+            "numbers that people throw in public ({place}; {throws}), {number} minutes after the due time",
+            source.minutes,
+            place=say.apart(source.place),
+            throws=throws,
+        )
+    if source.is_known:
+        return say.counted(
+            "the beacon that drand publishes {number} minute after the due time",
+            "the beacon that drand publishes {number} minutes after the due time",
+            source.minutes,
+        )
+    return say.counted(
+        "the beacon that another chain than drand’s publishes {number} minute after the due time",
+        "the beacon that another chain than drand’s publishes {number} minutes after the due time",
+        source.minutes,
+    )
 
 
 def _value_at(minutes: int, due: datetime, now: datetime) -> datetime:

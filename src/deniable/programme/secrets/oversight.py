@@ -25,15 +25,15 @@ from deniable.programme.secrets.adoption import Adoption
 from deniable.programme.secrets.frozen import Frozen
 from deniable.programme.secrets.sealed_inputs import Inputs, noise_of_figures
 from deniable.programme.transcript.chain import commitment
-from deniable.programme.transcript.draws import Draw
+from deniable.programme.transcript.closings import Closing
 from deniable.programme.transcript.entries import End
 from deniable.programme.transcript.entry import Entry
-from deniable.programme.transcript.figures import Figures
 from deniable.programme.transcript.frozen import DrawnHidden, Freeze, FrozenDraw
 from deniable.programme.transcript.hidden import names_commitment
 from deniable.programme.transcript.recoveries import Recovery
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript.unannounced import Reveal, Selection
+from deniable.programme.transcript.yearly_figures import Figures
 from deniable.run import AuditRun
 
 Seals = Mapping[int, bytes]
@@ -87,7 +87,7 @@ def check_belongs(
             "this private key does not belong to the oversight body that the programme names; take the right key, or "
             "the right folder"
         )
-    known = {entry.sealed for entry in entries if isinstance(entry, Draw | Figures)}
+    known = {entry.sealed for entry in entries if isinstance(entry, Closing | Figures)}
     if seals and known and known.isdisjoint(hashlib.sha256(seal).hexdigest() for seal in seals.values()):
         raise DeniableError(
             "none of the sealed rounds belongs to this programme: the file is another programme's, or all of it was "
@@ -150,7 +150,7 @@ class _Replay:
                 self.state = after
         except _ContradictedError as error:
             contradicted, why = error.round, str(error)
-        drawn = {entry.number for entry in self.entries if isinstance(entry, Draw | Figures)}
+        drawn = {entry.number for entry in self.entries if isinstance(entry, Closing | Figures)}
         return Replayed(
             confirmed=tuple(self.confirmed),
             missing=tuple(self.missing),
@@ -180,7 +180,7 @@ class _Replay:
             self._check_figures(entry)
         elif isinstance(entry, FrozenDraw):
             self._draw_frozen(entry)
-        elif isinstance(entry, Draw):
+        elif isinstance(entry, Closing):
             self._fix(entry)
             if not isinstance(entry, Freeze):
                 self._draw(entry)
@@ -196,7 +196,7 @@ class _Replay:
             raise _ContradictedError(self.state.closed, why)
         self.years.append(entry.year)
 
-    def _fix(self, entry: Draw) -> None:
+    def _fix(self, entry: Closing) -> None:
         """What the round is drawn from, if its record is there and is the one that the transcript speaks of."""
         self.frozen = None
         if entry.number not in self.seals:
@@ -213,7 +213,7 @@ class _Replay:
                     entry.round, "its reports, its state or its seed are not those that were frozen"
                 )
 
-    def _draw(self, entry: Draw) -> None:
+    def _draw(self, entry: Closing) -> None:
         if self.frozen is not None:
             self._compare(self.frozen, entry, WITHOUT)
         elif entry.number in self.seals:
@@ -227,7 +227,7 @@ class _Replay:
             self.waiting.append(entry.of)
         self.frozen = None
 
-    def _compare(self, frozen: Frozen, entry: Draw | FrozenDraw, public_value: str) -> None:
+    def _compare(self, frozen: Frozen, entry: Closing | FrozenDraw, public_value: str) -> None:
         """Draw it again; the run goes on from there."""
         ordered = self.state.hidden.ordered_since_freeze if isinstance(entry, FrozenDraw) else ()
         self.run, drawn = frozen.drawn(self.state.parameters, public_value, ordered)
@@ -292,14 +292,14 @@ def _different_figures(
     return None
 
 
-def _is_published(state: PublicState, entry: Draw | FrozenDraw, drawn: Sequence[int], salt: bytes) -> bool:
+def _is_published(state: PublicState, entry: Closing | FrozenDraw, drawn: Sequence[int], salt: bytes) -> bool:
     """Whether the entry has these targets, or commits to them."""
     if isinstance(entry, Selection | DrawnHidden):
         return entry.names == names_commitment(state.parameters.programme, entry.audited_in, salt, drawn)
     return entry.audited == tuple(state.targets[number] for number in drawn)
 
 
-def _inputs(state: PublicState, entry: Draw, seals: Seals, identity: pyrage.x25519.Identity) -> Inputs:
+def _inputs(state: PublicState, entry: Closing, seals: Seals, identity: pyrage.x25519.Identity) -> Inputs:
     """The round's inputs, if they are those that the transcript speaks of."""
     shape = _no_reports(state)[state.parameters.in_draw].shape
     return _unsealed(state, seals[entry.number], entry.sealed, identity, (entry.round, shape, state.commitment))
@@ -335,7 +335,7 @@ def counts(
     state = PublicState.start(parameters)
     classes = [one.name for one in parameters.classes if not one.leads_to_visit]
     for entry in entries:
-        if isinstance(entry, Draw) and entry.number in seals:
+        if isinstance(entry, Closing) and entry.number in seals:
             reports = _inputs(state, entry, seals, identity).reports
             for target, place in zip(*np.nonzero(reports.T), strict=True):
                 yield entry.round, state.targets[target], classes[place], int(reports[place, target])

@@ -14,9 +14,8 @@ from deniable.errors import DeniableError
 from deniable.languages.voice import Voice
 from deniable.message import Message, noted, why_not
 from deniable.programme.calendar import Calendar
+from deniable.programme.transcript.closings import Closing, check_draws_at_once, without_reports
 from deniable.programme.transcript.decision import Decision
-from deniable.programme.transcript.details import Details
-from deniable.programme.transcript.draws import Draw, check_draws_at_once, without_reports
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import (
     AnyNames,
@@ -27,18 +26,19 @@ from deniable.programme.transcript.fields import (
     Reason,
     SomeNames,
 )
-from deniable.programme.transcript.figures import Figures
 from deniable.programme.transcript.frozen import Drawn, DrawnHidden, Freeze
+from deniable.programme.transcript.office_details import Details
 from deniable.programme.transcript.outcomes import CarriedOut, NotCarriedOut
 from deniable.programme.transcript.recoveries import Recovery, Resumption
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript.unannounced import Reveal, Selection
+from deniable.programme.transcript.yearly_figures import Figures
 from deniable.report_classes import named
 from deniable.run import AuditRun
 
 
 @dataclass(frozen=True, kw_only=True)
-class Round(Draw):
+class Round(Closing):
     """Closes the open round with a draw; `audits` are in the order drawn."""
 
     kind = "round"

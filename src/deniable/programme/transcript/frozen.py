@@ -13,7 +13,7 @@ from deniable.programme.calendar import Calendar, moment_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.randomness.drand import Beacon, check_beacons
 from deniable.programme.randomness.source import WITHOUT, Drand, Source
-from deniable.programme.transcript.draws import Draw, check_hidden_names, names_follow, without_reports
+from deniable.programme.transcript.closings import Closing, check_hidden_names, names_follow, without_reports
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import (
     Hash,
@@ -31,7 +31,7 @@ from deniable.run import AuditRun
 
 
 @dataclass(frozen=True, kw_only=True)
-class Freeze(Draw):
+class Freeze(Closing):
     """Closes the open round: what it is drawn from is fixed, and it waits for a public value that is not out yet."""
 
     kind = "freeze"

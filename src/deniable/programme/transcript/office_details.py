@@ -1,55 +1,69 @@
-"""How the public reaches the office and its hotline: what the office may write, and what of it is a link."""
+"""The entry with which the office tells the public how to reach it and its hotline."""
 
-import re
-from typing import Annotated, Any, NamedTuple
+import datetime
+from dataclasses import dataclass, replace
 
 from deniable.errors import DeniableError
-from deniable.message import Message, why_not
-from deniable.programme.names import check_name
-from deniable.programme.transcript.fields import or_null
-
-LONGEST_CONTACT = 300
-LONGEST_HOTLINE = 300
-
-_HOST = r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]*[a-z0-9]"
-_REST = r"(?::[0-9]{1,5})?(?:[/?#][!#-;=?-\[\]_a-z~]*)?"
-_LINK = re.compile(rf"https://{_HOST}{_REST}|http://(?:[a-z0-9-]+\.)*[a-z2-7]{{56}}\.onion{_REST}", re.IGNORECASE)
-_ANY_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:|.*://", re.IGNORECASE)
-
-
-class OfficeDetails(NamedTuple):
-    """The newest that the public was told."""
-
-    contact: str | None
-    hotline: str | None
-    day: str
-    """On which the office recorded it, YYYY-MM-DD."""
-
-    @property
-    def link(self) -> str | None:
-        """The hotline's address, where it is a link."""
-        return self.hotline if self.hotline is not None and _LINK.fullmatch(self.hotline) else None
+from deniable.languages.voice import Voice
+from deniable.message import why_not
+from deniable.programme.calendar import Calendar, day_in_words
+from deniable.programme.transcript.decision import INDEPENDENT
+from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.fields import (
+    CalendarDay,
+    Contact,
+    Hotline,
+    OfficeDetails,
+    check_contact,
+    check_hotline,
+)
+from deniable.programme.transcript.state import PublicState
 
 
-def check_contact(name: str | Message, value: Any) -> str:
-    """Any words on one line."""
-    return check_name(name, value, LONGEST_CONTACT)
+@dataclass(frozen=True, kw_only=True)
+class Details(Entry):
+    """The contact and the hotline from now on; a part that is null is no longer given.
 
+    The office declares with every such entry that it has nothing to do with any report: there is no other kind of it.
+    """
 
-def check_hotline(name: str | Message, value: Any) -> str:
-    """A link that a browser may follow without harm, or words that are no address of any other kind."""
-    text = check_name(name, value, LONGEST_HOTLINE)
-    if _ANY_SCHEME.match(text) and not _LINK.fullmatch(text):
-        raise DeniableError(
-            "{name} must be a link that begins with https://, an onion link that begins with "
-            "http://, or a phone number or other words that do not look like a link",
-            name=name,
+    kind = "details"
+
+    contact: Contact
+    hotline: Hotline
+    day: CalendarDay
+    """On which it was recorded, in the programme's zone."""
+
+    def _change(self, state: PublicState) -> PublicState:
+        given, before = OfficeDetails(self.contact, self.hotline, self.day), state.details
+        if given[:2] == (before[:2] if before else (None, None)):
+            raise DeniableError("the contact and the hotline are the same as before; nothing was changed")
+        if state.closed and datetime.date.fromisoformat(self.day) < state.parameters.calendar.day(state.closed):
+            raise DeniableError("the day cannot be before that of round {closed}, which is closed", closed=state.closed)
+        return replace(state, details=given if self.contact or self.hotline else None)
+
+    def deed(self, say: Voice) -> str:
+        return say(
+            "how to reach the office from {day} on, contact: {contact}; hotline: {hotline}", **self._details(say)
         )
-    return text
 
+    def heading(self, say: Voice) -> str:
+        return say(
+            "How to reach the office from {day} on, contact: {contact}; hotline: {hotline}", **self._details(say)
+        )
 
-Contact = Annotated[str | None, or_null(check_contact)]
-Hotline = Annotated[str | None, or_null(check_hotline)]
+    def _details(self, say: Voice) -> dict[str, str]:
+        day, contact, hotline = self._day(say), _given(self.contact, say), _given(self.hotline, say)
+        return {"day": day, "contact": contact, "hotline": hotline}
+
+    def _day(self, say: Voice) -> str:
+        return day_in_words(datetime.date.fromisoformat(self.day), say).words
+
+    def made(self, calendar: Calendar, say: Voice) -> str:
+        return self._day(say)
+
+    def effect(self, calendar: Calendar, say: Voice) -> str:
+        return say(INDEPENDENT)
 
 
 def typed(contact: str, hotline: str) -> tuple[str | None, str | None]:
@@ -58,3 +72,10 @@ def typed(contact: str, hotline: str) -> tuple[str | None, str | None]:
         check_contact(why_not("the contact"), contact.strip()) if contact.strip() else None,
         check_hotline(why_not("the hotline"), hotline.strip()) if hotline.strip() else None,
     )
+
+
+def _given(text: str | None, say: Voice) -> str:
+    if text:
+        return say("“{text}”", text=say.apart(text))
+    # For translators: this stands for a contact, or for a hotline.
+    return say("none given")

@@ -17,9 +17,9 @@ from deniable.message import Message
 from deniable.programme.names import check_unused
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.coverage import Coverage, Lapse
+from deniable.programme.transcript.fields import OfficeDetails
 from deniable.programme.transcript.hidden import Hidden, Step, names_commitment
 from deniable.programme.transcript.merkle import Tree
-from deniable.programme.transcript.office_details import OfficeDetails
 from deniable.programme.transcript.waiting import Waiting
 from deniable.rules import History, no_history
 

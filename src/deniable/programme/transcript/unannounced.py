@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from deniable.arrays import IntArray
 from deniable.languages.voice import Voice
 from deniable.programme.calendar import Calendar
-from deniable.programme.transcript.draws import (
-    Draw,
+from deniable.programme.transcript.closings import (
+    Closing,
     check_draws_at_once,
     check_hidden_names,
     names_follow,
@@ -20,7 +20,7 @@ from deniable.run import AuditRun
 
 
 @dataclass(frozen=True, kw_only=True)
-class Selection(Draw):
+class Selection(Closing):
     """Closes the open round with a draw whose names follow when round `public_after` is closed."""
 
     kind = "selection"

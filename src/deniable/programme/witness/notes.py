@@ -1,4 +1,6 @@
-"""Signed notes (C2SP signed-note): a text, and below it a line for every key that signed it."""
+"""Signed notes (C2SP signed-note): a text, and below it a line for every key that signed it; and the checkpoint of a
+programme as such a text (C2SP tlog-checkpoint).
+"""
 
 import base64
 import binascii
@@ -10,6 +12,8 @@ from types import MappingProxyType
 from typing import Self
 
 from deniable.errors import DeniableError
+from deniable.programme.parameters import Parameters
+from deniable.programme.transcript.chain import Head, checkpoint_text, origin
 from deniable.programme.transcript.signatures import check_public_key, is_signed, public_key, sign
 
 ED25519, COSIGNATURE = 0x01, 0x04
@@ -164,3 +168,35 @@ def decoded(text: str) -> bytes:
     except (ValueError, binascii.Error):
         return b""
     return blob if encoded(blob) == text else b""
+
+
+_CHECKPOINT = re.compile(r"([^\n]+)\n(0|[1-9][0-9]{0,18})\n([A-Za-z0-9+/]{43}=)\n(?:[^\n]+\n)*")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What the text of a checkpoint says. Lines after the third are for others, and are not read."""
+
+    origin: str
+    size: int
+    root: bytes
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        found = _CHECKPOINT.fullmatch(text)
+        root = decoded(found[3]) if found else b""
+        if found is None or not root:
+            raise DeniableError("this is no checkpoint: a name, a number and a hash, each on a line of its own")
+        return cls(found[1], int(found[2]), root)
+
+
+def office_key(parameters: Parameters) -> VerifierKey:
+    """By which witnesses and their programs know the office's signature on a checkpoint."""
+    return VerifierKey(origin(parameters.digest), ED25519, bytes.fromhex(parameters.public_key))
+
+
+def signed_checkpoint(parameters: Parameters, head: Head) -> Note:
+    """The checkpoint as a note. Its signature is the one in the head, made when the entry was added."""
+    key = office_key(parameters)
+    signature = Signature(key.name, key.id, bytes.fromhex(head.signature))
+    return Note(checkpoint_text(parameters.digest, head.entries, bytes.fromhex(head.root)), (signature,))

@@ -13,9 +13,8 @@ from deniable.errors import DeniableError, why
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript import merkle
 from deniable.programme.transcript.chain import origin, parse_head, to_file
-from deniable.programme.witness.checkpoints import Checkpoint, signed_checkpoint
 from deniable.programme.witness.keys import WitnessKey
-from deniable.programme.witness.notes import LATEST, Note
+from deniable.programme.witness.notes import LATEST, Checkpoint, Note, signed_checkpoint
 from deniable.storage.files import locked, replace_file, sync_folder
 from deniable.wording import count
 

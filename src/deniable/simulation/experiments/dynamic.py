@@ -11,8 +11,8 @@ from scipy.special import stdtrit
 
 from deniable.arrays import FloatArray, IntArray
 from deniable.simulation.engine import simulate
+from deniable.simulation.evaluation import first_audit_after, running_mean
 from deniable.simulation.experiments.common import MECHANISMS, calibrated
-from deniable.simulation.metrics import first_audit_after, running_mean
 from deniable.simulation.parallel import RUNS_A_TASK, chunks, derived_seed, run_all
 from deniable.simulation.synthetic_streams import lead_rates, poisson
 

@@ -1,4 +1,4 @@
-"""What the entries share that close a round for a draw, at once or later."""
+"""What entries share that close a round for a draw, in time or late: its form, its checks, and how it reads."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ NO_REASON = "no reason was given"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Draw(Entry):
+class Closing(Entry):
     """Closes the open round; its reports are final."""
 
     closes_round = True

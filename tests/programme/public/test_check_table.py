@@ -7,10 +7,10 @@ import pytest
 from tests.programme.public.published import RECIPIENT, made
 
 from deniable.cli.programme import Commands
-from deniable.languages.terms import Terms
+from deniable.languages.language import Terms
 from deniable.languages.voice import plain
 from deniable.message import noted
-from deniable.programme.public.checks import CHECKS, Check, Shown, told
+from deniable.programme.public.check_table import CHECKS, Check, Shown, told
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.what.text[:30])

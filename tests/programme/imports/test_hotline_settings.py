@@ -6,8 +6,8 @@ import io
 import pytest
 
 from deniable.errors import DeniableError
-from deniable.programme.imports import ClassField, Mapping, kept, read_mapping
-from deniable.programme.imports.kept import ROOM, Assigned, Kept, from_mapping
+from deniable.programme.imports import ClassField, Mapping, read_mapping
+from deniable.programme.imports.hotline_settings import ROOM, Assigned, Kept, from_mapping
 from deniable.report_classes import ONE_CLASS, parsed
 
 NAMES = ("Ash Mill", "Birch Works", "Cedar Bank")
@@ -68,4 +68,4 @@ def test_as_a_file_and_back(has_classes: bool) -> None:
     csv.writer(written).writerows([columns, *rows])
     again = from_mapping(read_mapping(io.BytesIO(written.getvalue().encode()), NAMES, classes), NUMBERS, many(5))
     assert again == one
-    assert kept.Kept.from_bytes(again.to_bytes()) == one
+    assert Kept.from_bytes(again.to_bytes()) == one

@@ -1,4 +1,4 @@
-"""The reports of one export as they are held between reading and counting, and what becomes of each and why."""
+"""Which rows of an export count, and why others do not: its reports as they are held between reading and counting."""
 
 import re
 from array import array
