@@ -399,7 +399,7 @@ def test_the_card_says_what_rests_on_the_word_of_the_office() -> None:
     assert told in Outline(rendered(made(), [drawn(1, A), override(2, B)])).text("header")
     lapse = override(3, B, independent=False)
     for said in ([drawn(1, A)], [override(1, B), drawn(1, A), drawn(2, A), lapse, drawn(3, A)]):
-        assert "declarations are true" not in rendered(made(), said)
+        assert "office’s declarations are true" not in rendered(made(), said)
 
 
 def test_late_draws_are_counted_at_the_top() -> None:

@@ -91,7 +91,7 @@ def test_it_leads_with_what_one_report_changes() -> None:
     assert promise.first.startswith(
         "If you report once, a boss who was 50 % sure that you reported can become at most 57 % sure"
     )
-    assert part(promise, "promise").before[0].startswith("So draws alone never prove it.")
+    assert part(promise, "promise").before[0].endswith("Other things may: see “What is not protected”.")
     table = part(promise, "promise").table
     assert table is not None
     assert table.rows[0] == ("One report", "25 %", "57 %", "85 %")

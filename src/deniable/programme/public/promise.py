@@ -289,7 +289,7 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
     )
     if capped and not lapsed:
         unproven = say("So draws alone never prove it. Other things may: see “What is not protected”.")
-        before = f"{unproven} {before}"
+        before = f"{before} {unproven}"
     return Part(
         "promise",
         title,

@@ -287,8 +287,8 @@ def _who_sees(parameters: Parameters, now: Situation, say: Voice) -> str:
     if not now.ended:
         sentences.append(
             say(
-                "It deletes the number when the {target} is selected for {an_audit}, and the code when the programme "
-                "ends. Old backups have both until the office destroys them."
+                "The programme deletes the number when the {target} is selected for {an_audit}, and the code when the "
+                "programme ends. Old backups have both until the office destroys them."
             )
         )
     if parameters.oversight and not now.ended:
