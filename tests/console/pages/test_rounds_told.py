@@ -196,3 +196,71 @@ def test_the_log_says_that_closing_recorded_a_visit(office: Office) -> None:
     otto = office.browser("Otto")
     otto.post("/round/close", {"round": "1"})
     assert "which recorded a visit in an emergency with no second person" in office.log()
+
+
+def test_a_late_round_is_frozen_with_the_time_that_will_hold(office: Office) -> None:
+    office.begin(randomness=DICE).publish(office.public)
+    office.clock.now += 4 * DAY
+    page = office.browser("Otto").get("/round/close").text
+    assert "if you freeze the round now" in page
+    assert "after the due time" not in page
+    assert "9 January 2026" in page
+
+
+def test_a_round_frozen_in_an_emergency_is_published_when_people_are_there(office: Office) -> None:
+    programme = office.begin(randomness=DICE, classes=CLASSES)
+    programme.publish(office.public)
+    office.clock.now = programme.parameters.calendar.due(1)
+    programme.report({"Ash Mill": 1}, report_class="danger")
+    page = office.browser("Otto").post("/round/close", {"round": "1"}).text
+    assert "Publish when your people are there, at the latest before" in page
+    assert "Publish now." not in page
+
+
+def test_the_second_person_reads_that_numbers_were_entered(office: Office) -> None:
+    programme = office.begin(randomness=DICE)
+    programme.publish(office.public)
+    office.clock.now += DAY
+    programme.close_round(1)
+    programme.publish(office.public)
+    office.clock.now += timedelta(hours=3)
+    numbers = " ".join(["1", "2", "3"] * 13)
+    otto = office.browser("Otto")
+    sent = otto.post("/round/draw/numbers", {"round": "1", "numbers": numbers, "time": "2026-01-06T13:30"})
+    assert sent.status_code == 303
+    assert "Now you enter them" not in otto.get("/round").text
+    assert "Now you enter them" in office.browser("Anna").get("/round").text
+
+
+def test_a_visit_that_is_public_already(office: Office) -> None:
+    programme = office.begin(classes=CLASSES)
+    programme.report({"Ash Mill": 1}, report_class="danger")
+    programme.visit("Ash Mill", "danger")
+    programme.publish(office.public)
+    office.clock.now += DAY
+    page = office.browser("Otto").post("/round/close", {"round": "1"}).text
+    assert "The public can read of this already" in page
+    assert "Go first" not in page
+
+
+def test_a_lapse_and_a_visit_that_are_not_published_have_one_order(office: Office) -> None:
+    programme = office.begin(classes=CLASSES)
+    programme.publish(office.public)
+    programme.override(["Birch Works"], "A report.", independent=False)
+    otto = office.browser("Otto")
+    assert "Publish now: the public page" in otto.get("/transcript").text
+    programme.report({"Ash Mill": 1}, report_class="danger")
+    programme.visit("Ash Mill", "danger")
+    page = otto.get("/transcript").text
+    assert "Send your people now, and publish as soon as they are there" in page
+    assert "tell the hotline that nothing is promised" in page
+    assert "Publish now" not in page
+    assert "Go first" not in page
+
+
+def test_files_that_are_not_in_order_are_not_up_to_date(office: Office) -> None:
+    office.begin().publish(office.public)
+    otto = office.browser("Otto")
+    assert "up to date" in otto.get("/transcript").text
+    (office.public / "index.html").unlink()
+    assert "up to date" not in otto.get("/transcript").text

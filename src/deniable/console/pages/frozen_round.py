@@ -265,11 +265,12 @@ def _refused(sent: _Sent, error: DeniableError) -> Response:
 def _fetched(waiting: Waiting, programme: Programme, console: Console) -> PublicValue:
     source, number = _beacon_of(waiting, programme)
     zone = programme.parameters.calendar.zone
-    if console.clock() < waiting.expected:
+    expected = waiting.expected.astimezone(ZoneInfo(zone))
+    if console.clock() < expected:
         raise DeniableError(
             "drand's beacon {beacon} is not out before {expected} ({zone} time)",
             beacon=str(number),
-            expected=f"{waiting.expected.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M}",
+            expected=f"{expected:%Y-%m-%d %H:%M}",
             zone=zone,
         )
     return PublicValue(fetch(source.chain, number, console.mirrors).signature)

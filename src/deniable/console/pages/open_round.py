@@ -88,8 +88,8 @@ class RoundPage:
     """The round that is frozen and not drawn yet."""
     value_is_out: bool
     """Whether its public value is there for who looks, or people can throw the numbers."""
-    is_freeze_hidden: bool
-    """Whether the public cannot see yet that it is frozen."""
+    publish_first: bool
+    """Whether that it is frozen must be published now, before its value is out."""
     entered_by: tuple[str, ...]
     """Who else entered the numbers, where the person who sees the page did not, by name."""
     not_public: tuple[NotPublic, ...]
@@ -169,17 +169,22 @@ def round_page(request: Request, person: Annotated[Person, require("round")], pr
     to_confirm = tuple(dict.fromkeys(name for visit, name in visits if is_alone or visit.person != person.id))
     sees_counts = may(person, "counts") and not status.ended
     not_asked = _not_asked(programme, visits) if sees_counts else set()
+    notices = notices_of(console, programme, status, say)
     page = RoundPage(
         round=status.open_round,
         due=due_in_words(status.parameters.calendar, status.open_round, say),
         overdue=status.overdue,
         ended=status.ended,
-        notices=notices_of(console, programme, status, say),
+        notices=notices,
         targets=len(status.targets),
         may_report=may(person, "report"),
         has_values=status.parameters.randomness is not None,
         waiting=None if waits is None else record.waiting,
-        is_freeze_hidden=waits is not None and status.published < waits.entry,
+        publish_first=waits is not None
+        and status.folder is not None
+        and not notices.damage
+        and status.published < waits.entry
+        and console.clock() < waits.expected,
         entered_by=() if waits is None else _entered_by(console, person, waits),
         value_is_out=waits is not None and console.clock() >= waits.expected,
         not_public=_not_public(programme, status, say) if may(person, "close") else (),
