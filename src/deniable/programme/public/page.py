@@ -15,11 +15,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from deniable.languages.language import language
 from deniable.languages.voice import Voice
-from deniable.programme.calendar import Day, day_in_words, due_in_words
+from deniable.programme.calendar import Day, day_in_words, due_in_words, moment_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.check_table import told
 from deniable.programme.public.folder import CALENDAR, PAGE, in_language
-from deniable.programme.public.frozen_rounds import FrozenRound, frozen_rounds
+from deniable.programme.public.frozen_rounds import FrozenRound, Moment, frozen_rounds
 from deniable.programme.public.promise import promise_of
 from deniable.programme.public.rules_in_words import every_period, facts_of
 from deniable.programme.public.situation import Situation
@@ -247,10 +247,12 @@ def _public_value(parameters: Parameters, say: Voice) -> str:
     return "" if parameters.randomness is None else value_in_words(parameters.randomness, say)
 
 
-def events_of(parameters: Parameters, entries: Sequence[Entry], say: Voice) -> tuple[Event, ...]:
+def events_of(
+    parameters: Parameters, entries: Sequence[Entry], say: Voice, moment: Moment = moment_in_words
+) -> tuple[Event, ...]:
     """Newest first. What was drawn stands in the row of its round, and so do its names, once they are public."""
     calendar, present = parameters.calendar, present_names(entries)
-    known, frozen = outcomes(entries, present), frozen_rounds(parameters, entries, say)
+    known, frozen = outcomes(entries, present), frozen_rounds(parameters, entries, say, moment)
     later = {entry.of: entry for entry in entries if isinstance(entry, FrozenDraw)}
     revealed = {entry.of: entry for entry in entries if isinstance(entry, Reveal)}
 
