@@ -28,6 +28,18 @@ BAD_ROUNDS: list[tuple[Any, str]] = [
 MECHANISMS = [dn.Greedy(3), dn.Race(3, 1.5), dn.CounterAuditing.calibrate(3, 0.1, horizon=9)]
 
 
+def test_what_is_no_mechanism_is_refused() -> None:
+    name: Any = "race"
+    with pytest.raises(dn.DeniableError, match=r"mechanism must be one such as dn\.Race\.calibrate.* got str"):
+        dn.AuditRun(name)
+
+
+def test_a_delta_must_be_a_number() -> None:
+    text: Any = "0.1"
+    with pytest.raises(dn.DeniableError, match="delta must be in"):
+        dn.Race.calibrate(3, text)
+
+
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: type(m).__name__)
 @pytest.mark.parametrize(("reports", "says"), BAD_ROUNDS)
 def test_a_refused_round_leaves_the_run_as_it_was(mechanism: Any, reports: Any, says: str) -> None:

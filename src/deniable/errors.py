@@ -2,7 +2,7 @@
 
 import errno
 import math
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Self
 
 from deniable.message import Message, noted, noted_count, why_not
@@ -86,7 +86,7 @@ def check_delta(delta: float) -> float:
     Traceback (most recent call last):
     deniable.errors.DeniableError: delta must be in (0, 1), got 1.5; 0.1, say, means at most 5 points in 100
     """
-    if not 0 < delta < 1:  # also false for NaN
+    if not isinstance(delta, Real) or not 0 < delta < 1:  # also false for NaN
         raise DeniableError(
             "delta must be in (0, 1), got {delta}; 0.1, say, means at most 5 points in 100", delta=delta
         )

@@ -249,12 +249,13 @@ def points(delta: float, say: Voice) -> str:
 
 
 def points_above_half(delta: float) -> str:
-    """How often, in 100, a guess is right at most that would be right 50 times without watching.
+    """How often, in 100, a guess is right at most that would be right 50 times without watching: 50 and `points`.
 
-    >>> points_above_half(0.125), points_above_half(0.0667)
-    ('56.25', '53.34')
+    >>> points_above_half(0.125), points_above_half(0.0667), points_above_half(0.2928), points_above_half(0.9995)
+    ('56.25', '53.34', '64.7', '99.98')
     """
-    return rounded_up(1 + Fraction(delta), 50, digits=4)
+    exact, added = 1 + Fraction(delta), Fraction(rounded_up(delta, 50))
+    return rounded_up(exact, 50, digits=4) if added >= 50 else rounded_up(50 + added, digits=4)
 
 
 def _finite(value: float) -> float | None:

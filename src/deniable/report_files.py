@@ -215,7 +215,8 @@ def read_classed_csv(
     if n_rounds < spanned:
         raise DeniableError(f"rounds must cover every round in {path}, got {n_rounds}")
     if n_rounds > MAX_ROUNDS:
-        raise DeniableError(f"{path} must span at most {MAX_ROUNDS} rounds")
+        whose = f"the rounds in {path}" if n_rounds == spanned else "rounds"
+        raise DeniableError(f"{whose} must be at most {MAX_ROUNDS}, got {n_rounds}")
     if n_rounds * len(listed) * len(every) > MAX_CELLS:
         times_classes = "" if classes is None else " times classes"
         raise DeniableError(f"{path} must span at most {MAX_CELLS} rounds times targets{times_classes}")

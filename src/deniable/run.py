@@ -37,6 +37,10 @@ class AuditRun:
     """
 
     def __init__(self, mechanism: Mechanism[Any], noise: Noise | None = None, state: State[Any] | None = None) -> None:
+        if not isinstance(mechanism, Mechanism):
+            raise DeniableError(
+                f"mechanism must be one such as dn.Race.calibrate(n_targets, delta), got {type(mechanism).__name__}"
+            )
         self.mechanism = mechanism
         self._noise = SystemNoise() if noise is None else noise
         self._state = mechanism.init() if state is None else state

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 
-def plural(number: int, thing: str, things: str | None = None) -> str:
+def plural(number: float, thing: str, things: str | None = None) -> str:
     """The noun that goes with this number.
 
     >>> plural(1, "entry", "entries"), plural(0, "day")

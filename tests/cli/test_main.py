@@ -23,6 +23,29 @@ def test_a_slip_of_the_finger_is_put_right(run: Run) -> None:
     assert run("audti").err == "error: no such command 'audti' (did you mean 'audit'?); see deniable --help\n"
 
 
+def test_a_choice_is_refused_in_words_of_our_own(run: Run) -> None:
+    words = "'x' is not one of 'steady', 'bursty', 'trending', 'turns-bad'; see deniable simulate --help"
+    assert run("simulate", *RACE, "--scenario", "x").err == f"error: invalid value for '--scenario': {words}\n"
+
+
+@pytest.mark.parametrize("command", [["audit"], ["programme", "override"], ["programme", "report"]])
+def test_help_shows_no_type_of_python(run: Run, command: list[str]) -> None:
+    assert "Arguments:" in (out := run(*command, "--help").out)
+    assert not re.search("<[a-z]", out)
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["attack", *RACE, "--rounds", "1", "--games", "40", "--stream", "quiet"], "5 targets, 1 round, 40 games."),
+        (["simulate", *RACE, "--targets", "4", "--rounds", "1", "--runs", "2"], "4 targets, 1 round, 1 audit a round"),
+        (["plan", "--targets", "5", "--delta", "0.1", "--runs", "2"], "1 audit a round, 1 report a round in all"),
+    ],
+)
+def test_one_of_a_thing_is_in_the_singular(run: Run, args: list[str], says: str) -> None:
+    assert says in run(*args).out
+
+
 @pytest.mark.parametrize("typed", [["--horizon", "8"], ["--horizon=8"]])
 def test_an_option_by_another_word(run: Run, typed: list[str]) -> None:
     words = "no such option: --horizon (did you mean --rounds?); see deniable attack --help"

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.running import Run
+from tests.cli.running import Run, assert_refused
 
 from deniable.mechanisms import calibrate
 from deniable.planning import OTHER_COUNTERS, PLANNED
@@ -352,3 +352,9 @@ def test_bad_deadlines_and_figures_are_one_sentence(run: Run, given: list[str], 
     code, out, err = run(*SMALL, *given)
     assert (code, out) == (2, "")
     assert words in " ".join(err.split())
+
+
+def test_too_many_targets_are_named_as_such(run: Run) -> None:
+    assert_refused(
+        run("plan", "--targets", "99999999999999", "--delta", "0.1"), "targets must be at most 1,000,000,000"
+    )

@@ -320,7 +320,7 @@ def test_what_waits_of_a_revoked_token_does_not_count(
         (one,) = tokens.listed(connection, office.console.key)
         if is_revoked:
             tokens.revoke(connection, one.id)
-    monkeypatch.setattr(ticker, "OF_ONE", 1)
+    monkeypatch.setattr(now, "_of_token", 1)
     written = [programme.bring_push(one.id, str(number), {"Ash Mill": 1})[1] for number in range(3)]
     for _ in range(4):
         now._tick()

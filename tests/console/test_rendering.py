@@ -22,6 +22,7 @@ from deniable.console.pages import (
     activity,
     api_guide,
     channels,
+    closed_round,
     decisions,
     emergencies,
     frozen_round,
@@ -55,7 +56,8 @@ PREVIEW = {
     "hidden_channels", "new_values", "hidden_values", "chosen_again", "malformed", "more_malformed", "visits",
     "is_complete", "error", "assigned", "assigned_values", "auditors", "sees_emergencies",
 }  # fmt: skip
-ROUND = {"round", "due", "overdue", "ended", "notices", "targets", "may_report", "waiting", "value_is_out",
+ROUND = {"has_values", "publish_first", "entered_by", "round", "due", "overdue", "ended", "notices", "targets",
+         "may_report", "waiting", "value_is_out",
          "not_public", "to_visit", "n_to_visit", "visits", "has_own_visit", "decisions", "has_own_decision",
          "refused_by", "unpublished", "is_published", "is_loss_hidden", "drawn_last", "visit_first"}  # fmt: skip
 EMERGENCIES = {"classes", "asked", "others", "away", "hours", "round", "due", "is_overdue", "ended", "done", "error"}
@@ -70,20 +72,24 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     ),
     "close.html": (
         open_round.ClosePage,
-        {"round", "is_drawn", "audits", "public_value", "has_visits", "visits", "decisions", "late", "reason", "wrong",
+        {"value_at", "revealed", "effect", "round", "is_drawn", "audits", "public_value", "has_visits", "visits",
+         "decisions", "late", "reason", "wrong",
          "error"},
     ),
     "closed.html": (
-        open_round.ClosedPage,
-        {"round", "audits", "visits", "earlier_visits", "already", "next_round", "next_due", "overdue", "secret",
+        closed_round.ClosedPage,
+        {"visits_are_public", "to_publish", "round", "audits", "visits", "earlier_visits", "already", "next_round",
+         "next_due", "overdue", "secret",
          "waiting", "has_values"},
     ),
     "decision.html": (
         decisions.DecisionPage,
-        {"kind", "title", "lead", "round", "due", "until", "looked", "unaware", "targets", "audits", "had_any",
+        {"damage", "kind", "title", "lead", "round", "due", "until", "looked", "unaware", "targets", "audits",
+         "had_any",
          "is_long", "found", "chosen", "added", "new_name", "reason", "independent", "error", "has_own"},
     ),
-    "decision_confirm.html": (decisions.ConfirmPage, {"kind", "would", "typed", "needs_two", "others", "is_changed"}),
+    "decision_confirm.html": (decisions.ConfirmPage, {"looked", "kind", "would", "typed", "needs_two", "others",
+                                                      "is_changed"}),
     "disable.html": (people.DisablePage, {"id", "name", "role", "is_self", "is_last"}),
     "emergencies.html": (emergencies.EmergenciesPage, EMERGENCIES),
     "emergencies_waiting.html": (emergencies.WaitingEmergenciesPage, EMERGENCIES | {"waiting"}),
@@ -133,7 +139,7 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     ),
     "pending_decisions.html": (
         pending_decisions.PendingPage,
-        {"requests", "others", "away", "looked", "hours", "done", "error"},
+        {"shows_names", "requests", "others", "away", "looked", "hours", "done", "error"},
     ),
     "people.html": (
         people.PeoplePage,
@@ -164,7 +170,7 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     "reset.html": (people.ResetPage, {"id", "name", "role", "is_self"}),
     "revoke.html": (tokens.RevokePage, {"id", "name"}),
     "round.html": (open_round.RoundPage, ROUND),
-    "round_auditor.html": (open_round.AuditorRoundPage, ROUND | {"visit_waits"}),
+    "round_auditor.html": (open_round.AuditorRoundPage, ROUND | {"visit_waits", "visit_refused_by"}),
     "round_counts.html": (
         round_counts.CountsPage,
         {"round", "targets", "counts", "found", "classes", "most_counted", "is_frozen"},
@@ -172,7 +178,8 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     "tokens.html": (tokens.TokensPage, {"tokens", "new", "typed_name", "revoked", "error"}),
     "transcript.html": (
         transcript.TranscriptPage,
-        {"entries", "published", "folder", "proposed", "lost_before", "is_loss_hidden", "has_emergencies", "verified",
+        {"visits_to_publish", "names_to_publish", "revealed", "entries", "published", "folder", "proposed",
+         "lost_before", "is_loss_hidden", "has_emergencies", "verified",
          "public_page", "hidden", "events", "places", "unpublished", "helpers", "found", "unselected",
          "has_more_targets", "hides_names", "head", "may_publish", "is_new", "done", "error"},
     ),

@@ -80,7 +80,7 @@ class HalfWritten(Programme):
     """A planted bug: a report about two targets is two transactions."""
 
     def bring_reports(
-        self, reports: Mapping[str, int], receipt: str, report_class: str | None = None
+        self, reports: Mapping[str, int], receipt: str, report_class: str | None = None, owner: str = ""
     ) -> "Future[None]":
         *others, last = reports.items()
         for target, count in others:

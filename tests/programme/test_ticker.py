@@ -3,7 +3,7 @@
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from queue import Queue
@@ -24,6 +24,7 @@ from deniable.programme.ticker import (
     PEOPLE,
     PUSHES,
     SIGNS,
+    Owners,
     StillWaitingError,
     Ticker,
 )
@@ -160,7 +161,7 @@ def test_a_token_holds_up_no_person_and_no_other_token(
     disk: Disk, slow: Ticker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its own pushes come in their order."""
-    monkeypatch.setattr(ticker, "OF_ONE", TOGETHER)
+    monkeypatch.setattr(slow, "_of_token", TOGETHER)
     flood = [slow.submit(brought(number, Kind.PUSHED, TOGETHER), "first") for number in range(100, 110)]
     report, push = slow.submit(brought(7)), slow.submit(brought(8, Kind.PUSHED), "second")
     slow._tick()
@@ -173,7 +174,7 @@ def test_a_token_holds_up_no_person_and_no_other_token(
 
 
 def test_whom_less_waits_of_is_not_held_up_by_many_busy_tokens(slow: Ticker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ticker, "OF_ONE", TOGETHER)
+    monkeypatch.setattr(slow, "_of_token", TOGETHER)
     monkeypatch.setattr(ticker, "PUSHES", 2 * TOGETHER)
     for number in range(100, 110):
         for token in ("first", "second", "third"):
@@ -181,6 +182,41 @@ def test_whom_less_waits_of_is_not_held_up_by_many_busy_tokens(slow: Ticker, mon
     push = slow.submit(brought(8, Kind.PUSHED), "fourth")
     slow._tick()
     assert push.done()
+
+
+def when_written(disk: Disk, ticking: Ticker, waiting: Mapping[str, int], tokens: int) -> dict[str, list[int]]:
+    """Of each token, how many of its reports every page has."""
+    ticking.keep_only(Owners((), list(map(str, range(tokens)))))
+    numbers = {token: 1000 * number for number, token in enumerate(waiting, 1)}
+    for token, size in waiting.items():
+        for number in range(size):
+            ticking.submit(brought(numbers[token] + number, Kind.PUSHED), token)
+    disk.pages.clear()
+    for _ in range(8):
+        ticking._tick()
+    return {token: [sum(0 <= one - at < 1000 for one in page) for page in disk.pages] for token, at in numbers.items()}
+
+
+@pytest.mark.parametrize("tokens", [3, 8])
+def test_when_a_token_s_reports_are_written_does_not_depend_on_those_of_others(
+    disk: Disk, slow: Ticker, tokens: int
+) -> None:
+    """One more of another token, with which it has more than the third one, or fills its part of a page."""
+    part = PUSHES // tokens
+    for size in (part - 1, part, 200, 3 * part):
+        one, other = (
+            when_written(disk, slow, {"first": more, "second": 200, "third": 200}, tokens) for more in (size, size + 1)
+        )
+        assert (one["second"], one["third"]) == (other["second"], other["third"])
+
+
+def test_the_check_catches_an_order_by_amounts(disk: Disk, slow: Ticker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it was: half a page for each token, and first of those of whom less waits."""
+    keep_only = slow.keep_only
+    monkeypatch.setattr(slow, "keep_only", lambda owners: keep_only(owners._replace(tokens=["one", "two"])))
+    one, other = (when_written(disk, slow, {"first": more, "second": 200, "third": 200}, 3) for more in (200, 201))
+    assert one != other
+    assert one["third"] != other["third"]
 
 
 def test_a_person_imports_one_file_after_the_other(slow: Ticker) -> None:
@@ -211,7 +247,7 @@ def test_what_waits_of_a_person_or_token_that_may_bring_nothing_is_dropped(slow:
     kinds = list[list[int]]()
     slow._write = lambda page, _: kinds.append(page["kind"].tolist())
     for _ in range(2):
-        slow.keep_only({"Anna"})
+        slow.keep_only(Owners({"Anna"}, ()))
         slow._tick()
     for gone in (begun, waits, pushes[1]):
         assert is_refused(gone, "the account was disabled, or the token was revoked")

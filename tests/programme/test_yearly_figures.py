@@ -21,6 +21,7 @@ from deniable.noise import ReplayNoise
 from deniable.programme import backup, creation, rounds
 from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters
+from deniable.programme.public import suspicion
 from deniable.programme.public.verify import verify
 from deniable.programme.secrets import nonces, oversight
 from deniable.programme.secrets.frozen import noise_of_draw
@@ -256,6 +257,32 @@ def test_audits_and_figures_tell_no_more_than_is_stated(tmp_path: Path) -> None:
         assert max(audits, added) - 1e-12 <= both <= audits + added
         assert audits + added < stated < delta + figures
     assert both > max(audits, added) + 0.01  # where the audits tell enough, both together tell more than either
+
+
+def nearly_sure(worlds: Sequence[FloatArray]) -> float:
+    """How often, where the report was filed, what is published is at least nine times as likely as without it."""
+    without, with_ = worlds
+    return float(with_[with_ >= 9 * without].sum())
+
+
+@pytest.mark.usefixtures("without_noise")
+def test_a_boss_becomes_nearly_sure_no_more_often_than_is_stated(tmp_path: Path) -> None:
+    """All that may be published is enumerated."""
+    counted = [received(tmp_path / str(n), world) for n, world in enumerate(WORLDS)]
+    most = 0.0
+    for delta, figures in ((0.05, 0.9), (0.3, 0.6), (0.5, 0.4), (0.4, 0.1)):
+        parameters = made(targets=YEARS["targets"], delta=delta, yearly_figures_delta=figures)
+        audits = parameters.guarantee_of(parameters.classes[0], audits_only=True)
+        assert audits is not None
+        assert parameters.figures is not None
+        added = parameters.figures.delta()
+        bound = float(added * 9 / (9 - Fraction(audits.likelihood_cap)))
+        often = nearly_sure([joint(parameters, *world) for world in zip(WORLDS, counted, strict=True)])
+        assert often <= bound
+        told = suspicion.nearly_sure_after(parameters, 1)
+        assert told is None or 100 * often <= float(told)
+        most = max(most, often)
+    assert most > 0.03
 
 
 @pytest.mark.usefixtures("without_noise")

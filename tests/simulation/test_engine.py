@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -41,3 +43,9 @@ def test_bad_shapes(shape: tuple[int, ...]) -> None:
 def test_streams_longer_than_the_horizon_are_refused() -> None:
     with pytest.raises(dn.DeniableError, match="covers 3 rounds, the stream has 4"):
         dn.simulate(dn.CounterAuditing.calibrate(3, 0.1, horizon=3), np.zeros((4, 3)))
+
+
+@pytest.mark.parametrize("seed", [-1, "a", 1.5])
+def test_bad_seeds(seed: Any) -> None:
+    with pytest.raises(dn.DeniableError, match="seed must be a whole number of at least 0, got"):
+        dn.simulate(dn.Greedy(3), np.ones((4, 3)), seed=seed)

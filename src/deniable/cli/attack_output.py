@@ -14,6 +14,7 @@ from rich.table import Table
 from deniable.attack import BlackBox, Result
 from deniable.rounding import rounded_up
 from deniable.simulation.figures import MECHANISM_COLOURS, new_figure, save_figure
+from deniable.wording import count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -119,8 +120,8 @@ def show(about: Mapping[str, Any], found: Sequence[Attack]) -> None:
     if about["programme"] is not None:
         console.print(f"The programme {about['programme']['name']}, whose public folder was verified.")
     console.print(
-        f"{about['targets']:,} targets, {about['rounds']:,} rounds, {about['games']:,} games. Leak: how much more "
-        "often the adversary says 'filed' when the report was filed than when it was not.\n"
+        f"{about['targets']:,} targets, {count(about['rounds'], 'round')}, {about['games']:,} games. Leak: how "
+        "much more often the adversary says 'filed' when the report was filed than when it was not.\n"
     )
     leaks = [
         (

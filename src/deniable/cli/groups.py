@@ -45,10 +45,28 @@ class LazyGroup(TyperGroup):
 
 
 class Command(TyperCommand):
-    """A command whose usage line names its arguments without the braces of newer versions of Typer."""
+    """A command whose help names its arguments without the braces and the types of newer versions of Typer."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return [re.sub("[{}]", "", piece) for piece in super().collect_usage_pieces(ctx)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        without_types: Any = _WithoutTypes(formatter)
+        super().format_options(ctx, without_types)
+
+
+class _WithoutTypes:
+    """A formatter of help that leaves out the Python type which stands behind an argument's name."""
+
+    def __init__(self, formatter: Any) -> None:
+        self._formatter = formatter
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._formatter, name)
+
+    def write_dl(self, rows: Any, *rest: Any, **settings: Any) -> None:
+        named = [(re.sub(r"^([A-Z_]+) <.*>$", r"\1", name), meaning) for name, meaning in rows]
+        self._formatter.write_dl(named, *rest, **settings)
 
 
 def imported(name: str) -> ModuleType:

@@ -20,7 +20,7 @@ from deniable.promptness import OFF, OFF_AT_WORST, REPORTS, bounds_lead, decided
 from deniable.rounding import as_written, rounded_up
 from deniable.rules import NO_RULES
 from deniable.simulation.figures import MECHANISM_COLOURS, label_lines, new_figure, save_figure
-from deniable.wording import count
+from deniable.wording import count, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,7 +107,7 @@ def _programme(office: Office) -> str:
     parts = [
         f"{office.n_targets:,} targets",
         f"{count(office.audits, 'audit')} a round",
-        f"{_figure(office.reports_per_round)} reports a round in all",
+        f"{_figure(office.reports_per_round)} {plural(office.reports_per_round, 'report')} a round in all",
         *([count(office.horizon, "round")] if office.horizon is not None else []),
         *rules_in_words(office.rules),
     ]

@@ -227,7 +227,7 @@ def _show(
         lead, other = about["rates"]
         reports = f"{about['scenario']} reports at {lead:g} and {other:g} a round"
     audits = count(about["audits"], "audit")
-    console.print(f"{about['targets']:,} targets, {about['rounds']:,} rounds, {audits} a round, {reports}.\n")
+    console.print(f"{about['targets']:,} targets, {count(about['rounds'], 'round')}, {audits} a round, {reports}.\n")
     shown.print_table(scores)
     for each, deltas_of in zip(scores, by_class, strict=True):
         if deltas_of is not None:

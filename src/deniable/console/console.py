@@ -35,6 +35,7 @@ from deniable.programme.randomness.mirrors import MIRRORS
 from deniable.programme.secrets.keys import Key
 from deniable.programme.secrets.lock import create_locked, unlock
 from deniable.programme.secrets.vault import Vault
+from deniable.programme.ticker import Owners
 from deniable.programme.transcript_copies import KeyCopy
 from deniable.storage import tables
 from deniable.storage.store import Store
@@ -149,17 +150,17 @@ class Console:
             programme.start_ticking(self._owners)
         self.tell_started()
 
-    def _owners(self) -> set[str]:
+    def _owners(self) -> Owners:
         """Whose reports may be written: people who are not disabled, and tokens that are not revoked. From the copy in
         memory, at every tick, whatever waits.
         """
         return self.store.at_one_moment(self._enabled)
 
-    def _enabled(self) -> set[str]:
+    def _enabled(self) -> Owners:
         with self.store.reading() as connection:
             who = people.having(connection, self.key, people.ROLES)
             machines = tokens.listed(connection, self.key)
-        return {person.id for person in who} | {token.id for token in machines if not token.altered}
+        return Owners({person.id for person in who}, {token.id for token in machines if not token.altered})
 
     def has_people(self) -> bool:
         """Whether there was a first run; once there was, there are always people, and the database is not asked."""

@@ -32,6 +32,8 @@ class PendingVisits:
         self._clock = clock
         self._lock = Lock()
         self._visits: dict[tuple[str, str], PendingVisit] = {}
+        self._refused: dict[tuple[str, str], tuple[PendingVisit, str]] = {}
+        """With the name of who refused it."""
 
     def ask(self, target: str, report_class: str, person: str) -> bool:
         """Returns False where it was asked for before."""
@@ -41,6 +43,7 @@ class PendingVisits:
                 return False
             visit = PendingVisit(target, report_class, person, self._clock() + KEPT_FOR)
             self._visits[target, report_class] = visit
+            self._refused.pop((target, report_class), None)
             return True
 
     def find(self, target: str, report_class: str) -> PendingVisit | None:
@@ -58,6 +61,21 @@ class PendingVisits:
         with self._lock:
             self._visits.pop((target, report_class), None)
 
+    def refuse(self, visit: PendingVisit, by: str) -> None:
+        """The person who asked is told who refused it until they ask again, or the request would have been too old."""
+        with self._lock:
+            self._visits.pop((visit.target, visit.report_class), None)
+            self._refused[visit.target, visit.report_class] = visit, by
+
+    def refused(self, person: str) -> dict[tuple[str, str], str]:
+        """The targets and classes of this person's requests that were refused, and who refused each, by name."""
+        with self._lock:
+            self._delete_expired()
+            return {key: by for key, (visit, by) in self._refused.items() if visit.person == person}
+
     def _delete_expired(self) -> None:
         now = self._clock()
+        self._refused = {
+            key: (visit, by) for key, (visit, by) in self._refused.items() if is_kept(visit.until, now, KEPT_FOR)
+        }
         self._visits = {key: visit for key, visit in self._visits.items() if is_kept(visit.until, now, KEPT_FOR)}

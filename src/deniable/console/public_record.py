@@ -2,17 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Self
 
 from deniable.console.remembered import Remembered
 from deniable.languages.language import CONSOLE
 from deniable.languages.voice import Voice
+from deniable.programme.calendar import office_time_in_words
 from deniable.programme.names import caseless
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.frozen_rounds import FrozenRound
 from deniable.programme.public.page import Event, events_of
 from deniable.programme.transcript.replay import parse
+from deniable.programme.transcript.unannounced import Reveal
 from deniable.programme.transcript_copies import StoredTranscript, all_lines
 from deniable.storage import tables
 from deniable.storage.store import Store
@@ -31,6 +33,8 @@ class Record:
     """Newest first."""
     texts: tuple[str, ...]
     """The names in each of them, without case, a name a line."""
+    revealed: tuple[Reveal, ...]
+    """The entries with the names of earlier draws."""
 
     @property
     def waiting(self) -> FrozenRound | None:
@@ -43,8 +47,9 @@ class Record:
         """Refused where the signed head is not that of these lines."""
         StoredTranscript(parameters, lines, head, None)
         entries = [_parsed(line) for line in lines]
-        events = events_of(parameters, entries, say)
-        return cls(tuple(lines), head, events, tuple(map(_text, events)))
+        events = events_of(parameters, entries, say, partial(office_time_in_words, parameters.calendar))
+        revealed = tuple(entry for entry in entries if isinstance(entry, Reveal))
+        return cls(tuple(lines), head, events, tuple(map(_text, events)), revealed)
 
 
 def _text(event: Event) -> str:

@@ -82,6 +82,10 @@ class Voice:
         own = self.language.locale.digits
         return text if own == _DIGITS else text.translate(str.maketrans(_DIGITS, own))
 
+    def apart(self, typed: str) -> str:
+        """What people typed, as it stands: between words from right to left, numbers in it would change places."""
+        return f"\u2068{typed}\u2069" if self.language.locale.direction == "rtl" else typed
+
     def day(self, day: date) -> str:
         locale = self.language.locale
         written = locale.date.format(day=day.day, month=locale.months[day.month - 1], year=day.year)

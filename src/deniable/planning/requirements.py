@@ -9,6 +9,7 @@ from deniable.rules import NO_RULES, Rules
 
 LONGEST_WAIT = 10_000
 MOST_REPORTS = 1_000_000_000
+MOST_TARGETS = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Office:
 
     def __post_init__(self) -> None:
         C = check_whole("targets", self.n_targets, least=2)
+        if C > MOST_TARGETS:
+            raise DeniableError(f"targets must be at most {MOST_TARGETS:,}, got {C:,}")
         if (self.delta is None) == (self.advantage is None):
             raise DeniableError("give either delta, a promise about one report, or advantage, one about a person")
         if self.delta is not None:

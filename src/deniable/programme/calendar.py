@@ -272,12 +272,25 @@ def rounds_in_words(calendar: Calendar, rounds: int, say: Voice | None = None) -
 
 
 def due_in_words(calendar: Calendar, round_: int, say: Voice | None = None) -> Day:
-    say, day = say or plain(), calendar.day(round_)
+    return _shown(datetime.datetime.combine(calendar.day(round_), calendar.time), calendar.zone, say or plain())
+
+
+def office_time_in_words(calendar: Calendar, instant: datetime.datetime, say: Voice | None = None) -> Day:
+    """By the office's own clocks, to the minute. What is published must not depend on what a computer knows of zones.
+
+    >>> weekly = Calendar(datetime.date(2026, 1, 5), "1W", "Europe/Berlin")
+    >>> office_time_in_words(weekly, datetime.datetime(2026, 1, 5, 8, 10, tzinfo=datetime.UTC)).words
+    'Monday 5 January 2026, 09:10 (Europe/Berlin time)'
+    """
+    return _shown(_utc(instant).astimezone(ZoneInfo(calendar.zone)), calendar.zone, say or plain())
+
+
+def _shown(wall: datetime.datetime, zone: str, say: Voice) -> Day:
     words = say(
         "{weekday} {day}, {time} ({zone} time)",
-        weekday=say.weekday(day),
-        day=say.day(day),
-        time=say.digits(f"{calendar.time:%H:%M}"),
-        zone=calendar.zone,
+        weekday=say.weekday(wall.date()),
+        day=say.day(wall.date()),
+        time=say.digits(f"{wall:%H:%M}"),
+        zone=zone,
     )
-    return Day(words, f"{day.isoformat()}T{calendar.time:%H:%M}")
+    return Day(words, f"{wall:%Y-%m-%dT%H:%M}")

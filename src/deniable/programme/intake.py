@@ -1,6 +1,6 @@
 """How what comes in reaches the disk: at the next tick, in this process or in one that runs, or at once."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import TypeVar
@@ -11,11 +11,12 @@ from deniable.programme.access import Access
 from deniable.programme.buffer import ROOM, Slots, cut
 from deniable.programme.counting import Seen
 from deniable.programme.hand_over import Listener, address, hand_over, is_listening
-from deniable.programme.ticker import Ticker
+from deniable.programme.ticker import Owners, Ticker
 from deniable.programme.transaction import Transaction
 
 Answer = TypeVar("Answer")
-Owners = Callable[[], Collection[str]]
+AskOwners = Callable[[], Owners]
+"""Tells which people and tokens may bring what waits."""
 
 
 class Intake:
@@ -26,9 +27,9 @@ class Intake:
         self._where = address(access.parameters.programme, str(access.store.url))
         self._ticker: Ticker | None = None
         self._listener: Listener | None = None
-        self._owners: Owners | None = None
+        self._owners: AskOwners | None = None
 
-    def start(self, owners: Owners | None = None) -> None:
+    def start(self, owners: AskOwners | None = None) -> None:
         """From now on a page is written at every tick, what comes in waits for the next one, and commands at a terminal
         hand over what they bring. `owners` tells after every tick which people and tokens may bring what waits.
         """

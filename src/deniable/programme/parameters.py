@@ -230,10 +230,12 @@ class Parameters:
         """
         return self._with_figures(self.guarantee_of_audits(), self.reports_per_person)
 
-    def guarantee_of(self, one: ReportClass, reports: int = 1) -> Guarantee | None:
-        """The same about so many reports of this class; None where they lead to a visit, which shows them."""
+    def guarantee_of(self, one: ReportClass, reports: int = 1, *, audits_only: bool = False) -> Guarantee | None:
+        """The same about so many reports of this class, or of the audits alone; None where they lead to a visit, which
+        shows them.
+        """
         audits = guarantee_of_mix(self._mechanism, self.classes, {one.name: reports})
-        return None if audits is None else self._with_figures(audits, reports)
+        return audits if audits is None or audits_only else self._with_figures(audits, reports)
 
     def _with_figures(self, audits: Guarantee, reports: int) -> Guarantee:
         if self.figures is None:

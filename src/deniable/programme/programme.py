@@ -24,7 +24,7 @@ from deniable.programme.counting import Pushed, Reports
 from deniable.programme.creation import Beginning, Entropy
 from deniable.programme.hotlines import Hotlines
 from deniable.programme.imports.imported_reports import check_source
-from deniable.programme.intake import Intake, Owners
+from deniable.programme.intake import AskOwners, Intake
 from deniable.programme.old_databases import check_not_behind
 from deniable.programme.receipt import new_receipt
 from deniable.programme.secrets.keys import Key
@@ -109,7 +109,7 @@ class Programme:
         self._intake.stop()
         self._access.store.dispose()
 
-    def start_ticking(self, owners: Owners | None = None) -> None:
+    def start_ticking(self, owners: AskOwners | None = None) -> None:
         """From now on write a page at every tick, as long as the programme is open (`Intake.start`)."""
         self._intake.start(owners)
 

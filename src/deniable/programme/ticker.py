@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from threading import Event, Lock, Thread
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,9 +33,17 @@ OF_PERSON = TOGETHER // 8
 PEOPLE = 7 * OF_PERSON
 """Slots for all of them."""
 OF_ONE = PUSHES // 2
-"""Slots for the pushes of one token."""
+"""Slots for the pushes of one token, at most (`Ticker.keep_only`)."""
 MOST_WAITING = 16 * OF_ONE
 """Slots of one token that may wait when it pushes more."""
+
+
+class Owners(NamedTuple):
+    """Who may bring what waits, by id."""
+
+    people: Collection[str]
+    tokens: Collection[str]
+
 
 Write = Callable[[Slots, bool], None]
 """Writes a page with these slots; counts first what came in before, where the second is true."""
@@ -89,6 +98,7 @@ class Ticker:
         self._counted = -1.0
         self._queues: tuple[list[_Waiting], ...] = ([], [], [], [])
         self._commands, self._entered, self._pushed, self._imported = self._queues
+        self._of_token = OF_ONE
         self._lock = Lock()
         self._stop = Event()
         self._thread = Thread(target=self._run, name="ticker", daemon=True)
@@ -116,11 +126,15 @@ class Ticker:
         with self._lock:
             return any(one.owner == owner for one in self._imported)
 
-    def keep_only(self, owners: Collection[str]) -> None:
-        """Drop what waits of all other people and tokens."""
+    def keep_only(self, owners: Owners) -> None:
+        """Drop what waits of all other people and tokens, and give each token an equal part of a page, in use or not.
+        So what one of up to eight tokens pushes changes in no way when reports of another one are written.
+        """
+        self._of_token = max(TOGETHER, min(OF_ONE, PUSHES // max(1, len(owners.tokens))))
         with self._lock:
             for waiting in chain(*self._queues):
-                if waiting.owner and waiting.owner not in owners and len(waiting.slots):
+                is_known = waiting.owner in owners.people or waiting.owner in owners.tokens
+                if waiting.owner and not is_known and len(waiting.slots):
                     waiting.drop()
 
     def _queue_of(self, brought: Slots, owner: str) -> list[_Waiting]:
@@ -170,7 +184,7 @@ class Ticker:
             _signs(imported, SIGNS),
             _taken(commands, COMMANDS, None),
             _taken(entered, PEOPLE, OF_PERSON),
-            _taken(pushed, PUSHES, OF_ONE),
+            _taken(pushed, PUSHES, self._of_token),
             _taken((one for one in imported if not one.has_sign), IMPORTS, None),
         )
         for waiting, part in chain(*shares):

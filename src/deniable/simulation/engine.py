@@ -14,7 +14,7 @@ from deniable.calibration import toeplitz_coefficients
 from deniable.counters.blt import BltCounter, BltState
 from deniable.counters.gaussian import in_reports
 from deniable.counters.toeplitz import ToeplitzCounter, ToeplitzState
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, check_whole
 from deniable.mechanisms import CounterAuditing, Mechanism
 from deniable.rules import NO_RULES
 from deniable.simulation.noise import SimulationNoise
@@ -62,7 +62,7 @@ def simulate(mechanism: Mechanism[Any], streams: ArrayLike, seed: int = 0, audit
             f"the guarantee covers {horizon} rounds, the stream has {counts.shape[1]}; calibrate for more"
         )
     starts = range(0, len(counts), RUNS_AT_ONCE)
-    seeds = np.random.SeedSequence(seed).spawn(len(starts))
+    seeds = np.random.SeedSequence(check_whole("seed", seed, least=0)).spawn(len(starts))
     parts = []
     for start, child in zip(starts, seeds, strict=True):
         part = counts[start : start + RUNS_AT_ONCE]

@@ -64,7 +64,8 @@ class Store:
         self._opened_file: tuple[int, int] | None = None
         self._here = local()
         self._replica: Replica | None = None
-        self._shown = str(self.url.database) if self.is_sqlite else self.url.render_as_string(hide_password=True)
+        named = self.url.set(drivername=self.url.get_backend_name())  # as it was given, without the driver
+        self._shown = str(self.url.database) if self.is_sqlite else named.render_as_string(hide_password=True)
         self._engine = sa.create_engine(self.url, hide_parameters=True, **self._options())
         if self.is_sqlite:
             sa.event.listen(self._engine, "connect", _set_up_sqlite)

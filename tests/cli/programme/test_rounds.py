@@ -83,7 +83,7 @@ def test_a_skipped_round_keeps_its_reports(office: Desk) -> None:
 @pytest.mark.parametrize(
     "command",
     [["override", "Ash Mill"], ["skip"], ["targets", "add", "Elm Yard"], ["targets", "remove", "Ash Mill"],
-     ["not-carried-out", "1", "Ash Mill"]],
+     ["not-carried-out", "Ash Mill", "--round", "1"]],
     ids=" ".join,
 )  # fmt: skip
 def test_a_decision_is_declared_the_one_way_or_the_other(office: Desk, command: list[str]) -> None:
@@ -133,10 +133,11 @@ def test_a_long_name_stays_on_its_line(office: Desk) -> None:
 
 def test_an_audit_that_was_not_carried_out(office: Desk) -> None:
     audited = office.close()["audits"][0]
-    out = office.done("not-carried-out", 1, audited, "--reason", "a strike", INDEPENDENT)
+    because = ["--reason", "a strike", INDEPENDENT]
+    out = office.done("not-carried-out", audited, "--round", 1, *because)
     assert out.startswith(f"Entry 2, round 2: the audit of {audited} in round 1 was not carried out.")
-    assert_refused(office("not-carried-out", 1, audited, "--reason", "a strike", INDEPENDENT), "in round 1 is open")
-    assert_refused(office("not-carried-out", "one", audited, "--reason", "x", INDEPENDENT), "whole number")
+    assert_refused(office("not-carried-out", audited, "--round", 1, *because), "in round 1 is open")
+    assert_refused(office("not-carried-out", audited, "--round", "one", *because), "whole number")
 
 
 def test_the_public_is_told_how_to_reach_the_office(office: Desk) -> None:

@@ -91,7 +91,7 @@ def test_two_people_who_agree_draw_the_round(office: Office) -> None:
     (drawn,) = programme.close_round(1).audits
     assert drawn in answer.text
     transcript = text_of(anna.get("/transcript"))
-    assert "on 6 January 2026, 13:05 UTC: The town hall" in transcript
+    assert "on Tuesday 6 January 2026, 13:05 (UTC time): The town hall" in transcript
     assert spaced in transcript
     log = unescape(office.log())
     assert "entered the numbers thrown for round 1" in log
@@ -217,7 +217,7 @@ def test_an_early_or_missing_value_is_told_in_words(office: Office) -> None:
     page = otto.get("/round/draw").text
     assert "Fetch the value and draw" not in page
     assert "Come back then" in page
-    assert "is not out before 2026-01-06 01:00 UTC" in text_of(otto.post("/round/draw/fetch", ONE))
+    assert "is not out before 2026-01-06 01:00 (UTC time)" in text_of(otto.post("/round/draw/fetch", ONE))
     office.clock.now += timedelta(hours=2)
     with mirror(says(b"", 404)) as missing, mirror(says(b"{}")) as wrong:
         office.console.mirrors = [missing.url, wrong.url]
@@ -234,7 +234,7 @@ def test_numbers_are_not_entered_before_they_are_thrown(office: Office) -> None:
     otto = office.browser("Otto")
     page = otto.get("/round/draw").text
     assert "Enter these numbers" not in page
-    assert "6 January 2026, 01:00 UTC" in page
+    assert "6 January 2026, 01:00 (UTC time)" in page
     answer = enter(otto, thrown(), time="2026-01-06T01:00")
     assert answer.status_code == 422
     assert "future" in text_of(answer)

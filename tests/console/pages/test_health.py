@@ -142,7 +142,7 @@ def test_health_of_the_clock(office: Office, told_by: str | None) -> None:
 @pytest.mark.parametrize(
     ("source", "hours", "state", "words"),
     [
-        (Drand(), 0, "good", "out on 6 January 2026, 01:00 UTC"),
+        (Drand(), 0, "good", "out on Tuesday 6 January 2026, 01:00 (UTC time)"),
         (Drand(), 1, "warn", "Fetch the value"),
         (Dice("The town hall"), 0, "good", "Then two of you enter the numbers"),
         (Dice("The town hall"), 1, "warn", "Two of you enter the numbers"),

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.console.whole.browsers import chromium
@@ -253,3 +254,22 @@ def test_a_page_from_right_to_left_in_a_browser(tmp_path: Path) -> None:
             boxes[name] = (bar != "0px", ticks == sorted(ticks) and len(ticks) > 1, skip)
         assert boxes["index.html"] == (True, True, "rtl")
         assert boxes["index.en.html"][1:] == (True, "ltr")
+
+
+def test_what_people_typed_does_not_change_places_in_a_sentence_from_right_to_left() -> None:
+    """Between Arabic words the number would be read as 01 555 30 49+, and the name as Lane 24."""
+    name = "24 Lane"
+    gone = {"reason": "moved", "independent": True, "during": 1}
+    said: list[tuple[str, int, dict[str, Any]]] = [
+        ("details", 1, {"contact": "+49 30 555 01", "hotline": None, "day": "2026-01-05", "reason": None}),
+        ("renamed", 1, {"target": NAMES[0], "name": name, **gone}),
+        drawn(1, name),
+        ("not-carried-out", 2, {"of": 1, "target": name, **gone, "during": 2}),
+    ]
+    parameters = made(languages=("ar", "de"))
+    pages = {code: render(parameters, chained(parameters, said), None, parameters.voice(code)) for code in ("ar", "de")}
+    headings = {code: re.findall("<strong><bdi>(.*?)</bdi></strong>", page) for code, page in pages.items()}
+    assert len(headings["ar"]) == len(headings["de"]) == 3
+    for heading, typed in zip(reversed(headings["ar"]), ("+49 30 555 01", name, name), strict=True):
+        assert f"\u2068{typed}\u2069" in heading
+    assert "\u2068" not in pages["de"]

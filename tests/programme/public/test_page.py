@@ -388,6 +388,32 @@ def test_neither_page_says_that_a_number_cannot_be_chosen(oversight: str | None)
         assert "a dishonest office could work out whom each of several numbers would draw" in text
 
 
+def test_it_says_first_where_not_to_read_it_and_only_once(outline: Outline) -> None:
+    warned = "Do not read this page on a device or a network of your work."
+    assert outline.text().count(warned) == 1
+    assert outline.text("header").index(warned) < outline.text("header").index("?")
+
+
+def test_the_card_says_what_rests_on_the_word_of_the_office() -> None:
+    told = "yes, for all reports up to round 2: if the office’s declarations are true, the last one in entry 2"
+    assert told in Outline(rendered(made(), [drawn(1, A), override(2, B)])).text("header")
+    lapse = override(3, B, independent=False)
+    for said in ([drawn(1, A)], [override(1, B), drawn(1, A), drawn(2, A), lapse, drawn(3, A)]):
+        assert "office’s declarations are true" not in rendered(made(), said)
+
+
+def test_late_draws_are_counted_at_the_top() -> None:
+    late = drawn(2, A, late=5, reason="flood")
+    assert "draws so far: 2; late: 1" in Outline(rendered(made(), [drawn(1, A), late])).text("header")
+    assert "draws so far" not in rendered(made(), [drawn(1, A), drawn(2, A)])
+
+
+def test_the_chart_reaches_as_far_as_the_promise_is_lost() -> None:
+    said = [drawn(1, A), override(2, B, independent=False)]
+    chart = timeline(made(), chained(made(), said), holds_from=5, say=plain())
+    assert (chart.rounds, chart.ticks[-1].round) == (4, 4)
+
+
 def test_every_kind_of_entry_is_explained() -> None:
     text = Outline(rendered(*eventful())).text("main")
     for said in [

@@ -26,6 +26,7 @@ from deniable.programme.public.guarantee_wording import exact_figures
 from deniable.programme.public.promise import Part, Promise, promise_of
 from deniable.programme.public.questions import two_people
 from deniable.programme.public.situation import Situation
+from deniable.programme.randomness.source import Drand
 from deniable.programme.transcript.coverage import Coverage, Lapse
 from deniable.programme.transcript.fields import OfficeDetails
 from deniable.programme.transcript.replay import replay
@@ -87,7 +88,10 @@ def lapsed(parameters: Parameters, open_round: int = 8, *, ended: bool = False) 
 
 def test_it_leads_with_what_one_report_changes() -> None:
     promise = english(made(targets=FIFTY))
-    assert promise.first.startswith("A boss who was 50 % sure that you reported can become at most 57 % sure")
+    assert promise.first.startswith(
+        "If you report once, a boss who was 50 % sure that you reported can become at most 57 % sure"
+    )
+    assert part(promise, "promise").before[0].endswith("Other things may: see “What is not protected”.")
     table = part(promise, "promise").table
     assert table is not None
     assert table.rows[0] == ("One report", "25 %", "57 %", "85 %")
@@ -147,9 +151,9 @@ def test_after_the_end_it_sends_no_one_to_the_hotline_and_foretells_no_visit() -
 def test_without_a_cap_it_promises_no_limit_in_a_single_case() -> None:
     promise = english(made(**KINDS["counters"]))
     assert "can become at most" not in " ".join(prose(promise))
-    assert "With watching, it is at most 55 times in 100" in promise.first
-    said = part(promise, "promise").after[0]
-    assert "may make your boss nearly sure" in said
+    assert "If you report once, a boss who watches is right at most 55 times in 100" in promise.first
+    said = part(promise, "promise").before[0]
+    assert "may even make your boss nearly sure" in said
     assert "90 % sure or more at most 12 times in 100" in said  # 9/8 of 0.1
 
 
@@ -173,12 +177,41 @@ def test_a_smaller_figure_is_refuted() -> None:
     assert 100 * Fraction(1, 5) > Fraction(told) / 2
 
 
+@given(
+    st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=8),
+    st.sampled_from([1, 20]),
+)
+def test_with_a_cap_on_the_audits_it_is_rarer(weights: list[tuple[int, int, int]], much: int) -> None:
+    """For any three distributions: without the report, with it in the draws alone, and with it in the figures too."""
+    rows = [*weights, (1, 1, much)]
+    totals = [sum(each) for each in zip(*rows, strict=True)]
+    law = [[Fraction(one, total) for one, total in zip(row, totals, strict=True)] for row in rows]
+    if any(drawn_ and not none for none, drawn_, _ in law):
+        reject()
+    cap = max(drawn_ / none for none, drawn_, _ in law if none)
+    figures = sum((max(Fraction(0), both - drawn_) for _, drawn_, both in law), Fraction(0))
+    sure = sum(both for none, _, both in law if both >= 9 * none)
+    told = suspicion.nearly_sure(Guarantee(TotalVariation(1.0)), float_above(cap), figures)
+    assert told is None or 100 * sure <= Fraction(told)
+
+
+def test_a_smaller_figure_is_refuted_there_too() -> None:
+    """Negative control: one case in which all bounds are met exactly."""
+    cap, figures = Fraction(5, 4), Fraction(1, 50)
+    none = figures / (9 - cap)
+    assert cap * none + figures == 9 * none
+    told = suspicion.nearly_sure(Guarantee(TotalVariation(0.1)), float(cap), figures)
+    assert told == "3"
+    assert 100 * 9 * none > 2
+
+
 def test_yearly_figures_have_no_limit_in_a_single_case() -> None:
     promise = english(made(**KINDS["figures"]))
     assert "at most 56 times in 100" in promise.first  # 5 points for the audits, 1 for the figures
-    said = " ".join(part(promise, "promise").after)
-    assert "yearly numbers may make your boss nearly sure" in said
-    assert "90 % sure or more at most 14 times in 100" in said
+    said = part(promise, "promise").before[0]
+    assert "yearly numbers may even make your boss nearly sure" in said
+    assert "90 % sure or more at most 3 times in 100" in said
+    assert "mostly by up to 20" in part(promise, "promise").after[0]
     effect = part(promise, "effect").table
     assert effect is not None
     assert len(effect.head) == 3
@@ -327,13 +360,15 @@ def test_what_is_hard_to_read_is_found() -> None:
     ("asked", "told"),
     [
         ("after I report", r"next draw is due on Monday 12 January 2026"),
-        ("my text and my name", r"read what you write.*no name and no text.*code"),
+        ("my text and my name", r"read what you write.*no name and no text.*code.*deletes the number.*Old backups"),
         ("court", r"took your report.*only numbers"),
         ("give my name", r"does not need it"),
         ("in danger", r"Do not wait for a draw"),
         ("take my report back", r"until the round closes"),
         ("loses its key", r"stops for good.*leads to no.*cannot say why.*report again.*stolen one may"),
-        ("breaks its rules", r"record shows this for good.*matter of trust"),
+        ("loses its records", r"from a backup.*may be lost.*promise is lost.*Without a backup.*report again"),
+        ("choose whom to visit", r"By hand it can.*dishonest office could work out.*reports that it made up"),
+        ("breaks its rules", r"record shows this for good.*stays only if.*false declaration.*have to trust"),
         ("check all this", r"complete and unchanged.*matter of trust"),
     ],
 )
@@ -363,7 +398,10 @@ def test_the_page_for_reporters_has_the_same_example() -> None:
     days, fewer = (text.partition(" (")[0] for text in (wait, shorter))
     assert f"from {none} to {one}" in written
     assert f"from {days} to {fewer.removesuffix(' days')} on average" in written
-    for told in (promise.first.removesuffix("by watching the audits."), "a boss picks the right one at most 60 times"):
+    for told in (
+        promise.first.removesuffix("watching the audits.").removesuffix("by "),
+        "a boss picks the right one at most 60 times",
+    ):
         assert told in written
     assert grade(re.sub(r"\|.*?\|", "", written)) <= TWELVE_YEARS_OLD
     assert avoided_words(written) == []
@@ -381,6 +419,31 @@ def test_the_office_is_reached_where_it_says_how() -> None:
     ]
     assert "not published here" in part(english(parameters), "contact").before[0]
     assert "Ask the office" not in " ".join(prose(english(parameters)))
+
+
+def test_a_public_value_leaves_the_office_no_choice_but_to_make_up_reports() -> None:
+    told = answer(english(made(randomness=Drand())), "choose whom to visit")
+    assert re.search(r"By hand it can.*cannot look for a result.*draws without.*reports that it made up", told)
+    assert "dishonest office" not in told
+
+
+def test_an_audit_because_of_danger_costs_the_promise_where_no_class_leads_to_a_visit() -> None:
+    assert "lose the promise, yours too" in answer(english(made()), "in danger")
+    told = answer(english(made(classes=CLASSES)), "in danger")
+    assert "lose the promise" not in told
+    assert "deletes all other reports about the same target: they count in no later draw" in told
+    assert answer(english(made(), Situation(Coverage(made().calendar), 4, 4, ended=True)), "in danger").startswith(
+        "Call"
+    )
+
+
+def test_the_end_says_when_and_that_visits_may_follow() -> None:
+    now = Situation(Coverage(made().calendar), 4, 4, ended=True)
+    said = english(made(), now).warnings[0].text
+    assert said.startswith("It ended in round 4: the draw planned for 2 February 2026 did not take place.")
+    assert "may still take place" in said
+    over = replace(now, open_round=101)
+    assert english(made(**KINDS["counters"]), over).warnings[0].text.startswith("There are no more draws.")
 
 
 def test_an_oversight_body_is_among_what_is_not_protected() -> None:
@@ -409,7 +472,7 @@ CLAIM = re.compile(
     r"at most [\d.]+ (%|times)|proven|\bholds?\b|\bcover(s|ed)?\b|protect|cannot prove|does not prove|no exceptions"
 )
 """What a sentence says that claims something of the promise."""
-HEDGE = re.compile("not protected|nothing is promised|holds again|[Ff]rom then on")
+HEDGE = re.compile("not protected|nothing is promised|holds again|[Ff]rom then on|not report before then")
 """What makes it speak of a later time, or of what is not protected."""
 
 
@@ -439,14 +502,14 @@ def test_under_a_lapse_nothing_is_said_to_hold_now(kind: str) -> None:
     assert claims_of_now(of_a_lapse(promise)) == []
     assert promise.holds.title.startswith("no")
     grave = [one for one in promise.warnings if one.is_grave]
-    assert [SINCE in one.text for one in grave] == [True]
+    assert [SINCE in one.title for one in grave] == [True]
     assert f"whatever {parameters.terms.target} it was about" in grave[0].text
     assert "Have you reported already?" in grave[0].text
     assert SINCE in part(promise, "not-protected").items[0].title
     two = next(one.text for one in part(promise, "not-protected").items if "two people" in one.title)
     assert not re.search("at most", two) or two.index("When the promise holds again") < two.index("at most")
     if kind != "nothing":
-        assert promise.first == f"Right now nothing is promised. Wait until {SINCE} if you can."
+        assert promise.first == f"Nothing is promised about reports made before {SINCE}. Wait until then if you can."
         table = part(promise, "promise").table
         assert table is not None
         assert table.caption.startswith(f"From {SINCE} on: ")

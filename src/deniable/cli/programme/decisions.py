@@ -231,9 +231,9 @@ def details(
 
 @commands.command("not-carried-out", cls=Command)
 def not_carried_out(
-    round_: Annotated[int, typer.Argument(metavar="ROUND", show_default=False, help="The round of the audit.")],
     target: Annotated[str, typer.Argument(metavar="TARGET", show_default=False, help="The target's name.")],
     *,
+    round_: Annotated[int, shared("--round", "the one in which the target was selected.", show_default=False)],
     reason: options.Reason,
     independent: options.Independent = False,
     because: options.Because = False,

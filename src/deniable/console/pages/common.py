@@ -131,6 +131,9 @@ class Consequences:
     """In which it is made."""
     next_due: Day
     """When the round after that is due."""
+    is_next_overdue: bool
+    revealed: tuple[tuple[int, tuple[str, ...]], ...]
+    """What closing the round makes public: rounds, and whom they selected. Confidential until then."""
     heading: str
     """The words of the entry itself, as those that follow."""
     deed: str
@@ -169,6 +172,8 @@ def consequences_of(programme: Programme, entry: Decision, say: Voice) -> Conseq
         kind=entry.kind,
         round=entry.round,
         next_due=due_in_words(calendar, entry.round + 1, say),
+        is_next_overdue=status.overdue > 1,
+        revealed=revealed_by_closing(programme, status) if entry.kind == "skip" else (),
         heading=heading,
         deed=deed,
         effect=entry.effect(calendar, say),
@@ -184,6 +189,25 @@ def consequences_of(programme: Programme, entry: Decision, say: Voice) -> Conseq
         holds_from=due_in_words(calendar, entry.during, say),
         lost_until=due_in_words(calendar, first - 1, say) if entry.during < first else None,
         n_targets=len(status.targets),
+    )
+
+
+def revealed_by_closing(programme: Programme, status: Status) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    """The earlier rounds whose names become public when the open round is closed, and the names. Confidential."""
+    if not status.parameters.reveal_after:
+        return ()
+    hidden = programme.not_public_yet()
+    return tuple((one.round, one.audits) for one in hidden if (one.secret_until or 0) <= status.open_round)
+
+
+def names_to_publish(record: Record, status: Status) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    """Rounds whose names stand in the record and not in the public folder, with those whose visit is not recorded."""
+    late = {one.of for one in record.revealed if one.number > status.published}
+    return tuple(
+        (event.round, names)
+        for event in record.events
+        if event.due is not None and event.round in late
+        if (names := tuple(one.name for one in event.audited if one.carried_out and one.visited is None))
     )
 
 
@@ -219,10 +243,10 @@ def search(request: Request, targets: tuple[str, ...], fields: FormData, name: s
     return index.search(query, number_in(text(fields, "start")) or 0)
 
 
-def last_looked(console: Console, person: Person, say: Voice) -> Day | None:
-    """The day on which this person last looked at counts; None where they never did."""
+def last_looked(console: Console, name: str, say: Voice) -> Day | None:
+    """The day on which the person of this name last looked at counts; None where they never did."""
     with console.store.reading() as connection:
-        day = activity.last_day(connection, LOOKED, person.name)
+        day = activity.last_day(connection, LOOKED, name)
     return None if day is None else day_in_words(day, say)
 
 

@@ -26,6 +26,7 @@ from deniable.console.pages.common import (
 from deniable.console.pages.decision_kinds import KINDS, asked_in
 from deniable.console.pages.decision_log import DECISION_LOG
 from deniable.console.pages.pending_decisions import unaware
+from deniable.console.pages.published import Damage, check_undamaged, damage_of
 from deniable.console.pages.work_list import key_of
 from deniable.console.pending_decisions import Typed
 from deniable.console.rendering import render
@@ -79,6 +80,8 @@ class DecisionPage:
     new_name: str = ""
     reason: str = ""
     independent: str = ""
+    damage: Damage = ""
+    """Of the public files, for which nothing can be recorded."""
     error: Message | None = None
     has_own: bool = False
     """Whether another decision of this person waits for a second one."""
@@ -96,6 +99,8 @@ class ConfirmPage:
     """Whether a second person must confirm it, if there is one who can."""
     others: tuple[str, ...]
     """Who they are, by name."""
+    looked: Day | None
+    """When the person who sees the page last looked at counts."""
     is_changed: bool
     """Whether a new round began since the person saw the consequences."""
 
@@ -128,12 +133,13 @@ def decide(
     console = console_of(request)
     typed = tuple((name, value) for name in TYPED for value in texts(fields, name))
     try:
+        check_undamaged(console, programme)
         wanted = asked_in(programme, kind, fields)
         entry, seen = wanted.foreseen(programme), text(fields, "confirmed")
         able = others(console, person).here if wanted.needs_two else ()
         would = consequences_of(programme, entry, voice_of(request))
         if seen != would.rounds:
-            asks = ConfirmPage(kind, would, typed, wanted.needs_two, able, bool(seen))
+            asks = ConfirmPage(kind, would, typed, wanted.needs_two, able, page.looked, bool(seen))
             return render(request, "decision_confirm.html", asks)
         if able:
             return _ask_for(console, person, page, typed)
@@ -164,7 +170,7 @@ def _asked(
     decision, status, filled = KINDS[kind], programme.status(), fields or FormData()
     record = copied_record(request, programme, status.folder)
     calendar, say = programme.parameters.calendar, voice_of(request)
-    looked = last_looked(console_of(request), person, say)
+    looked = last_looked(console_of(request), person.name, say)
     audits = _past_audits(programme) if kind == "not-carried-out" else ()
     page = DecisionPage(
         kind=kind,
@@ -183,6 +189,7 @@ def _asked(
         added=text(filled, "added"),
         new_name=text(filled, "new_name"),
         reason=text(filled, "reason"),
+        damage=damage_of(console_of(request), programme),
         independent=text(filled, "independent"),
         has_own=any(pending.person == person.id for pending in console_of(request).pending_decisions.all()),
     )

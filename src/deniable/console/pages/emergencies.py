@@ -65,6 +65,8 @@ class Visit:
     """Whether the person who sees the page asked for it."""
     also: tuple[str, ...]
     """Who may confirm it besides the person who sees the page, by name."""
+    refused_by: str | None
+    """Who refused the request of the person who sees the page, by name; None where they may not know of one."""
     shown: Foreseen
 
 
@@ -149,8 +151,11 @@ def withdraw(
     console, asked = _asked(request, fields)
     if asked is None:
         return _page(request, person, programme, GONE)
-    console.pending_visits.forget(asked.target, asked.report_class)
     is_own, by = asked.person == person.id, _name(console, asked)
+    if is_own:
+        console.pending_visits.forget(asked.target, asked.report_class)
+    else:
+        console.pending_visits.refuse(asked, person.name)
     withdrew = noted("withdrew the request of {by} for a visit in an emergency", by=by)
     refused = noted("refused the request of {by} for a visit in an emergency", by=by)
     console.record(person, withdrew if is_own else refused)
@@ -208,11 +213,16 @@ def _page(request: Request, person: Person, programme: Programme, error: Message
     if status.ended or not may(person, "counts"):
         return render(request, "emergencies.html", page, code)
     known = {(one.target, one.report_class) for one in page.asked}
-    waiting = tuple(_visit(programme, *key, say) for key in counting(programme.waiting_visits) if key not in known)
+    refused = console.pending_visits.refused(person.id)
+    waiting = tuple(
+        replace(_visit(programme, *key, say), refused_by=refused.get(key))
+        for key in counting(programme.waiting_visits)
+        if key not in known
+    )
     return render(request, "emergencies_waiting.html", WaitingEmergenciesPage(**vars(page), waiting=waiting), code)
 
 
 def _visit(programme: Programme, target: str, report_class: str, say: Voice) -> Visit:
     """One that was not asked for."""
     shown = foreseen(programme, target, report_class, say)
-    return Visit(target, report_class, asked_by=None, is_own=False, also=(), shown=shown)
+    return Visit(target, report_class, asked_by=None, is_own=False, also=(), refused_by=None, shown=shown)

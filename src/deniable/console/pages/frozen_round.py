@@ -14,6 +14,7 @@ from starlette.responses import Response
 from deniable.console.accounts import people
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
+from deniable.console.pages.closed_round import shown
 from deniable.console.pages.common import (
     CurrentProgramme,
     copied_record,
@@ -22,7 +23,8 @@ from deniable.console.pages.common import (
     redirect,
     refusal,
 )
-from deniable.console.pages.open_round import asked, round_in, shown
+from deniable.console.pages.open_round import asked, round_in
+from deniable.console.pages.published import check_undamaged
 from deniable.console.pending_draws import AskedWithout, EnteredNumbers
 from deniable.console.rendering import render
 from deniable.console.routing import Router
@@ -152,6 +154,7 @@ def enter_numbers(
     sent = _Sent(request, person, programme, fields)
     console = sent.console
     try:
+        check_undamaged(console, programme)
         waiting, own = sent.waiting, _entered(sent)
         value = PublicValue(own.numbers, own.time)
         check_may_draw(programme.parameters, waiting, value, console.clock())
@@ -238,6 +241,7 @@ def _drawn(
     """Draw the round, and show whom it selected; one that was drawn in the meantime is not drawn again."""
     wanted = round_in(sent.fields)
     try:
+        check_undamaged(sent.console, sent.programme)
         closed = sent.programme.draw_round(value, reason, wanted)
     except NotKeptError as error:
         sent.console.record(sent.person, drew[0].filled(round=wanted, by=by))
@@ -260,11 +264,14 @@ def _refused(sent: _Sent, error: DeniableError) -> Response:
 
 def _fetched(waiting: Waiting, programme: Programme, console: Console) -> PublicValue:
     source, number = _beacon_of(waiting, programme)
-    if console.clock() < waiting.expected:
+    zone = programme.parameters.calendar.zone
+    expected = waiting.expected.astimezone(ZoneInfo(zone))
+    if console.clock() < expected:
         raise DeniableError(
-            "drand's beacon {beacon} is not out before {expected} UTC",
+            "drand's beacon {beacon} is not out before {expected} ({zone} time)",
             beacon=str(number),
-            expected=f"{waiting.expected:%Y-%m-%d %H:%M}",
+            expected=f"{expected:%Y-%m-%d %H:%M}",
+            zone=zone,
         )
     return PublicValue(fetch(source.chain, number, console.mirrors).signature)
 

@@ -19,7 +19,7 @@ from deniable.console.voices import sentence
 from deniable.errors import DeniableError
 from deniable.languages.voice import Voice
 from deniable.message import Message, noted
-from deniable.programme.calendar import due_in_words, moment_in_words
+from deniable.programme.calendar import due_in_words, moment_in_words, office_time_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.programme import Programme
 from deniable.programme.scheduler import MOST_OVERDUE
@@ -309,7 +309,10 @@ def _key(console: Console, say: Voice) -> Check:
 def _clock(console: Console, programme: Programme | None, say: Voice) -> Check:
     """What is recorded tells that the clock was set back, or that it runs ahead; no one else is asked for the time."""
     what, now = noted("Clock"), console.clock()
-    shows = say("This computer's clock shows {time}.", time=moment_in_words(now.astimezone(UTC), say).words)
+    time = moment_in_words(now.astimezone(UTC), say)
+    if programme is not None:
+        time = office_time_in_words(programme.parameters.calendar, now, say)
+    shows = say("This computer's clock shows {time}.", time=time.words)
     to_do = say("Compare it with another clock and set it right. Close no round before.")
     if _is_set_back(console, programme, now):
         back = say("Something was recorded at a later time, so the clock is slow now or was fast before.")

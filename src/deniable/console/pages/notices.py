@@ -6,8 +6,7 @@ Public facts alone: everyone who works with reports reads it.
 from dataclasses import dataclass
 
 from deniable.console.console import Console
-from deniable.console.pages.published import Damage, verified
-from deniable.errors import DeniableError
+from deniable.console.pages.published import Damage, damage_of
 from deniable.languages.voice import Voice
 from deniable.programme.calendar import Day
 from deniable.programme.programme import Programme
@@ -26,11 +25,4 @@ def notices_of(console: Console, programme: Programme, status: Status, say: Voic
     """Of a programme that has not ended."""
     if status.ended:
         return Notices()
-    return Notices(status.coverage.lost_until(console.clock(), say), _damage(console, programme, status))
-
-
-def _damage(console: Console, programme: Programme, status: Status) -> Damage:
-    try:
-        return "" if status.folder is None else verified(console, programme, status.folder).damage
-    except DeniableError:  # the database's own record was changed, and other pages say so
-        return ""
+    return Notices(status.coverage.lost_until(console.clock(), say), damage_of(console, programme))

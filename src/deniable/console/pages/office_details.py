@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from deniable.console.accounts.people import Person
 from deniable.console.pages.common import CurrentProgramme, copied_record, recorded, redirect, refusal
+from deniable.console.pages.published import check_undamaged
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, require, text
@@ -64,6 +65,7 @@ def tell(
     if "change" in fields:
         return _page(request, programme, contact, hotline, is_independent=is_independent)
     try:
+        check_undamaged(console_of(request), programme)
         _check_declared(is_independent)
         if "confirmed" not in fields:
             return _preview(request, programme, contact, hotline)

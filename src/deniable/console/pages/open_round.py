@@ -7,8 +7,10 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
+from deniable.console.accounts import people
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
+from deniable.console.pages.closed_round import NotPublic, not_public, shown, visits_of
 from deniable.console.pages.common import (
     CurrentProgramme,
     copied_record,
@@ -18,25 +20,29 @@ from deniable.console.pages.common import (
     others,
     redirect,
     refusal,
+    revealed_by_closing,
 )
 from deniable.console.pages.emergencies import asked_visits
 from deniable.console.pages.notices import Notices, notices_of
 from deniable.console.pages.pending_decisions import waiting_decisions
+from deniable.console.pages.published import check_undamaged, damage_of
 from deniable.console.pages.work_list import Unrecorded
 from deniable.console.pending_visits import PendingVisit
 from deniable.console.public_record import Record
 from deniable.console.rendering import render
 from deniable.console.routing import Router
-from deniable.console.security import Fields, console_of, may, require, text
+from deniable.console.security import ALLOWED, Fields, console_of, may, require, text
 from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
 from deniable.languages.voice import Voice
 from deniable.message import Message, noted
-from deniable.programme.calendar import Day, day_in_words, due_in_words
+from deniable.programme.calendar import Day, day_in_words, due_in_words, office_time_in_words
 from deniable.programme.programme import Programme
-from deniable.programme.public.frozen_rounds import FrozenRound
-from deniable.programme.randomness.source import value_in_words
-from deniable.programme.status import Closed, Status
+from deniable.programme.public.frozen_rounds import FrozenRound, awaited_in_words
+from deniable.programme.randomness.source import Dice, Source, value_in_words
+from deniable.programme.status import Status
+from deniable.programme.transcript.closings import Closing
+from deniable.programme.transcript.waiting import Waiting
 from deniable.programme.transcript_copies import NotKeptError
 
 router = Router()
@@ -44,18 +50,6 @@ router = Router()
 SAY_WHY = noted("Say why the round is closed late. Nothing is closed yet.")
 MOST_TO_VISIT = 5
 """Selected targets on the page; the work list has all."""
-
-
-@dataclass(frozen=True)
-class NotPublic:
-    """A draw whose names the public does not know yet. Confidential."""
-
-    round: int
-    names: tuple[str, ...]
-    until: int
-    """The round with whose closing they become public."""
-    due: Day
-    """Of that round."""
 
 
 @dataclass(frozen=True)
@@ -90,10 +84,16 @@ class RoundPage:
     notices: Notices
     targets: int
     may_report: bool
+    has_values: bool
+    """Whether the programme draws with public values."""
     waiting: FrozenRound | None
     """The round that is frozen and not drawn yet."""
     value_is_out: bool
     """Whether its public value is there for who looks, or people can throw the numbers."""
+    publish_first: bool
+    """Whether that it is frozen must be published now, before its value is out."""
+    entered_by: tuple[str, ...]
+    """Who else entered the numbers, where the person who sees the page did not, by name."""
     not_public: tuple[NotPublic, ...]
     """For those who may close a round, and have seen the names."""
     drawn_last: LastDraw | None
@@ -125,7 +125,9 @@ class AuditorRoundPage(RoundPage):
     """The same with a button that shows counts. It depends on no report that the guarantee covers."""
 
     visit_waits: bool
-    """Whether a report leads to a visit that was not asked for yet."""
+    """Whether a report leads to a visit for which no request waits."""
+    visit_refused_by: tuple[str, ...]
+    """Who refused a request for one of them, which the person who sees the page made, by name."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,10 @@ class ClosePage:
     audits: int
     public_value: str
     """With which it is drawn after it is frozen; empty where it is drawn at once."""
+    value_at: Day | None
+    """When that is out, where it is not as long after the due time as the rules say."""
+    revealed: tuple[tuple[int, tuple[str, ...]], ...]
+    """What closing the round makes public: rounds, and whom they selected. Confidential until then."""
     has_visits: bool
     """Whether reports of a class lead to a visit at once."""
     visits: tuple[str, ...]
@@ -144,30 +150,12 @@ class ClosePage:
     """Who asked for a decision and waits for a second person, by name."""
     late: int
     """In days; a reason is asked for where it is not 0."""
+    effect: str
+    """What the public reads of that; empty where it is not late."""
     reason: str
     wrong: Message | None
     """What is wrong with the reason."""
     error: Message | None
-
-
-@dataclass(frozen=True)
-class ClosedPage:
-    round: int
-    audits: tuple[str, ...]
-    visits: tuple[str, ...]
-    """Targets of emergencies whose visits closing the round recorded. Public, as those that follow."""
-    earlier_visits: tuple[str, ...]
-    """Those that were in the record before, and are not recorded as visited."""
-    already: bool
-    next_round: int
-    next_due: Day
-    overdue: int
-    secret: NotPublic | None
-    """Where the names are not public yet."""
-    waiting: FrozenRound | None
-    """Where it is frozen and not drawn yet."""
-    has_values: bool
-    """Whether the programme draws with public values."""
 
 
 @router.get("/round")
@@ -182,16 +170,24 @@ def round_page(request: Request, person: Annotated[Person, require("round")], pr
     is_alone = bool(own_visits) and not others(console, person).here
     to_confirm = tuple(dict.fromkeys(name for visit, name in visits if is_alone or visit.person != person.id))
     sees_counts = may(person, "counts") and not status.ended
-    visit_waits = sees_counts and _visit_waits(programme, visits)
+    not_asked = _not_asked(programme, visits) if sees_counts else set()
+    notices = notices_of(console, programme, status, say)
     page = RoundPage(
         round=status.open_round,
         due=due_in_words(status.parameters.calendar, status.open_round, say),
         overdue=status.overdue,
         ended=status.ended,
-        notices=notices_of(console, programme, status, say),
+        notices=notices,
         targets=len(status.targets),
         may_report=may(person, "report"),
+        has_values=status.parameters.randomness is not None,
         waiting=None if waits is None else record.waiting,
+        publish_first=waits is not None
+        and status.folder is not None
+        and not notices.damage
+        and status.published < waits.entry
+        and console.clock() < waits.expected,
+        entered_by=() if waits is None else _entered_by(console, person, waits),
         value_is_out=waits is not None and console.clock() >= waits.expected,
         not_public=_not_public(programme, status, say) if may(person, "close") else (),
         drawn_last=None if status.parameters.reveal_after else _drawn_last(record),
@@ -207,7 +203,7 @@ def round_page(request: Request, person: Annotated[Person, require("round")], pr
         ),
         n_to_visit=len(to_visit),
         visits=to_confirm,
-        visit_first=bool(status.overdue or waits) and (bool(to_confirm) or visit_waits),
+        visit_first=bool(status.overdue or waits) and (bool(visits) or bool(not_asked)),
         has_own_visit=bool(own_visits) and not is_alone,
         decisions=tuple(name for pending, name in decisions if pending.person != person.id),
         has_own_decision=any(pending.person == person.id for pending, _ in decisions),
@@ -218,13 +214,24 @@ def round_page(request: Request, person: Annotated[Person, require("round")], pr
     )
     if not sees_counts:
         return render(request, "round.html", page)
-    return render(request, "round_auditor.html", AuditorRoundPage(**vars(page), visit_waits=visit_waits))
+    refused = console.pending_visits.refused(person.id)
+    refused_by = tuple(sorted({by for key, by in refused.items() if key in not_asked}))
+    shown = AuditorRoundPage(**vars(page), visit_waits=bool(not_asked), visit_refused_by=refused_by)
+    return render(request, "round_auditor.html", shown)
 
 
-def _visit_waits(programme: Programme, visits: list[tuple[PendingVisit, str]]) -> bool:
-    """Whether a report leads to a visit that no auditor has asked for yet. Confidential."""
+def _not_asked(programme: Programme, visits: list[tuple[PendingVisit, str]]) -> set[tuple[str, str]]:
+    """The targets and classes of visits to which a report leads, and for which no request waits. Confidential."""
     known = {(visit.target, visit.report_class) for visit, _ in visits}
-    return bool(programme.parameters.visit_classes and set(counting(programme.waiting_visits)) - known)
+    return set(counting(programme.waiting_visits)) - known if programme.parameters.visit_classes else set()
+
+
+def _entered_by(console: Console, person: Person, waits: Waiting) -> tuple[str, ...]:
+    """Who entered the numbers for the frozen round and waits for this person to do so, by name."""
+    entered = [one.person for one in console.pending_draws.entered(waits.entry)]
+    with console.store.reading() as connection:
+        able = people.having(connection, console.key, ALLOWED["close"]) if entered else []
+    return () if person.id in entered else tuple(one.name for one in able if one.id in entered)
 
 
 def _drawn_last(record: Record) -> LastDraw | None:
@@ -235,7 +242,7 @@ def _drawn_last(record: Record) -> LastDraw | None:
 @router.get("/round/close")
 def ask(request: Request, person: Annotated[Person, require("close")], programme: CurrentProgramme) -> Response:
     status = programme.status()
-    if not status.overdue or status.waiting is not None:
+    if not status.overdue or status.waiting is not None or damage_of(console_of(request), programme):
         return redirect("/round")
     return render(request, "close.html", asked(request, person, programme))
 
@@ -248,9 +255,11 @@ def close(
     console, reason, wanted = console_of(request), text(fields, "reason"), 0
     try:
         wanted = round_in(fields)
+        if wanted == programme.status().open_round:
+            check_undamaged(console, programme)
         if not reason and _is_late(programme, wanted):
             return render(request, "close.html", replace(asked(request, person, programme), wrong=SAY_WHY), 422)
-        earlier = _visits_of(console, programme, wanted)
+        earlier = visits_of(console, programme, wanted)
         closed = programme.close_round(wanted, reason or None)
     except DeniableError as error:
         if isinstance(error, NotKeptError):
@@ -260,7 +269,12 @@ def close(
             page = replace(page, round=wanted, is_drawn=True)
         return render(request, "close.html", page, 422)
     if not closed.already:
-        console.record(person, noted("closed round {round} (entry {entry})", round=closed.round, entry=closed.entry))
+        with_visits = noted(
+            "closed round {round} (entry {entry}), which recorded a visit in an emergency with no second person"
+        )
+        plain = noted("closed round {round} (entry {entry})")
+        done = with_visits if closed.visits else plain
+        console.record(person, done.filled(round=closed.round, entry=closed.entry))
     return shown(request, programme, closed, earlier)
 
 
@@ -283,20 +297,32 @@ def asked(
 ) -> ClosePage:
     """The form that closes the open round."""
     console, status = console_of(request), programme.status()
-    parameters, say = status.parameters, voice_of(request)
+    parameters, say, source = status.parameters, voice_of(request), status.parameters.randomness
+    late = parameters.calendar.days_late(status.open_round, console.clock())
+    value_at = None if source is None or not late else source.value_at(status.due, console.clock())
     return ClosePage(
         round=status.open_round,
         is_drawn=False,
         audits=parameters.audits,
-        public_value="" if parameters.randomness is None else value_in_words(parameters.randomness, say),
+        public_value="" if source is None else _value(source, say, is_late=late > 0),
+        value_at=None if value_at is None else office_time_in_words(parameters.calendar, value_at, say),
+        revealed=() if error or status.ended else revealed_by_closing(programme, status),
         has_visits=bool(parameters.visit_classes),
         visits=() if error else _visits_that_wait(console, person, programme),
         decisions=tuple(name for _, name in waiting_decisions(console)),
-        late=parameters.calendar.days_late(status.open_round, console.clock()),
+        late=late,
+        effect=Closing.late_effect(late, say) if late else "",
         reason=reason,
         wrong=None,
         error=error,
     )
+
+
+def _value(source: Source, say: Voice, *, is_late: bool) -> str:
+    """With which the round is drawn, as the rules say; where it is late, without their minutes."""
+    if not is_late:
+        return value_in_words(source, say)
+    return awaited_in_words(source, None, say) if isinstance(source, Dice) else say("a beacon that is not out yet")
 
 
 def _visits_that_wait(console: Console, person: Person, programme: Programme) -> tuple[str, ...]:
@@ -311,37 +337,4 @@ def _not_public(programme: Programme, status: Status, say: Voice) -> tuple[NotPu
     if status.ended or not status.parameters.reveal_after:
         return ()
     draws = programme.not_public_yet()
-    return tuple(_until(draw, draw.secret_until, status, say) for draw in draws if draw.secret_until is not None)
-
-
-def _until(draw: Closed, until: int, status: Status, say: Voice) -> NotPublic:
-    return NotPublic(draw.round, draw.audits, until, due_in_words(status.parameters.calendar, until, say))
-
-
-def _visits_of(console: Console, programme: Programme, round_: int) -> tuple[str, ...]:
-    """Targets of this round's emergencies in the record that are not recorded as visited."""
-    return Unrecorded(console.public_records.current(programme.parameters).events).visits_of(round_)
-
-
-def shown(
-    request: Request, programme: Programme, closed: Closed, earlier_visits: tuple[str, ...] | None = None
-) -> Response:
-    """What was drawn, or that the round is frozen. `earlier_visits` were in the record before; without it, all were."""
-    console, status, say = console_of(request), programme.status(), voice_of(request)
-    record = console.public_records.current(programme.parameters, say)
-    visits = _visits_of(console, programme, closed.round)
-    earlier = visits if earlier_visits is None else earlier_visits
-    page = ClosedPage(
-        round=closed.round,
-        audits=closed.audits,
-        visits=tuple(name for name in visits if name not in earlier),
-        earlier_visits=tuple(name for name in visits if name in earlier),
-        already=closed.already,
-        next_round=status.open_round,
-        next_due=due_in_words(status.parameters.calendar, status.open_round, say),
-        overdue=status.overdue,
-        secret=None if closed.secret_until is None else _until(closed, closed.secret_until, status, say),
-        waiting=None if closed.waiting is None else record.waiting,
-        has_values=status.parameters.randomness is not None,
-    )
-    return render(request, "closed.html", page)
+    return tuple(not_public(draw, draw.secret_until, status, say) for draw in draws if draw.secret_until is not None)

@@ -27,6 +27,7 @@ from deniable.console.pages.common import (
 )
 from deniable.console.pages.decision_kinds import asked_in
 from deniable.console.pages.decision_log import DECISION_LOG
+from deniable.console.pages.published import check_undamaged
 from deniable.console.pending_decisions import KEPT_FOR, PendingDecision
 from deniable.console.rendering import render
 from deniable.console.routing import Router
@@ -71,6 +72,8 @@ class PendingRequest:
     """Why it cannot."""
     instead: tuple[str, ...]
     """Who else may confirm it and never looked at counts, by name; where the person who sees the page has looked."""
+    asker_looked: Day | None
+    """When the person who asked last looked at counts."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,8 @@ class PendingPage:
     looked: Day | None
     """When the person who sees the page last looked at counts."""
     hours: int
+    shows_names: bool
+    """Whether it has names that are not public yet."""
     done: Message | None
     error: Message | None
 
@@ -100,6 +105,7 @@ def confirm(
 ) -> Response:
     console = console_of(request)
     try:
+        check_undamaged(console, programme)
         pending, by = _asked(console, fields)
         if pending.person == person.id:
             return _page(request, person, programme, OWN)
@@ -176,20 +182,23 @@ def _page(request: Request, person: Person, programme: Programme, error: Message
     console, status = console_of(request), programme.status()
     copied_record(request, programme, status.folder)
     second, say = others(console, person), voice_of(request)
-    looked = last_looked(console, person, say)
+    looked = last_looked(console, person.name, say)
     instead = unaware(console, person) if looked else ()
+    requests = tuple(
+        replace(
+            _shown(programme, pending, name, person.id == pending.person, say),
+            instead=tuple(one for one in instead if one != name),
+            asker_looked=last_looked(console, name, say),
+        )
+        for pending, name in waiting_decisions(console)
+    )
     page = PendingPage(
-        requests=tuple(
-            replace(
-                _shown(programme, pending, name, person.id == pending.person, say),
-                instead=tuple(one for one in instead if one != name),
-            )
-            for pending, name in waiting_decisions(console)
-        ),
+        requests=requests,
         others=second.here,
         away=second.away,
         looked=looked,
         hours=HOURS,
+        shows_names=any(one.would is not None and one.would.revealed for one in requests),
         done=None if error else done_message(request, DONE),
         error=error,
     )
@@ -204,4 +213,6 @@ def _shown(programme: Programme, pending: PendingDecision, name: str, is_own: bo
     except DeniableError as refused:
         error = refusal(refused)
     moved_from = pending.round if pending.round < programme.status().open_round else None
-    return PendingRequest(pending.key, pending.kind, name, is_own, moved_from, would, error, instead=())
+    return PendingRequest(
+        pending.key, pending.kind, name, is_own, moved_from, would, error, instead=(), asker_looked=None
+    )

@@ -78,7 +78,12 @@ _PUT_BACK: tuple[Step, ...] = ("copy", "download", "put back", "publish")
 
 
 _UNTIL_BACK = noted("Reports still count. No round can be closed, and no decision recorded, until it is back.")
-_UNTIL_RIGHT = noted("Close no round until it is put right.")
+_UNTIL_RIGHT = noted(
+    "Reports still count. No round can be closed here, and no decision recorded, until it is put right."
+)
+PUT_RIGHT_FIRST = noted(
+    "Nothing was recorded. The files in the public folder must be put right first. Health says what to do."
+)
 
 
 def _missing(what: Message, folder: Path) -> Verified:
@@ -87,6 +92,25 @@ def _missing(what: Message, folder: Path) -> Verified:
 
 def _changed(what: Message, file: str, folder: Path) -> Verified:
     return Verified(False, (what, _UNTIL_RIGHT), ("evidence", *_PUT_BACK), file, str(folder), "changed")
+
+
+def damage_of(console: Console, programme: Programme) -> Damage:
+    """Of the public folder; none where nothing is published, or the database's own record was changed, which other
+    pages say.
+    """
+    folder = programme.status().folder
+    try:
+        return "" if folder is None else verified(console, programme, folder).damage
+    except DeniableError:
+        return ""
+
+
+def check_undamaged(console: Console, programme: Programme) -> None:
+    """Refuse what a person wants to record while a public file is changed or missing. Rounds that `programme run`
+    closes, and visits in an emergency, do not wait for the folder.
+    """
+    if damage_of(console, programme):
+        raise DeniableError(PUT_RIGHT_FIRST)
 
 
 def verified(console: Console, programme: Programme, folder: Path) -> Verified:

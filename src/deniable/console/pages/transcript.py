@@ -18,6 +18,7 @@ from deniable.console.pages.common import (
     done_message,
     is_loss_hidden,
     lost_before,
+    names_to_publish,
     number_in,
     redirect,
     refusal,
@@ -80,6 +81,12 @@ class TranscriptPage:
     """Whether the published page still promises what a decision took."""
     has_emergencies: bool
     """Whether reports of a class lead to a visit, and are covered by no guarantee."""
+    visits_to_publish: bool
+    """Whether the next publication has a visit in an emergency that is not recorded as made."""
+    names_to_publish: tuple[tuple[int, tuple[str, ...]], ...]
+    """Rounds whose names the next publication has, with those that are not recorded as visited."""
+    revealed: Mapping[int, int]
+    """The rounds whose names entries make public that are not published, by the numbers of these."""
     verified: Verified | None
     """None before anything was published."""
     public_page: PublicPage
@@ -172,7 +179,7 @@ def _page(
 ) -> Response:
     console, status = console_of(request), programme.status()
     hidden, head, events, found = None, "", tuple[Event, ...](), Found(query, (), None, None)
-    named, unselected = found, tuple[str, ...]()
+    named, unselected, record = found, tuple[str, ...](), None
     try:
         record = shown_record(request, programme, status.folder)
     except DeniableError as refused:
@@ -193,6 +200,11 @@ def _page(
         lost_before=lost_before(status, voice_of(request)),
         is_loss_hidden=is_loss_hidden(status) and (found_there is None or not found_there.damage),
         has_emergencies=bool(status.coverage.visit_classes),
+        visits_to_publish=record is not None and _has_visits(record, status.published),
+        names_to_publish=() if record is None else names_to_publish(record, status),
+        revealed={}
+        if record is None
+        else {one.number: one.of for one in record.revealed if one.number > status.published},
         verified=found_there,
         public_page="published" if found_there is not None and found_there.ok else "" if hidden else "foreseen",
         hidden=hidden,
@@ -215,6 +227,12 @@ def _page(
         error=error,
     )
     return render(request, "transcript.html", page, 422 if error else 200)
+
+
+def _has_visits(record: Record, published: int) -> bool:
+    """Whether a visit in an emergency is in the record, and neither published nor recorded as made."""
+    late = (event for event in record.events if event.kind == "emergency" and event.number > published)
+    return any(one.carried_out and one.visited is None for event in late for one in event.audited)
 
 
 def _last(event: Event) -> int:

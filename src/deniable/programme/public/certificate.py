@@ -189,7 +189,7 @@ def _value(parameters: Parameters, closing: Closing, draw: Entry, say: Voice) ->
         ]
     assert isinstance(source, Dice)
     thrown = moment_in_words(read_instant(draw.time or ""), say).words
-    told = say("numbers thrown in public on {moment}: {place}", moment=thrown, place=source.place)
+    told = say("numbers thrown in public on {moment}: {place}", moment=thrown, place=say.apart(source.place))
     return [Row(name, told, draw.value)]
 
 

@@ -1,11 +1,12 @@
 """Frozen rounds in words: what each waits for, what it was drawn with, or why it is never drawn.
 
-All of it follows from the rules and the transcript, and from nothing that a computer knows about time zones.
+All of it follows from the rules and the transcript, and, as it is published, from nothing that a computer knows about
+time zones: moments are in UTC unless the caller says them otherwise.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
 from deniable.languages.voice import Voice
@@ -17,6 +18,9 @@ from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.frozen import Freeze, FrozenDraw
 from deniable.programme.transcript.recoveries import Recovery
 from deniable.programme.transcript.waiting import read_instant
+
+Moment = Callable[[datetime, Voice], Day]
+"""How an instant is said."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,9 @@ class FrozenRound:
         return self.state in ("without", "never")
 
 
-def frozen_rounds(parameters: Parameters, entries: Iterable[Entry], say: Voice) -> dict[int, FrozenRound]:
+def frozen_rounds(
+    parameters: Parameters, entries: Iterable[Entry], say: Voice, moment: Moment = moment_in_words
+) -> dict[int, FrozenRound]:
     """Every round that was frozen, by its number, as these entries leave it."""
     found: dict[int, FrozenRound] = {}
     source, waiting = parameters.randomness, None
@@ -68,11 +74,11 @@ def frozen_rounds(parameters: Parameters, entries: Iterable[Entry], say: Voice) 
         return found
     for entry in entries:
         if isinstance(entry, Freeze):
-            waiting = _waiting(parameters.calendar, source, entry, say)
+            waiting = _waiting(parameters.calendar, source, entry, say, moment)
         elif waiting is None:
             continue
         elif isinstance(entry, FrozenDraw):
-            waiting = _drawn(parameters, waiting, entry, say)
+            waiting = _drawn(parameters, waiting, entry, say, moment)
         elif isinstance(entry, End) or (isinstance(entry, Recovery) and entry.inputs_lost):
             waiting = _never_drawn(waiting, entry, say)
         else:
@@ -82,11 +88,11 @@ def frozen_rounds(parameters: Parameters, entries: Iterable[Entry], say: Voice) 
     return found
 
 
-def _waiting(calendar: Calendar, source: Source, freeze: Freeze, say: Voice) -> FrozenRound:
+def _waiting(calendar: Calendar, source: Source, freeze: Freeze, say: Voice, moment: Moment) -> FrozenRound:
     waiting = freeze.waiting
     since = day_in_words(calendar.day(freeze.round) + timedelta(days=freeze.late), say)
-    expected = moment_in_words(waiting.expected, say)
-    without_from = moment_in_words(waiting.without_from(source.days), say)
+    expected = moment(waiting.expected, say)
+    without_from = moment(waiting.without_from(source.days), say)
     drawn, sentence = _to_be_drawn(source, freeze.beacon, expected.words, say)
     fixed = say(
         "Round {round} is frozen since {since}: what it is drawn from is fixed.", round=freeze.round, since=since.words
@@ -99,7 +105,7 @@ def _waiting(calendar: Calendar, source: Source, freeze: Freeze, say: Voice) -> 
         state="waits",
         since=since,
         beacon=freeze.beacon,
-        awaited=_awaited(source, freeze.beacon, say),
+        awaited=awaited_in_words(source, freeze.beacon, say),
         expected=expected,
         place="" if isinstance(source, Drand) else source.place,
         without_from=without_from,
@@ -134,14 +140,16 @@ def _to_be_drawn(source: Source, beacon: int | None, expected: str, say: Voice) 
     )
 
 
-def _drawn(parameters: Parameters, waiting: FrozenRound, draw: FrozenDraw, say: Voice) -> FrozenRound:
+def _drawn(parameters: Parameters, waiting: FrozenRound, draw: FrozenDraw, say: Voice, moment: Moment) -> FrozenRound:
     drawn = replace(waiting, number=draw.number, reason=draw.reason)
     if draw.value is None:
         heading, sentence = say("Drawn without its public value"), draw.effect(parameters.calendar, say)
         return replace(drawn, state="without", heading=heading, sentence=sentence)
     if waiting.beacon is None:
-        thrown = moment_in_words(read_instant(draw.time or ""), say).words
-        sentence = say("Drawn with numbers thrown in public on {moment}: {place}.", moment=thrown, place=waiting.place)
+        thrown = moment(read_instant(draw.time or ""), say).words
+        sentence = say(
+            "Drawn with numbers thrown in public on {moment}: {place}.", moment=thrown, place=say.apart(waiting.place)
+        )
         return replace(drawn, state="drawn", sentence=sentence, value=draw.value, value_name=say("The numbers"))
     out = {"beacon": say.digits(str(waiting.beacon)), "moment": waiting.expected.words}
     if isinstance(parameters.randomness, Drand) and parameters.randomness.is_known:
@@ -161,12 +169,12 @@ def _never_drawn(waiting: FrozenRound, entry: End | Recovery, say: Voice) -> Fro
     return replace(waiting, state="never", heading=say("Frozen, and never drawn"), sentence=sentence)
 
 
-def _awaited(source: Source, beacon: int | None, say: Voice) -> str:
+def awaited_in_words(source: Source, beacon: int | None, say: Voice) -> str:
     """The public value of one round, as a phrase of its own."""
     if isinstance(source, Dice):
         return say(
             "numbers that people throw in public ({place}; {throws})",
-            place=source.place,
+            place=say.apart(source.place),
             throws=source.throws.in_words(say),
         )
     number = say.digits(str(beacon))

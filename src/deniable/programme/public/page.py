@@ -15,17 +15,19 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from deniable.languages.language import language
 from deniable.languages.voice import Voice
-from deniable.programme.calendar import Day, day_in_words, due_in_words
+from deniable.programme.calendar import Day, day_in_words, due_in_words, moment_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.check_table import told
 from deniable.programme.public.folder import CALENDAR, PAGE, in_language
-from deniable.programme.public.frozen_rounds import FrozenRound, frozen_rounds
+from deniable.programme.public.frozen_rounds import FrozenRound, Moment, frozen_rounds
 from deniable.programme.public.promise import promise_of
 from deniable.programme.public.rules_in_words import every_period, facts_of
 from deniable.programme.public.situation import Situation
+from deniable.programme.public.suspicion import is_made
 from deniable.programme.public.timeline import timeline
 from deniable.programme.randomness.source import value_in_words
-from deniable.programme.transcript.closings import NO_REASON
+from deniable.programme.transcript.closings import NO_REASON, Closing
+from deniable.programme.transcript.decision import Decision
 from deniable.programme.transcript.entry import Entry, Outcome
 from deniable.programme.transcript.frozen import DrawnHidden, Freeze, FrozenDraw
 from deniable.programme.transcript.outcomes import outcomes, present_names
@@ -140,8 +142,8 @@ def render(parameters: Parameters, entries: Sequence[Entry], known: PublicState 
     events = events_of(parameters, entries, say)
     frozen = [event.frozen for event in events if event.frozen is not None]
     targets = _targets(state, events, present_names(entries))
-    shown = {event.number for event in events[:MOST_ENTRIES]}
-    promise = promise_of(parameters, Situation.after(state), say)
+    now = Situation.after(state)
+    promise = promise_of(parameters, now, say)
     template = templates().get_template("index.html.j2")
     return template.render(
         say=say,
@@ -171,7 +173,10 @@ def render(parameters: Parameters, entries: Sequence[Entry], known: PublicState 
         newest=events[:NEWEST],
         earlier=events[NEWEST:MOST_ENTRIES],
         older=sum(event.n_entries for event in events[MOST_ENTRIES:]),
-        lapses=tuple((lapse.entry, lapse.entry in shown) for lapse in state.coverage.lapses[-MOST_NAMES:]),
+        lapses=tuple(lapse.entry for lapse in state.coverage.lapses[-MOST_NAMES:]),
+        declared=_declared(parameters, entries, now),
+        late=_late(entries),
+        shown_entries={event.number for event in events[:MOST_ENTRIES]},
         most_names=MOST_NAMES,
         n_targets=len(state.targets),
         n_present=int(state.history.present.sum()),
@@ -183,6 +188,24 @@ def render(parameters: Parameters, entries: Sequence[Entry], known: PublicState 
         n_entries=state.entries,
         fingerprint=state.head,
     )
+
+
+def _declared(parameters: Parameters, entries: Sequence[Entry], now: Situation) -> Decision | None:
+    """The latest decision that the promise survived because the office declares that no report led to it; None where no
+    report is concerned about which anything is promised.
+    """
+    if now.standing(parameters) != "holds" or not is_made(parameters):
+        return None
+    told = [entry for entry in entries if isinstance(entry, Decision) and entry.independent]
+    latest = max(told, key=lambda entry: (entry.during, entry.number), default=None)
+    return latest if latest is not None and latest.during >= now.coverage.holds_from else None
+
+
+def _late(entries: Sequence[Entry]) -> tuple[int, int] | None:
+    """How many rounds were closed for a draw too late, and how many in all; None where none was late."""
+    closed = [entry for entry in entries if isinstance(entry, Closing)]
+    late = sum(entry.late > 0 for entry in closed)
+    return (late, len(closed)) if late else None
 
 
 def _languages(parameters: Parameters, say: Voice) -> tuple[InLanguage, ...]:
@@ -224,10 +247,12 @@ def _public_value(parameters: Parameters, say: Voice) -> str:
     return "" if parameters.randomness is None else value_in_words(parameters.randomness, say)
 
 
-def events_of(parameters: Parameters, entries: Sequence[Entry], say: Voice) -> tuple[Event, ...]:
+def events_of(
+    parameters: Parameters, entries: Sequence[Entry], say: Voice, moment: Moment = moment_in_words
+) -> tuple[Event, ...]:
     """Newest first. What was drawn stands in the row of its round, and so do its names, once they are public."""
     calendar, present = parameters.calendar, present_names(entries)
-    known, frozen = outcomes(entries, present), frozen_rounds(parameters, entries, say)
+    known, frozen = outcomes(entries, present), frozen_rounds(parameters, entries, say, moment)
     later = {entry.of: entry for entry in entries if isinstance(entry, FrozenDraw)}
     revealed = {entry.of: entry for entry in entries if isinstance(entry, Reveal)}
 

@@ -14,7 +14,7 @@ from deniable.languages.voice import Voice
 from deniable.programme.calendar import day_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.guarantee_wording import exact_figures
-from deniable.programme.public.questions import Item, answers, limits, single_case
+from deniable.programme.public.questions import Item, answers, limits
 from deniable.programme.public.situation import Situation
 from deniable.programme.public.suspicion import (
     caption,
@@ -25,6 +25,7 @@ from deniable.programme.public.suspicion import (
     is_made,
     right_at_most,
     rows,
+    single_case,
     sure_at_most,
     until,
     with_figures,
@@ -108,8 +109,7 @@ def _warnings(parameters: Parameters, now: Situation, say: Voice) -> tuple[Warne
     if now.is_over(parameters):
         told.append(Warned(
             say("This programme has ended."),
-            say("There are no more draws and no more visits. A new report changes nothing here: report it elsewhere. "
-                "If a person is in danger, call people who can act at once.")
+            _end(parameters, now, say)
             if now.ended else
             say("There are no more draws, and a new report changes nothing here."),
         ))  # fmt: skip
@@ -126,6 +126,20 @@ def _warnings(parameters: Parameters, now: Situation, say: Voice) -> tuple[Warne
                 "hotline do not count, now or later. Ask the office before you report."),
         ))  # fmt: skip
     return tuple(told)
+
+
+def _end(parameters: Parameters, now: Situation, say: Voice) -> str:
+    after = say(
+        "There are no more draws. Visits that were drawn before may still take place. A new report changes nothing "
+        "here: report it elsewhere. If a person is in danger, call people who can act at once."
+    )
+    if parameters.horizon is not None and now.open_round > parameters.horizon:
+        return after
+    day = day_in_words(parameters.calendar.day(now.open_round), say).words
+    ended = say(
+        "It ended in round {round}: the draw planned for {day} did not take place.", round=now.open_round, day=day
+    )
+    return f"{ended} {after}"
 
 
 def _visits(parameters: Parameters, now: Situation, say: Voice) -> Warned:
@@ -153,11 +167,10 @@ def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
     why = say(last.because)
     about = say("This is about every report of this programme, whatever {target} it was about.")
     if standing == "lapsed":
-        title = say("Nothing is promised right now.")
+        title = say("Nothing is promised about reports made before {since}.", since=since)
         told = [
-            say("Do not report before {since} if you need this protection.", since=since),
+            say("Do not report before then if you need this protection."),
             why,
-            say("So nothing is promised about reports made before then."),
             about,
             say(
                 "Have you reported already? Then nothing is promised about that report. Get advice if you are worried."
@@ -203,7 +216,9 @@ def _first(parameters: Parameters, now: Situation, say: Voice) -> str:
     if standing == "lost":
         return say("This programme promises nothing about any report. There are no more draws for which it could.")
     if standing == "lapsed":
-        return say("Right now nothing is promised. Wait until {since} if you can.", since=now.since(say))
+        gone = say("Nothing is promised about reports made before {since}.", since=now.since(say))
+        wait = say("Wait until then if you can.")
+        return f"{gone} {wait}"
     limit = _limit(parameters, say)
     if not now.coverage.lapses:
         return limit
@@ -216,13 +231,14 @@ def _limit(parameters: Parameters, say: Voice) -> str:
     at_most = _at_most(parameters, most, say)
     limit = (
         say(
-            "A boss who was 50 % sure that you reported can become at most {sure} % sure by watching the {audits}.",
+            "If you report once, a boss who was 50 % sure that you reported can become at most {sure} % sure by "
+            "watching the {audits}.",
             sure=at_most,
         )
         if capped
         else say(
-            "Without watching, a boss is right 50 times in 100 about whether you reported. With watching, it is at "
-            "most {right} times in 100.",
+            "A boss who can only guess whether you reported is right 50 times in 100. If you report once, a boss who "
+            "watches is right at most {right} times in 100.",
             right=at_most,
         )
     )
@@ -271,15 +287,16 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
             "every {audit} there ever was, knows how the draw works and knows every other report."
         )
     )
+    if capped and not lapsed:
+        unproven = say("So draws alone never prove it. Other things may: see “What is not protected”.")
+        before = f"{before} {unproven}"
     return Part(
         "promise",
         title,
-        before=(before,),
+        before=(before,) if capped else (single_case(parameters, lapsed, say), before),
         table=Table(caption(capped, now.since(say) if lapsed else None, say), head(capped, say), rows(parameters, say)),
         after=(
-            say("The numbers are rounded up. Your boss can also become less sure than before.")
-            if capped
-            else single_case(parameters, lapsed, say),
+            *((say("The numbers are rounded up. Your boss can also become less sure than before."),) if capped else ()),
             *with_figures(parameters, say),
             *until(parameters, lapsed, say),
         ),

@@ -1,6 +1,5 @@
 """What the promise leaves unprotected, and answers to the questions of a person who considers a report."""
 
-import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -8,7 +7,7 @@ from deniable.languages.voice import Voice
 from deniable.programme.calendar import due_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.situation import Situation
-from deniable.programme.public.suspicion import filed_in, heaviest_class, is_made, nearly_sure, right_at_most
+from deniable.programme.public.suspicion import filed_in, heaviest_class, is_made, right_at_most
 
 
 class Item(NamedTuple):
@@ -100,7 +99,7 @@ def two_people(parameters: Parameters, now: Situation, say: Voice) -> str:
     advice = say("If only two people could know, get advice first.")
     more = say("If your boss is sure that it was you or one other person, the {audits} can show more.")
     if standing == "lost":
-        return f"{more} {advice}"
+        return f"{advice} {more}"
     same = (
         say(
             "If both of you would report the same {target} before the same draw, with a report of the same class, the "
@@ -115,8 +114,8 @@ def two_people(parameters: Parameters, now: Situation, say: Voice) -> str:
     right = _right_one(parameters, 1)
     if right is None:
         none = say("If your boss is sure that it was you or one other person, nothing is promised.")
-        return f"{none} {same} {advice}"
-    told = [more]
+        return f"{advice} {none} {same}"
+    told = [advice, more]
     if standing == "lapsed":
         told.append(say("When the promise holds again, these limits hold."))
     told.append(
@@ -143,8 +142,8 @@ def two_people(parameters: Parameters, now: Situation, say: Voice) -> str:
                 right=say.figure(several),
             )
         )
-    told.append(say("In a few cases the {audits} may make your boss nearly sure which of you it was."))
-    return " ".join((*told, same, advice))
+    told.append(say("In some cases the {audits} may make your boss nearly sure which of you it was."))
+    return " ".join((*told, same))
 
 
 def _right_one(parameters: Parameters, reports: int) -> str | None:
@@ -154,57 +153,12 @@ def _right_one(parameters: Parameters, reports: int) -> str | None:
     return right_at_most(guarantee.between_two())
 
 
-def single_case(parameters: Parameters, lapsed: bool, say: Voice) -> str:
-    """What may happen in single cases, where there is no likelihood cap; from then on, while the promise has lapsed."""
-    most, promised = heaviest_class(parameters), parameters.reports_per_person
-    one, several = (filed_in(parameters, most, reports).guarantee for reports in (1, promised))
-    assert one is not None
-    assert several is not None
-    often = nearly_sure(one)
-    rare = (
-        say("In a few cases the {audits} may make your boss nearly sure.")
-        if math.isinf(parameters.guarantee_of_audits().likelihood_cap)
-        else say("In a few cases the yearly numbers may make your boss nearly sure.")
-    )
-    if often is None:
-        return rare
-    once = (
-        say(
-            "From then on, if you report once and your boss is 50 % sure, then your boss becomes 90 % sure or more at "
-            "most {often} times in 100.",
-            often=say.figure(often),
-        )
-        if lapsed
-        else say(
-            "If you report once, and your boss is 50 % sure, then your boss becomes 90 % sure or more at most {often} "
-            "times in 100.",
-            often=say.figure(often),
-        )
-    )
-    if promised == 1:
-        return f"{rare} {once}"
-    more = nearly_sure(several)
-    repeated = (
-        say.counted(
-            "With {number} report there is no such limit.", "With {number} reports there is no such limit.", promised
-        )
-        if more is None
-        else say.counted(
-            "With up to {number} report it is at most {often} times in 100.",
-            "With up to {number} reports it is at most {often} times in 100.",
-            promised,
-            often=say.figure(more),
-        )
-    )
-    return f"{rare} {once} {repeated}"
-
-
 def answers(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, ...]:
     """To what people ask."""
     return (
         *(_to_a_reporter(parameters, now, say) if now.ended else _before_a_report(parameters, now, say)),
         Item(say("What if a person is in danger?"), _danger(parameters, now, say)),
-        *(() if now.ended else (_take_back(say), _lost_key(say))),
+        *(() if now.ended else (_take_back(say), _lost_key(say), _lost_records(say), _chosen(parameters, say))),
         Item(say("What if the office breaks its rules?"), _broken(now, say)),
         Item(
             say("How can I check all this?"),
@@ -263,6 +217,37 @@ def _lost_key(say: Voice) -> Item:
     )  # fmt: skip
 
 
+def _lost_records(say: Voice) -> Item:
+    return Item(
+        say("What if the office loses its records?"),
+        say("It goes on from a backup, and the record shows this. Reports may be lost then, above all those that came "
+            "in after the backup. Perhaps a draw was lost, too. Then the promise is lost for all reports made before "
+            "the round ends, and this page says so at the top. Without a backup the programme stops for good. Ask "
+            "where you reported if you should report again. Two reports can show more than one."),
+    )  # fmt: skip
+
+
+def _chosen(parameters: Parameters, say: Voice) -> Item:
+    title = say("Can the office choose whom to visit?")
+    by_hand = say("By hand it can: see the next question. The draw should leave it no choice.")
+    counts = say("You cannot see if the office counts reports that it made up.")
+    number = say("It depends on a random number of the office.")
+    if parameters.randomness is None:
+        chosen = say(
+            "No one outside can see how the office chose the number. On the day it is fixed, a dishonest office could "
+            "work out whom each of several numbers would draw from the reports that wait on that day, and take the one "
+            "it likes. Reports that come in later only blur this. Randomness that the office does not control would "
+            "close this gap, and this programme does not use any."
+        )
+        return Item(title, f"{by_hand} {number} {chosen} {counts}")
+    value = say(
+        "It also depends on a public value, which comes out only when the office has fixed its own number and the "
+        "reports. So the office cannot look for a result that it likes. If it draws without the value, or does not "
+        "draw, the record shows this for good."
+    )
+    return Item(title, f"{by_hand} {number} {value} {counts}")
+
+
 def _take_back(say: Voice) -> Item:
     return Item(
         say("Can I take my report back?"),
@@ -289,7 +274,7 @@ def _who_sees(parameters: Parameters, now: Situation, say: Voice) -> str:
             "name if you give it."
         ),
         say(
-            "The programme got no name and no text. It had how many reports there were about each {target}, and the "
+            "The programme got no name and no text. It knew how many reports there were about each {target}, and the "
             "office could see that."
         )
         if now.ended
@@ -299,6 +284,13 @@ def _who_sees(parameters: Parameters, now: Situation, say: Voice) -> str:
             "nothing about you."
         ),
     ]
+    if not now.ended:
+        sentences.append(
+            say(
+                "The programme deletes the number when the {target} is selected for {an_audit}, and the code when the "
+                "programme ends. Old backups have both until the office destroys them."
+            )
+        )
     if parameters.oversight and not now.ended:
         sentences.append(say("The oversight body can read how many reports there were."))
     sentences.append(
@@ -325,28 +317,41 @@ def _class(parameters: Parameters, say: Voice) -> str:
 
 
 def _danger(parameters: Parameters, now: Situation, say: Voice) -> str:
-    call = say("Do not wait for a draw. Call people who can act at once.")
-    if not parameters.visit_classes or now.ended:
-        return call
+    if now.ended:
+        return say("Call people who can act at once.")
+    call, standing = say("Do not wait for a draw. Call people who can act at once."), now.standing(parameters)
+    if not parameters.visit_classes:
+        if standing == "lost" or not is_made(parameters):
+            return call
+        by_hand = say(
+            "If the office then orders {an_audit} by hand because of a report, all reports made before the round ends "
+            "lose the promise, yours too. This page would say so at the top."
+        )
+        return f"{call} {by_hand}"
     classes = say.one_of(parameters.visit_classes)
     visit = say("A report of class {classes} also leads to a visit at once, but it is not protected.", classes=classes)
-    if now.standing(parameters) != "holds" or not is_made(parameters):
-        return f"{call} {visit}"
+    gone = say("It also deletes all other reports about the same {target}: they count in no later draw.")
+    if standing != "holds" or not is_made(parameters):
+        return f"{call} {visit} {gone}"
     own = say(
         "If another person reports danger, your own report keeps its protection, unless it is of class {classes}.",
         classes=classes,
     )
-    return f"{call} {visit} {own}"
+    return f"{call} {visit} {gone} {own}"
 
 
 def _broken(now: Situation, say: Voice) -> str:
     told = [
         say(
-            "The office can order {an_audit} by hand. The record shows this for good. If the office does not declare "
-            "that no report led to it, the promise is lost for all reports made before the round ends. Then this page "
-            "says so at the top."
+            "The office can order {an_audit} by hand. The record shows this for good. The promise stays only if the "
+            "office declares that no report led to it. If not, it is lost for all reports made before the round ends, "
+            "and this page says so at the top."
         )
     ]
     if now.coverage.lapses:
-        told.append(say("Now nothing is promised about reports made before {since}.", since=now.since(say)))
-    return " ".join((*told, say("Whether the office tells the truth is a matter of trust.")))
+        told.append(say("Nothing is promised about reports made before {since}.", since=now.since(say)))
+    unseen = say(
+        "The record marks each late draw. It cannot show a false declaration, {an_audit} that the office hides, or a "
+        "report that was not counted. There you have to trust the office."
+    )
+    return " ".join((*told, unseen))

@@ -123,15 +123,70 @@ def right_at_most(guarantee: Guarantee, before: Fraction = HALF) -> str | None:
     return in_hundred(guarantee.right_guesses(before)) if guarantee.delta < 1 else None
 
 
-def nearly_sure(guarantee: Guarantee) -> str | None:
+def nearly_sure(guarantee: Guarantee, cap: float = math.inf, figures: Fraction = Fraction(0)) -> str | None:
     """How often, in 100 cases in which the reports were filed, a boss who was 50 % sure becomes 90 % sure or more, at
     most; None where nothing is excluded.
 
     Where the odds grow ninefold or more, the transcript is at least nine times as probable with the reports as without
-    them, and the two probabilities differ by delta at most (docs/explanation/how-sure.md).
+    them, and the two probabilities differ by delta at most; where the audits have a likelihood cap, the first one is at
+    most the cap times the second, and the delta of the figures (docs/explanation/how-sure.md).
     """
     often = Fraction(guarantee.delta) * NINEFOLD / (NINEFOLD - 1)
+    if cap < NINEFOLD:
+        often = min(often, figures * NINEFOLD / (NINEFOLD - Fraction(cap)))
     return None if often >= 1 else in_hundred(often)
+
+
+def nearly_sure_after(parameters: Parameters, reports: int) -> str | None:
+    """The same after so many reports of the class that counts most."""
+    most = heaviest_class(parameters)
+    guarantee, audits = parameters.guarantee_of(most, reports), parameters.guarantee_of(most, reports, audits_only=True)
+    assert guarantee is not None
+    assert audits is not None
+    figures = Fraction(0) if parameters.figures is None else Fraction(parameters.figures.delta(reports))
+    return nearly_sure(guarantee, audits.likelihood_cap, figures)
+
+
+def single_case(parameters: Parameters, lapsed: bool, say: Voice) -> str:
+    """What may happen in single cases, where there is no likelihood cap; from then on, while the promise has lapsed."""
+    promised = parameters.reports_per_person
+    often = nearly_sure_after(parameters, 1)
+    rare = (
+        say("The {audits} may even make your boss nearly sure.")
+        if math.isinf(parameters.guarantee_of_audits().likelihood_cap)
+        else say("The yearly numbers may even make your boss nearly sure.")
+    )
+    if often is None:
+        return rare
+    once = (
+        say(
+            "From then on, if you report once and your boss is 50 % sure, then your boss becomes 90 % sure or more at "
+            "most {often} times in 100.",
+            often=say.figure(often),
+        )
+        if lapsed
+        else say(
+            "If you report once, and your boss is 50 % sure, then your boss becomes 90 % sure or more at most {often} "
+            "times in 100.",
+            often=say.figure(often),
+        )
+    )
+    if promised == 1:
+        return f"{rare} {once}"
+    more = nearly_sure_after(parameters, promised)
+    repeated = (
+        say.counted(
+            "With {number} report there is no such limit.", "With {number} reports there is no such limit.", promised
+        )
+        if more is None
+        else say.counted(
+            "With up to {number} report it is at most {often} times in 100.",
+            "With up to {number} reports it is at most {often} times in 100.",
+            promised,
+            often=say.figure(more),
+        )
+    )
+    return f"{rare} {once} {repeated}"
 
 
 def rows(parameters: Parameters, say: Voice) -> tuple[tuple[str, ...], ...]:
@@ -173,7 +228,7 @@ def head(capped: bool, say: Voice) -> tuple[str, ...]:
     starts = (
         [say("{sure} % sure before", sure=say.figure(in_hundred(start))) for start in SURE_BEFORE]
         if capped
-        else [say("Right without watching: {right}", right=say.figure(in_hundred(start))) for start in RIGHT_BEFORE]
+        else [say("{right} right before", right=say.figure(in_hundred(start))) for start in RIGHT_BEFORE]
     )
     return (say("What you report"), *starts)
 
@@ -184,8 +239,8 @@ def with_figures(parameters: Parameters, say: Voice) -> tuple[str, ...]:
     if figures is None:
         return ()
     published = say(
-        "Once a year the office also publishes how many reports came in. It blurs each number by chance, by about "
-        "{deviation} up or down.",
+        "Once a year the office also publishes how many reports came in. It blurs each number by chance: mostly by up "
+        "to {deviation}, at times by twice that or more.",
         deviation=figures.deviation(),
     )
     return (" ".join((published, say("The table counts what these numbers tell as well."))),)

@@ -115,6 +115,7 @@ def timeline(parameters: Parameters, entries: Sequence[Entry], holds_from: int, 
     targets = _targets(listed, entries, present)
     shown = list(targets) if total <= MOST_ROWS else _latest(parameters, entries, targets, present)
     last = max((entry.audited_in for entry in entries if entry.closes_round or not entry.is_usual), default=0)
+    last = max(last, holds_from - 1)
     across = _Across(_first([targets[name] for name in shown], last), last)
     rows = tuple(_row(name, targets[name], TOP + ROW * i, across, say) for i, name in enumerate(shown))
     skips = across.spans(entry.round for entry in entries if entry.closes_round and not entry.is_drawn)
@@ -122,7 +123,7 @@ def timeline(parameters: Parameters, entries: Sequence[Entry], holds_from: int, 
     marks = [mark for row in rows for mark in row.marks]
     kinds = {mark.kind for mark in marks} | ({"skip"} if skips else set())
     kinds |= {"visited"} if any(mark.visited and mark.kind == "drawn" for mark in marks) else set()
-    lapsed = min(holds_from - 1, last)
+    lapsed = holds_from - 1
     return Timeline(
         rows=rows,
         left_out=total - len(shown),

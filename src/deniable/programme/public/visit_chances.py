@@ -58,7 +58,7 @@ def circumstances(parameters: Parameters, n_targets: int, is_told: bool, say: Vo
             "They are for the {number} {target} of today.", "They are for the {number} {targets} of today.",
             n_targets,
         )  # fmt: skip
-        yield say("Reports about others make the wait longer.")
+        yield say("Reports about others make the wait longer, and so do late draws.")
     else:
         yield say("We cannot give a figure for how much more likely it is.")
     if parameters.most_counted is not None and len(parameters.classes) > 1:
@@ -103,7 +103,7 @@ def chances_in_words(chances: Sequence[float], say: Voice) -> list[str]:
 
 
 def wait_in_words(calendar: Calendar, wait: QuietWait, say: Voice) -> str:
-    """For all that people read about one: days first, since people live by them.
+    """For all that people read about one: days first, since people live by them. Both are rounded up.
 
     >>> from datetime import date
     >>> from deniable.languages.voice import plain
@@ -113,8 +113,9 @@ def wait_in_words(calendar: Calendar, wait: QuietWait, say: Voice) -> str:
     >>> wait_in_words(weekly, QuietWait(3, 4.04, "at most"), plain())
     'at most 29 days (4.1 rounds)'
     """
-    days = calendar.days(wait.rounds)
-    rounds = say.counted("{figure} round", "{figure} rounds", plural_of(wait.figure), figure=say.figure(wait.figure))
+    days, tenths = calendar.days(wait.rounds), math.ceil(10 * wait.rounds - _ROUNDING) / 10
+    figure = f"{tenths:,.1f}".removesuffix(".0") if tenths < 100 else f"{math.ceil(tenths):,}"
+    rounds = say.counted("{figure} round", "{figure} rounds", plural_of(figure), figure=say.figure(figure))
     if wait.kind == "at most":
         return say.counted("at most {number} day ({rounds})", "at most {number} days ({rounds})", days, rounds=rounds)
     return say.counted("about {number} day ({rounds})", "about {number} days ({rounds})", days, rounds=rounds)

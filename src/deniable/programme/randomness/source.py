@@ -138,7 +138,7 @@ def value_in_words(source: Source, say: Voice) -> str:
             "numbers that people throw in public ({place}; {throws}), {number} minute after the due time",
             "numbers that people throw in public ({place}; {throws}), {number} minutes after the due time",
             source.minutes,
-            place=source.place,
+            place=say.apart(source.place),
             throws=throws,
         )
     if source.is_known:

@@ -50,13 +50,14 @@ class Closing(Entry):
             raise DeniableError("a round that is closed late needs a reason")
         return state
 
+    @staticmethod
+    def late_effect(late: int, say: Voice) -> str:
+        """Of a round that is closed so many days late."""
+        told = say.counted("The round was closed {number} day late.", "The round was closed {number} days late.", late)
+        return f"{told} {say(NOT_THE_TIME)}"
+
     def effect(self, calendar: Calendar, say: Voice) -> str:
-        if self.late:
-            late = say.counted(
-                "The round was closed {number} day late.", "The round was closed {number} days late.", self.late
-            )
-            return f"{late} {say(NOT_THE_TIME)}"
-        return say("The promise covers it.")
+        return self.late_effect(self.late, say) if self.late else say("The promise covers it.")
 
 
 def names_follow(calendar: Calendar, public_after: int, say: Voice) -> str:

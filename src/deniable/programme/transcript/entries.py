@@ -262,7 +262,7 @@ class Renamed(Decision):
         return state.after_renaming(self.target, self.name)
 
     def deed(self, say: Voice) -> str:
-        return say("{former} is called {name} from now on", former=self.target, name=self.name)
+        return say("{former} is called {name} from now on", former=say.apart(self.target), name=say.apart(self.name))
 
     def heading(self, say: Voice) -> str:
         return self.deed(say)

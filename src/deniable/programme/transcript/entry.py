@@ -207,7 +207,7 @@ class Entry:
     def made(self, calendar: Calendar, say: Voice) -> str:
         """On which day, as far as the record tells, of an entry that closes no round. No entry has a time of day."""
         day = day_in_words(calendar.day(self.round), say).words
-        return say("while round {round} was open, which is due on {day}", round=self.round, day=day)
+        return say("while round {round} was open (due on {day})", round=self.round, day=day)
 
     def effect(self, calendar: Calendar, say: Voice) -> str:
         """What it means for the promise, in a sentence or two."""

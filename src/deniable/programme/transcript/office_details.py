@@ -76,6 +76,6 @@ def typed(contact: str, hotline: str) -> tuple[str | None, str | None]:
 
 def _given(text: str | None, say: Voice) -> str:
     if text:
-        return say("“{text}”", text=text)
+        return say("“{text}”", text=say.apart(text))
     # For translators: this stands for a contact, or for a hotline.
     return say("none given")

@@ -63,7 +63,7 @@ class CarriedOut(Entry):
 
     def _facts(self, say: Voice) -> dict[str, Any]:
         day = day_in_words(datetime.date.fromisoformat(self.day), say).words
-        return {"name": self.target, "round": self.of, "day": day}
+        return {"name": say.apart(self.target), "round": self.of, "day": day}
 
     def made(self, calendar: Calendar, say: Voice) -> str:
         return made_during(calendar, self.round, self.during, say)
@@ -92,10 +92,14 @@ class NotCarriedOut(Decision):
         return state.after_outcome(self.target, self.of)
 
     def deed(self, say: Voice) -> str:
-        return say("the {audit_of} {name} in round {round} was not carried out", name=self.target, round=self.of)
+        return say(
+            "the {audit_of} {name} in round {round} was not carried out", name=say.apart(self.target), round=self.of
+        )
 
     def heading(self, say: Voice) -> str:
-        return say("The {audit_of} {name} in round {round} was not carried out", name=self.target, round=self.of)
+        return say(
+            "The {audit_of} {name} in round {round} was not carried out", name=say.apart(self.target), round=self.of
+        )
 
 
 def present_names(entries: Sequence[Entry]) -> Mapping[str, str]:

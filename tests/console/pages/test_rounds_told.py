@@ -1,0 +1,266 @@
+"""What the pages of rounds say before and after something is public, and refuse while public files are damaged."""
+
+from datetime import timedelta
+
+import pytest
+from tests.console.offices import CLASSES, Office
+from tests.programme.frozen_offices import DICE
+
+from deniable.console.pages.published import check_undamaged
+from deniable.programme.calendar import Calendar
+from deniable.programme.programme import Programme
+
+DAY = timedelta(days=1)
+REASON = {"reason": "A fire in the news.", "independent": "yes"}
+
+
+def changed(office: Office) -> None:
+    """One byte of an entry, with the signed head as it was."""
+    file = office.public / "transcript.jsonl"
+    file.write_bytes(file.read_bytes().replace(b"A fire", b"A Fire", 1))
+
+
+def damaged(office: Office, *, is_missing: bool = False, **settings: object) -> Programme:
+    programme = office.begin(**settings)
+    programme.override(["Ash Mill"], "A fire in the news.", independent=True)
+    programme.publish(office.public)
+    office.clock.now += DAY
+    (office.public / "transcript.jsonl").unlink() if is_missing else changed(office)
+    return programme
+
+
+@pytest.mark.parametrize("is_missing", [False, True])
+def test_changed_public_files_are_treated_as_missing_ones(office: Office, is_missing: bool) -> None:
+    programme = damaged(office, is_missing=is_missing)
+    before, otto = programme.status().entries, office.browser("Otto")
+    page = otto.get("/round").text
+    assert "Put the public files right, then close round 1" in page
+    assert 'href="/round/close"' not in page
+    assert otto.get("/round/close").headers["location"] == "/round"
+    assert "no decision recorded" in otto.get("/round/decisions/rename").text
+    rename = {"target": "Birch Works", "new_name": "Birch Hall", **REASON}
+    details = {"contact": "1 High Street", "hotline": "", "independent": "yes", "confirmed": "yes"}
+    for address, form in (
+        ("/round/close", {"round": "1", "reason": "We were late."}),
+        ("/round/decisions/rename", rename),
+        ("/round/decisions/details", details),
+    ):
+        told = otto.post(address, form)
+        assert told.status_code == 422
+        assert "must be put right first" in told.text
+    assert programme.status().entries == before
+
+
+def test_a_second_person_records_nothing_while_public_files_are_changed(office: Office) -> None:
+    programme = office.begin()
+    programme.override(["Ash Mill"], "A fire in the news.", independent=True)
+    programme.publish(office.public)
+    form = {"target": "Birch Works", **REASON, "confirmed": "1-1"}
+    assert office.browser("Anna").post("/round/decisions/override", form).status_code == 303
+    changed(office)
+    before, otto = programme.status().entries, office.browser("Otto")
+    key = office.console.pending_decisions.all()[0].key
+    told = otto.post("/round/pending/confirm", {"pending": key, "confirmed": "1-1"})
+    assert "must be put right first" in told.text
+    assert programme.status().entries == before
+
+
+def test_the_calendar_does_not_stop_for_a_changed_file(office: Office) -> None:
+    """What `programme run` does; people are refused by the console alone."""
+    programme = damaged(office)
+    with pytest.raises(Exception, match="put right first"):
+        check_undamaged(office.console, programme)
+    assert programme.close_round(1).round == 1
+
+
+def test_both_people_read_that_the_asker_looked_at_counts(office: Office) -> None:
+    office.begin()
+    anna = office.browser("Anna")
+    anna.post("/round/counts", {"find": ""})
+    form = {"target": "Birch Works", **REASON}
+    day = "5 January 2026"
+    preview = anna.post("/round/decisions/override", form).text
+    assert "You looked at counts on" in preview
+    assert day in preview
+    anna.post("/round/decisions/override", {**form, "confirmed": "1-1"})
+    assert "You looked at counts on" in anna.get("/round/pending").text
+    second = office.browser("Otto").get("/round/pending").text
+    assert "<bdi>Anna</bdi> looked at counts on" in second
+    assert day in second
+    assert "Can this declaration be true?" in second
+
+
+def test_no_one_is_told_so_of_a_person_who_did_not_look(office: Office) -> None:
+    office.begin()
+    anna, form = office.browser("Anna"), {"target": "Birch Works", **REASON}
+    assert "Can this declaration" not in anna.post("/round/decisions/override", form).text
+    anna.post("/round/decisions/override", {**form, "confirmed": "1-1"})
+    assert "Can this declaration" not in office.browser("Otto").get("/round/pending").text
+
+
+def test_the_person_who_asked_reads_who_refused_a_visit(office: Office) -> None:
+    programme = office.begin(classes=CLASSES)
+    programme.report({"Ash Mill": 1}, report_class="danger")
+    anna, otto = office.browser("Anna"), office.browser("Otto")
+    visit = {"target": "Ash Mill", "class": "danger"}
+    anna.post("/emergencies/ask", visit)
+    otto.post("/emergencies/withdraw", visit)
+    told = anna.get("/round").text
+    assert "Otto" in told
+    assert "refused the visit in an emergency that you asked for" in told
+    assert "no request for the visit waits" not in told
+    assert "<bdi>Otto</bdi> refused the visit that you asked for" in anna.get("/emergencies").text
+    assert "refused the visit" not in otto.get("/round").text
+    anna.post("/emergencies/ask", visit)
+    assert "refused the visit" not in anna.get("/emergencies").text
+
+
+def test_the_heading_stays_while_the_own_request_waits(office: Office) -> None:
+    programme = office.begin(classes=CLASSES)
+    office.clock.now += DAY - timedelta(hours=1)
+    programme.report({"Ash Mill": 1}, report_class="danger")
+    office.browser("Anna").post("/emergencies/ask", {"target": "Ash Mill", "class": "danger"})
+    office.clock.now += timedelta(hours=2)
+    assert "First the emergency, then close round 1" in office.browser("Anna").get("/round").text
+
+
+def test_what_closing_or_skipping_makes_public_is_said_before_and_after(office: Office) -> None:
+    programme = office.begin(reveal_after=1)
+    programme.publish(office.public)
+    office.clock.now += DAY
+    [name] = programme.close_round(1).audits
+    programme.publish(office.public)
+    office.clock.now += DAY
+    otto = office.browser("Otto")
+    for page in (
+        otto.get("/round/close"),
+        otto.post("/round/decisions/skip", {"round": "2", **REASON}),
+    ):
+        assert "This makes public whom round 1 selected" in page.text
+        assert name in page.text
+        assert "Confidential" in page.text
+    closed = otto.post("/round/close", {"round": "2"}).text
+    assert "Publishing makes public whom round 1 selected" in closed
+    record = otto.get("/transcript").text
+    assert "Publishing makes public whom round 1 selected" in record
+    assert "The names of round 1 become public with this entry" in record
+    assert "Go first, then publish" not in record
+    otto.post("/transcript/publish")
+    record = otto.get("/transcript").text
+    assert "Publishing makes public" not in record
+    assert "The names of round 1 are public" in record
+
+
+def test_names_that_an_overdue_round_makes_public(office: Office) -> None:
+    programme = office.begin(reveal_after=1)
+    programme.publish(office.public)
+    office.clock.now += 2 * DAY
+    otto = office.browser("Otto")
+    drawn = otto.post("/round/close", {"round": "1", "reason": "We were late."}).text
+    assert "Visit first" in drawn
+    assert "Round 2 is overdue" in drawn
+    assert "which is overdue" in otto.get("/round").text
+
+
+def test_a_late_round_is_shown_as_the_public_will_read_it(office: Office) -> None:
+    office.begin()
+    office.clock.now += 4 * DAY
+    otto = office.browser("Otto")
+    page = otto.get("/round/close").text
+    assert "The round was closed 3 days late." in page
+    assert "and your reason" in page
+    skipped = otto.post("/round/decisions/skip", {"round": "1", **REASON}).text
+    assert "which was due on" in skipped
+
+
+def test_times_are_those_of_the_office(office: Office) -> None:
+    """A throw is announced and entered by the office's own clocks."""
+    berlin = Calendar(office.clock.now.date(), "1D", "Europe/Berlin")
+    office.begin(calendar=berlin, randomness=DICE).publish(office.public)
+    office.clock.now += DAY
+    otto = office.browser("Otto")
+    assert "Closing the round freezes it" in otto.get("/round").text
+    frozen = otto.post("/round/close", {"round": "1"}).text
+    for page in (frozen, otto.get("/round").text, otto.get("/round/draw").text, otto.get("/transcript").text):
+        assert "(Europe/Berlin time)" in page
+        assert " UTC" not in page
+    assert "Publish before" in otto.get("/round").text
+    office.clock.now += timedelta(hours=3)
+    assert "in Europe/Berlin time" in office.browser("Otto").get("/round/draw").text
+
+
+def test_the_log_says_that_closing_recorded_a_visit(office: Office) -> None:
+    programme = office.begin(classes=CLASSES)
+    office.clock.now += DAY
+    programme.report({"Ash Mill": 1}, report_class="danger")
+    otto = office.browser("Otto")
+    otto.post("/round/close", {"round": "1"})
+    assert "which recorded a visit in an emergency with no second person" in office.log()
+
+
+def test_a_late_round_is_frozen_with_the_time_that_will_hold(office: Office) -> None:
+    office.begin(randomness=DICE).publish(office.public)
+    office.clock.now += 4 * DAY
+    page = office.browser("Otto").get("/round/close").text
+    assert "if you freeze the round now" in page
+    assert "after the due time" not in page
+    assert "9 January 2026" in page
+
+
+def test_a_round_frozen_in_an_emergency_is_published_when_people_are_there(office: Office) -> None:
+    programme = office.begin(randomness=DICE, classes=CLASSES)
+    programme.publish(office.public)
+    office.clock.now = programme.parameters.calendar.due(1)
+    programme.report({"Ash Mill": 1}, report_class="danger")
+    page = office.browser("Otto").post("/round/close", {"round": "1"}).text
+    assert "Publish when your people are there, at the latest before" in page
+    assert "Publish now." not in page
+
+
+def test_the_second_person_reads_that_numbers_were_entered(office: Office) -> None:
+    programme = office.begin(randomness=DICE)
+    programme.publish(office.public)
+    office.clock.now += DAY
+    programme.close_round(1)
+    programme.publish(office.public)
+    office.clock.now += timedelta(hours=3)
+    numbers = " ".join(["1", "2", "3"] * 13)
+    otto = office.browser("Otto")
+    sent = otto.post("/round/draw/numbers", {"round": "1", "numbers": numbers, "time": "2026-01-06T13:30"})
+    assert sent.status_code == 303
+    assert "Now you enter them" not in otto.get("/round").text
+    assert "Now you enter them" in office.browser("Anna").get("/round").text
+
+
+def test_a_visit_that_is_public_already(office: Office) -> None:
+    programme = office.begin(classes=CLASSES)
+    programme.report({"Ash Mill": 1}, report_class="danger")
+    programme.visit("Ash Mill", "danger")
+    programme.publish(office.public)
+    office.clock.now += DAY
+    page = office.browser("Otto").post("/round/close", {"round": "1"}).text
+    assert "The public can read of this already" in page
+    assert "Go first" not in page
+
+
+def test_a_lapse_and_a_visit_that_are_not_published_have_one_order(office: Office) -> None:
+    programme = office.begin(classes=CLASSES)
+    programme.publish(office.public)
+    programme.override(["Birch Works"], "A report.", independent=False)
+    otto = office.browser("Otto")
+    assert "Publish now: the public page" in otto.get("/transcript").text
+    programme.report({"Ash Mill": 1}, report_class="danger")
+    programme.visit("Ash Mill", "danger")
+    page = otto.get("/transcript").text
+    assert "Send your people now, and publish as soon as they are there" in page
+    assert "tell the hotline that nothing is promised" in page
+    assert "Publish now" not in page
+    assert "Go first" not in page
+
+
+def test_files_that_are_not_in_order_are_not_up_to_date(office: Office) -> None:
+    office.begin().publish(office.public)
+    otto = office.browser("Otto")
+    assert "up to date" in otto.get("/transcript").text
+    (office.public / "index.html").unlink()
+    assert "up to date" not in otto.get("/transcript").text
