@@ -269,7 +269,7 @@ def test_a_decision_is_made_in_the_open_round_at_the_earliest(office: Office, da
         (lambda p: p.override(["Ash Mill", "Ash Mill"], "why", independent=True), "audits must be a list"),
         (lambda p: p.override(["Ash Mill"], "", independent=True), "reason must be 1 to 500 printable characters"),
         (lambda p: p.change_targets("why", independent=True), "add or remove"),
-        (lambda p: p.change_targets("why", independent=True, add=["Ash Mill"]), "was used before"),
+        (lambda p: p.change_targets("why", independent=True, add=["Ash Mill"]), "Ash Mill takes part already"),
         (
             lambda p: p.change_targets("why", independent=True, remove=["Elm Yard"]),
             "no target named",

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TypeGuard
 
 from deniable.errors import DeniableError
@@ -112,8 +112,10 @@ def check_targets(targets: object) -> tuple[str, ...]:
     return names
 
 
-def check_unused(names: Iterable[str], used: Iterable[str]) -> None:
-    """Refuse a name that is among those used, or differs from one of them in case alone."""
+def check_unused(names: Iterable[str], used: Iterable[str], present: Collection[str] = ()) -> None:
+    """Refuse a name that is among those used, or differs from one of them in case alone. present: those of targets that
+    take part now.
+    """
     known = {caseless(name): name for name in used}
     taken = {*known.values()}
     for name in names:
@@ -121,6 +123,8 @@ def check_unused(names: Iterable[str], used: Iterable[str]) -> None:
             raise DeniableError(
                 "{other} and {name} differ only in upper and lower case; choose another name", other=other, name=name
             )
+        if name in present:
+            raise DeniableError("{name} takes part already; choose another name", name=name)
         if name in taken:
             raise DeniableError("the name {name} was used before; choose another name", name=name)
 

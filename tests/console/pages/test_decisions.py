@@ -350,3 +350,12 @@ def test_one_of_many_audits_is_found(office: Office) -> None:
     assert "no such audit" in otto.post(path, {"find": "elsewhere", "start": "0"}).text
     said = {"audit": "1 Depot 150", "reason": "Snow.", "independent": "yes"}
     assert otto.decide("not-carried-out", said).status_code == 303
+
+
+def test_one_target_that_joins_or_leaves_is_named(office: Office) -> None:
+    office.begin()
+    otto = office.browser("Otto")
+    form = {"reason": "As announced.", "independent": "yes"}
+    answer = otto.post("/round/decisions/targets", {**form, "added": "Nettle Works"}).text
+    assert "Let <bdi>Nettle Works</bdi> join from round 1 on?" in answer
+    assert "Ash Mill takes part already" in otto.post("/round/decisions/targets", {**form, "added": "Ash Mill"}).text

@@ -78,3 +78,32 @@ def test_an_overdue_draw_is_said_on_the_page(office: Office) -> None:
     office.clock.now += timedelta(days=1)
     assert "The next draw was due on" in guarantee(office)
     assert "The draw of round 1 was due on" in office.browser("Otto").get("/round").text
+
+
+def test_the_line_above_says_whether_the_public_page_has_the_same_text(office: Office) -> None:
+    programme = office.begin()
+    lines = {
+        "same": "The public page has the same text",
+        "behind": "The public page does not say this yet",
+        "damaged": "Do not point people to the public page",
+        "ended": "Give this page only to people who reported before",
+    }
+
+    def told() -> list[str]:
+        page = office.browser("Otto").get("/guarantee").text
+        return [name for name, line in lines.items() if line in page]
+
+    assert told() == ["behind"]
+    programme.publish(office.public)
+    assert told() == ["same"]
+    programme.override(["Ash Mill"], "A fire.", independent=False)
+    assert told() == ["behind"]
+    programme.publish(office.public)
+    assert told() == ["same"]
+    transcript = office.public / "transcript.jsonl"
+    written = transcript.read_bytes()
+    transcript.write_bytes(written.replace(b"A fire.", b"A fair."))
+    assert told() == ["damaged"]
+    transcript.write_bytes(written)
+    programme.end("As announced.")
+    assert told() == ["ended"]

@@ -460,3 +460,20 @@ def test_after_the_end_key_and_backups_are_to_be_destroyed(office: Office) -> No
     assert set(checks(office)) == {"Rounds", "Database", "Public folder", "When the programme is over", "Clock"}
     assert "/help/health#when-the-programme-is-over" in page
     assert "Destroy the key" in office.browser("Otto").get("/round").text
+
+
+def test_an_administrator_is_told_whom_to_ask(office: Office) -> None:
+    office.begin()
+    office.clock.tomorrow()
+    page = office.browser("Ada").get("/health").text
+    assert "Tell an operator or auditor:</strong> <bdi>Anna</bdi>; <bdi>Otto</bdi>" in page
+    assert "Tell an operator or auditor" not in office.browser("Otto").get("/health").text
+
+
+def test_the_end_is_published_once(office: Office) -> None:
+    programme = office.begin()
+    programme.publish(office.public)
+    programme.end("As announced.")
+    assert "publishes the end" in office.browser("Ada").get("/health").text
+    programme.publish(office.public)
+    assert "publishes the end" not in office.browser("Ada").get("/health").text

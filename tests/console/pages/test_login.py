@@ -278,3 +278,29 @@ def test_a_form_that_is_not_kept_leads_back_to_its_page(office: Office) -> None:
         page = anna.get(answer.headers["location"]).text
         assert "Nothing was sent" in page
         assert f'name="to" value="{page_of_it}"' in page
+
+
+def test_all_mistakes_are_told_at_once(office: Office) -> None:
+    """When a person joins; and that the passwords, which no page keeps, are to be typed again."""
+    ada = office.browser("Ada")
+    page = ada.post("/people/invite", {"name": "Zoe", "role": "operator"}).text
+    found = re.search(r"/invitation/[\w-]+", page)
+    assert found is not None
+    stranger = office.browser()
+    assert "such as Aegis" in stranger.get(found[0]).text
+    answer = stranger.post(found[0], {"code": "1", "password": "short", "again": "shorter"})
+    assert answer.status_code == 422
+    for words in ("The code is wrong", "The two passwords must be the same", "Type both passwords again"):
+        assert words in answer.text
+    assert 'value="short' not in answer.text
+
+
+def test_a_wrong_sign_in_leads_to_help(office: Office) -> None:
+    """In the same words whatever is wrong."""
+    browser, answers = office.browser(), set[str]()
+    for name in ("Ada", "Nobody"):
+        answer = browser.post("/login", {"name": name, "password": "wrong", "code": "000000"})
+        assert answer.status_code == 403
+        answers.add(answer.text.partition('role="alert"')[2].partition("</div>")[0])
+        assert 'href="/help/signing-in#when-you-cannot-sign-in"' in answer.text
+    assert len(answers) == 1

@@ -32,11 +32,15 @@ def test_what_is_told_is_recorded_and_stands_in_the_form(office: Office) -> None
     assert programme.status().details is None
 
 
+NO_HOTLINE = ("call us", "www.hotline", "hotline.example.org", "hotline24.example.org")
+
+
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
         ({"hotline": "javascript:alert(1)"}, "The hotline must be a link"),
         ({"hotline": "http://hotline.example.org"}, "The hotline must be a link"),
+        *(({"hotline": hotline}, "Begin the link with https://, or give a phone number") for hotline in NO_HOTLINE),
         ({"contact": "x" * 301}, "at most 300 characters"),
         ({"contact": "", "hotline": ""}, "the same as before"),
     ],

@@ -39,7 +39,11 @@ def test_a_day_that_cannot_be_is_refused(office: Office, day: str) -> None:
     drawn = programme.close_round(1).audits[0]
     for confirmed in ("", "yes"):
         form = {"audit": f"1 {drawn}", "day": day, "confirmed": confirmed}
-        assert office.browser("Otto").post("/work-list", form).status_code == 422
+        answer = office.browser("Otto").post("/work-list", form)
+        assert answer.status_code == 422
+        row = answer.text.partition("<tbody")[2]
+        assert f"Give the day of the visit to {drawn}: from 5 January 2026 to 6 January 2026." in row
+        assert answer.text.count("This did not work") == 1
     assert programme.status().entries == 1
 
 
@@ -66,6 +70,10 @@ def test_a_name_that_is_not_public_yet_is_marked_and_cannot_be_recorded(office: 
     page = otto.get("/work-list").text
     assert drawn in page
     assert "not public yet" in page
+    assert "<h1>Nothing to record yet</h1>" in page
+    assert "show this name only to the people who go there" in page
+    assert "Give the day" not in page
+    assert "The public record says that these" not in page
     assert 'name="audit"' not in page
     assert otto.post("/work-list", {"audit": f"1 {drawn}", "day": "2026-01-06"}).status_code == 422
     assert drawn not in office.log()
@@ -181,3 +189,19 @@ def test_after_the_end_there_is_no_form(office: Office) -> None:
     assert "Ash Mill" in page
     assert 'action="/work-list"' not in page
     assert "Record the visit" not in page
+
+
+def test_an_emergency_of_an_earlier_round_is_told_beside_the_later_one(office: Office) -> None:
+    programme = office.begin(classes=CLASSES)
+    programme.report({"Ash Mill": 1}, report_class="danger")
+    programme.visit("Ash Mill", "danger")
+    office.clock.tomorrow()
+    programme.skip("A holiday.", independent=True)
+    programme.override(["Ash Mill"], "A fire.", independent=True)
+    otto = office.browser("Otto")
+    page = otto.get("/work-list").text
+    assert "Round 2, ordered by hand" in page
+    assert "also an emergency in round 1, not recorded yet" in page
+    assert "also selected in" not in page
+    for path in ("/work-list", "/round"):
+        assert "Round 2, visit at once" not in otto.get(path).text

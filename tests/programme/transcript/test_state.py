@@ -260,7 +260,7 @@ REFUSED: dict[str, tuple[dict[str, Any], list[Said], str]] = {
     "a commitment repeated in a recovery": ({}, [drawn(1, A), recovery(2, fresh(1))], REPEATED),
     "an entry after the end": ({}, [end(1), drawn(1, A)], "nothing can come after its end"),
     "a second end": ({}, [end(1), end(1)], "the programme has ended"),
-    "a name of the start again": ({}, [targets(1, added=[A])], "the name Ashford was used before"),
+    "a name of the start again": ({}, [targets(1, added=[A])], "Ashford takes part already"),
     "the name of a removed target": (
         {}, [targets(1, removed=[A]), targets(1, added=[A])], "the name Ashford was used before"
     ),
@@ -291,8 +291,8 @@ REFUSED: dict[str, tuple[dict[str, Any], list[Said], str]] = {
     "a visit before its time": ({}, [drawn(1, A), visited(2, 1, A, "2026-01-12", during=1)], "during round 2 or later"),
     "an unknown target renamed": ({}, [renamed(1, "Emden", "Faro")], UNKNOWN),
     "a removed target renamed": ({}, [targets(1, removed=[A]), renamed(1, A, "Faro")], "Ashford was removed before"),
-    "a target renamed to another's name": ({}, [renamed(1, A, B)], "was used before"),
-    "a target renamed to its own name": ({}, [renamed(1, A, A)], "the name Ashford was used before"),
+    "a target renamed to another's name": ({}, [renamed(1, A, B)], "takes part already"),
+    "a target renamed to its own name": ({}, [renamed(1, A, A)], "Ashford takes part already"),
     "a target renamed in case alone": ({}, [renamed(1, A, "ASHFORD")], "differ only in upper and lower case"),
     "a target renamed back": ({}, [renamed(1, A, "Ash"), renamed(1, "Ash", A)], "the name Ashford was used before"),
     "a former name again": ({}, [renamed(1, A, "Ash"), targets(1, added=[A])], "the name Ashford was used before"),

@@ -7,11 +7,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from deniable.console.accounts.people import Person
-from deniable.console.pages.common import CurrentProgramme
+from deniable.console.pages.common import CurrentProgramme, is_loss_hidden
+from deniable.console.pages.published import verified
 from deniable.console.remembered import Remembered
 from deniable.console.rendering import render
 from deniable.console.routing import Router
-from deniable.console.security import require
+from deniable.console.security import console_of, require
 from deniable.console.voices import voice_of
 from deniable.languages.language import CONSOLE
 from deniable.languages.voice import Voice
@@ -29,6 +30,11 @@ class GuaranteePage:
     promise: Promise
     was_due: Day | None
     """When the next draw was due, where it has not taken place yet."""
+    ended: bool
+    is_damaged: bool
+    """Whether the public files are not as the office wrote them."""
+    is_behind: bool
+    """Whether the public page does not say the same: it is not published, or a loss is not."""
 
 
 @router.get("/guarantee")
@@ -37,7 +43,15 @@ def guarantee_page(
 ) -> Response:
     status, say = programme.status(), voice_of(request)
     was_due = due_in_words(status.parameters.calendar, status.open_round, say) if status.overdue else None
-    page = GuaranteePage(programme.parameters.name, promise_now(programme, say), was_due)
+    found = None if status.folder is None else verified(console_of(request), programme, status.folder)
+    page = GuaranteePage(
+        programme.parameters.name,
+        promise_now(programme, say),
+        was_due,
+        ended=status.ended,
+        is_damaged=found is not None and found.damage != "",
+        is_behind=status.folder is None or is_loss_hidden(status),
+    )
     return render(request, "guarantee.html", page)
 
 

@@ -41,6 +41,8 @@ class HealthPage:
     good: tuple[Check, ...]
     notices: Notices
     may_back_up: bool
+    deciders: tuple[str, ...]
+    """Whom an administrator tells, who may not do it."""
     administrators: tuple[str, ...]
     """Whom to tell of what the reader cannot do; empty where the reader is one of them."""
     helpers: Helpers
@@ -103,6 +105,7 @@ def _page(request: Request, person: Person, error: Message | None = None) -> Res
         good=good,
         notices=Notices(told.lost_until),
         may_back_up=is_one,
+        deciders=helpers.publishers if is_one else (),
         administrators=() if is_one else helpers.administrators,
         helpers=helpers,
         ended=status is not None and status.ended,

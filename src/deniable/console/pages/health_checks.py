@@ -65,7 +65,7 @@ class Check:
 def checks_of(console: Console, programme: Programme | None, say: Voice) -> tuple[Check, ...]:
     """In the order in which they are shown."""
     if programme is not None and programme.status().ended:
-        return (*_programme(console, programme, say), _ended(say), _clock(console, programme, say))
+        return (*_programme(console, programme, say), _ended(programme.status(), say), _clock(console, programme, say))
     of_programme = [_no_programme(say)] if programme is None else _programme(console, programme, say)
     return (*of_programme, _key(console, say), _clock(console, programme, say), _backup(console, say))
 
@@ -83,7 +83,9 @@ def _no_programme(say: Voice) -> Check:
     )
 
 
-def _ended(say: Voice) -> Check:
+def _ended(status: Status, say: Voice) -> Check:
+    publish = say("An operator or auditor publishes the end.")
+    destroy = say("An administrator destroys the key, all its copies, and all backups. Make no more backups.")
     return Check(
         noted("When the programme is over"),
         "warn",
@@ -91,10 +93,7 @@ def _ended(say: Voice) -> Check:
             "The programme has ended. Its counts and keys in the database are destroyed. With the programme's key, an "
             "old backup still shows the counts of its day."
         ),
-        say(
-            "An operator or auditor publishes the end. Then an administrator destroys the key, all its copies, and all "
-            "backups. Make no more backups."
-        ),
+        destroy if status.published == status.entries else f"{publish} {destroy}",
     )
 
 

@@ -36,6 +36,7 @@ GONE_FIRST = noted(
 WRONG_CODE = noted(
     "The code is wrong. Type the six digits that the app shows now, and check that your telephone's clock is right."
 )
+TYPE_AGAIN = noted("Type both passwords again, and the code last.")
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class InvitationPage:
     secret: str
     """The same for typing, in groups of four; every visit has another."""
     typed_name: str
-    error: Message | None
+    mistakes: tuple[Message, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,9 +94,12 @@ async def accept(request: Request, token: str, who: AnyVisitor, fields: Fields) 
     if not console.throttle.take(f"invitation {person.id}", None):
         raise Refused(429, noted("There were too many tries. Wait a quarter of an hour."))
     try:
-        await console.password_queues.run(partial(_accept, console, opened, fields), stranger=False)
+        mistakes = await console.password_queues.run(partial(_accept, console, opened, fields), stranger=False)
     except DeniableError as error:
-        return await quickly(request, partial(_page, request, opened, 422, text(fields, "name"), refusal(error)))
+        mistakes = [refusal(error)]
+    if mistakes:
+        again = [TYPE_AGAIN] if opened.invitation.joins else []
+        return await quickly(request, partial(_page, request, opened, 422, text(fields, "name"), (*mistakes, *again)))
     response = redirect("/login", "joined" if opened.invitation.joins else "codes")
     console.set_cookie(response, "device", sessions.new_device_cookie(console.key, person.id))
     return response
@@ -118,14 +122,19 @@ def _opened(request: Request, token: str, who: Visitor) -> OpenedInvitation:
     return OpenedInvitation(token, invitation, invitations.salt(console.key, token, who.name))
 
 
-def _accept(console: Console, opened: OpenedInvitation, fields: FormData) -> None:
+def _accept(console: Console, opened: OpenedInvitation, fields: FormData) -> list[Message]:
+    """All that is wrong with the code and the new password; nothing where the person has joined."""
     now, key, invitation = console.clock(), console.key, opened.invitation
     step = totp.matching_step(totp.totp(key, invitation.person.id, opened.salt), text(fields, "code"), now)
     password, again = (str(fields.get(name, "")) for name in ("password", "again"))
     if invitation.joins:
-        if step is None:
-            raise DeniableError(WRONG_CODE)
-        stored = console.passwords.new(password, again)
+        mistakes = [] if step is not None else [WRONG_CODE]
+        try:
+            stored = console.passwords.new(password, again)
+        except DeniableError as error:
+            mistakes.append(refusal(error))
+        if mistakes or step is None:
+            return mistakes
     else:
         with console.store.reading() as connection:
             stored = people.known(connection, key, invitation.person.id).password
@@ -138,10 +147,11 @@ def _accept(console: Console, opened: OpenedInvitation, fields: FormData) -> Non
         joined = noted("joined as {role}", role=ROLE_NAMES[person.role])
         action = joined if invitation.joins else noted("set up new one-time codes")
         activity.record(connection, now, person.name, action, "people")
+    return []
 
 
 def _page(
-    request: Request, opened: OpenedInvitation, status: int, typed_name: str = "", error: Message | None = None
+    request: Request, opened: OpenedInvitation, status: int, typed_name: str = "", mistakes: tuple[Message, ...] = ()
 ) -> Response:
     invitation = opened.invitation
     secret = totp.totp(console_of(request).key, invitation.person.id, opened.salt).secret
@@ -156,6 +166,6 @@ def _page(
         uri=_uri(request, opened),
         secret=" ".join(secret[at : at + 4] for at in range(0, len(secret), 4)),
         typed_name=typed_name,
-        error=error,
+        mistakes=mistakes,
     )
     return render(request, "invitation.html", page, status)

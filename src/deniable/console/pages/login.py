@@ -42,9 +42,7 @@ router = Router()
 
 WRONG = noted(
     "The name, the password or the code is wrong, or the code was used before. Check the name, and type the password "
-    "again, with a new code. If too many wrong codes were typed today or this month, wait until tomorrow or until next "
-    "month, use a browser in which you have signed in before, or ask an administrator for new codes: they let you in "
-    "with the browser in which you open the link."
+    "again, with a new code."
 )
 TOO_OFTEN = noted(
     "There were too many tries. Wait a quarter of an hour, or use a browser in which you have signed in before."

@@ -1,5 +1,6 @@
 """Contact and hotline: what the public is told about how to reach the office."""
 
+import re
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -20,6 +21,9 @@ from deniable.programme.programme import Programme
 from deniable.programme.transcript import office_details
 
 router = Router()
+
+_LIKE_A_LINK = re.compile(r"[^\W_][\w-]*\.[^\W\d]{2,}", re.IGNORECASE)
+"""Such as www.hotline, or hotline.example.org."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,7 @@ def tell(
     try:
         check_undamaged(console_of(request), programme)
         _check_declared(is_independent)
+        _check_hotline(hotline)
         if "confirmed" not in fields:
             return _preview(request, programme, contact, hotline)
         entry = recorded(lambda: programme.tell_details(*office_details.typed(contact, hotline)).number)
@@ -82,6 +87,13 @@ def _preview(request: Request, programme: Programme, contact: str, hotline: str)
     effect = entry.effect(programme.parameters.calendar, say)
     page = ConfirmDetailsPage(contact, hotline, entry.round, entry.deed(say), effect)
     return render(request, "office_details_confirm.html", page)
+
+
+def _check_hotline(hotline: str) -> None:
+    """Refuse words that no reader could call, and a link that would be none: what is published stays."""
+    is_number = any(sign.isdigit() for sign in hotline) and not _LIKE_A_LINK.search(hotline)
+    if hotline and not is_number and "://" not in hotline:
+        raise DeniableError("Begin the link with https://, or give a phone number.")
 
 
 def _check_declared(is_independent: bool) -> None:

@@ -60,6 +60,8 @@ class ToVisit:
     round: int
     due: Day
     is_emergency: bool
+    is_at_once: bool
+    """Whether the emergency was in this round."""
     is_ordered: bool
     """By hand."""
 
@@ -197,6 +199,7 @@ def round_page(request: Request, person: Annotated[Person, require("round")], pr
                 round=one.round,
                 due=day_in_words(one.day, say),
                 is_emergency=unrecorded.is_emergency(one),
+                is_at_once=unrecorded.is_emergency(one) and not unrecorded.emergency_before(one),
                 is_ordered=unrecorded.is_ordered(one),
             )
             for one in to_visit[:MOST_TO_VISIT]

@@ -51,8 +51,10 @@ class Waiting:
     is_emergency: bool
     is_ordered: bool
     """By hand."""
+    emergency_before: tuple[int, ...]
+    """Earlier rounds in which it was to be visited at once, where it is selected in another way now."""
     also_in: tuple[int, ...]
-    """Earlier rounds in which it was selected, of which nothing can be recorded any more."""
+    """Other earlier rounds in which it was selected, of which nothing can be recorded any more."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class WorkListPage:
     audits: tuple[Waiting, ...]
     """Emergencies first, then the oldest."""
     total: int
+    recordable: int
+    """Those whose names are public, so that it can be recorded what became of them."""
     had_any: bool
     """Whether any target was ever selected, as far as the person may know."""
     found: Found
@@ -71,6 +75,8 @@ class WorkListPage:
     done: str | None
     """The entry that was recorded just now, in the record's words."""
     error: Message | None
+    error_at: str
+    """The key of the audit whose form did not work; empty where it is not on the list."""
 
 
 @dataclass(frozen=True)
@@ -103,21 +109,21 @@ def record(
 ) -> Response:
     """That an audit took place. First it asks; sent from there, it is recorded."""
     round_, _, target = text(fields, "audit").partition(" ")
-    of, day = number_in(round_), day_number(text(fields, "day"))
-    if of is None or day is None:
-        return _page(request, programme, error=noted("Give the day of the visit, written YYYY-MM-DD."))
+    of, typed = number_in(round_) or 0, day_number(text(fields, "day"))
     try:
+        day = _day(request, programme, of, target, typed)
         if text(fields, "confirmed") != "yes":
-            return _ask(request, programme, of, target, date.fromordinal(day))
-        entry = recorded(lambda: programme.carried_out(of, target, date.fromordinal(day)).number)
+            page = VisitPage(f"{of} {target}", target, of, day_in_words(day, voice_of(request)))
+            return render(request, "work_list_confirm.html", page)
+        entry = recorded(lambda: programme.carried_out(of, target, day).number)
     except DeniableError as error:
-        return _page(request, programme, error=refusal(error))
+        return _page(request, programme, error=refusal(error), error_at=f"{of} {target}")
     console_of(request).record(person, noted("recorded that {an_audit} took place (entry {entry})", entry=entry))
     return redirect("/work-list", "recorded")
 
 
-def _ask(request: Request, programme: Programme, of: int, target: str, day: date) -> Response:
-    """Refused at once where it cannot be recorded."""
+def _day(request: Request, programme: Programme, of: int, target: str, typed: int | None) -> date:
+    """Of a visit that can be recorded; refused otherwise."""
     calendar, terms, say = programme.parameters.calendar, programme.parameters.terms, voice_of(request)
     if not any((one.round, one.target) == (of, target) for one in programme.work_list()):
         raise DeniableError(
@@ -127,14 +133,14 @@ def _ask(request: Request, programme: Programme, of: int, target: str, day: date
             target_word=terms.target,
         )
     first, today = calendar.first_day(of), calendar.today(console_of(request).clock())
-    if not first <= day <= today:
+    if typed is None or not first <= date.fromordinal(typed) <= today:
         raise DeniableError(
-            "The visit can have been on a day from {first} to {last}. Give its day.",
+            "Give the day of the visit to {name}: from {first} to {last}.",
+            name=target,
             first=say.day(first),
             last=say.day(today),
         )
-    page = VisitPage(f"{of} {target}", target, of, day_in_words(day, say))
-    return render(request, "work_list_confirm.html", page)
+    return date.fromordinal(typed)
 
 
 def _latest(events: Sequence[Event]) -> str | None:
@@ -175,9 +181,16 @@ class Unrecorded:
         kinds = {kind for of, kind in self._of(audit) if of == audit.round}
         return audit.secret_until is None and kinds == {"override"}
 
+    def emergency_before(self, audit: OpenAudit) -> tuple[int, ...]:
+        """Earlier rounds with an emergency, the oldest first; none where this round has one, too."""
+        rounds = {of for of, kind in self._of(audit) if kind == "emergency"}
+        return () if audit.secret_until or audit.round in rounds else tuple(sorted(rounds))
+
     def also_in(self, audit: OpenAudit) -> tuple[int, ...]:
-        """Earlier rounds in which the target was selected, the oldest first."""
-        return () if audit.secret_until else tuple(sorted({of for of, _ in self._of(audit) if of < audit.round}))
+        """Other earlier rounds in which the target was selected, the oldest first."""
+        known = {*self.emergency_before(audit)}
+        earlier = {of for of, _ in self._of(audit) if of < audit.round}
+        return () if audit.secret_until else tuple(sorted(earlier - known))
 
     def visits_of(self, round_: int) -> tuple[str, ...]:
         """Targets of this round's emergencies."""
@@ -191,7 +204,13 @@ class Unrecorded:
 
 
 def _page(
-    request: Request, programme: Programme, *, start: int = 0, query: str = "", error: Message | None = None
+    request: Request,
+    programme: Programme,
+    *,
+    start: int = 0,
+    query: str = "",
+    error: Message | None = None,
+    error_at: str = "",
 ) -> Response:
     status = programme.status()
     record = copied_record(request, programme, status.folder)
@@ -210,6 +229,7 @@ def _page(
             first=calendar.first_day(one.round).isoformat(),
             is_emergency=unrecorded.is_emergency(one),
             is_ordered=unrecorded.is_ordered(one),
+            emergency_before=unrecorded.emergency_before(one),
             also_in=unrecorded.also_in(one),
         )
         for one in audits[start : start + MOST]
@@ -217,11 +237,13 @@ def _page(
     page = WorkListPage(
         audits=shown,
         total=len(every),
+        recordable=sum(one.secret_until is None for one in every),
         found=Found.place(query, start, MOST, len(audits)),
         today=calendar.today(console_of(request).clock()).isoformat(),
         ended=status.ended,
         had_any=bool(every) or any(event.audited for event in record.events),
         done=None if error or request.query_params.get("done") != "recorded" else _latest(record.events),
         error=error,
+        error_at=error_at,
     )
     return render(request, "work_list.html", page, 422 if error else 200)
