@@ -5,7 +5,7 @@ import sys
 from typing import Any
 
 import pytest
-from tests.console.offices import Browser, Office
+from tests.console.offices import CLASSES, Browser, Office
 from tests.languages.pseudo import pseudo
 
 from deniable.cli.main import main
@@ -460,3 +460,13 @@ def test_what_is_remembered_of_a_plan_is_in_each_readers_language(office: Office
         assert found.charts[0].title == say("How often the leader is passed over")
         assert found.comparison.mine.title == say("This programme")
     assert plan.explained(parameters, others) is found
+
+
+def test_the_plan_says_from_when_on_the_promise_holds(office: Office) -> None:
+    """As the page Promise does."""
+    programme = office.begin(classes=CLASSES)
+    programme.override(["Ash Mill"], "A fire.", independent=False)
+    page = office.browser("Anna").get("/plan").text
+    assert "All other reports are protected" not in page
+    assert "All other reports made from" in page
+    assert "Nothing is promised about reports made before" in page

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC
 from functools import cache
 from typing import Annotated, Any
@@ -16,6 +16,7 @@ from deniable.console.accounts import people
 from deniable.console.accounts.people import ROLES, Person, Role
 from deniable.console.charts import Chart, plan_charts
 from deniable.console.pages.common import redirect, refusal
+from deniable.console.pages.guarantee import promise_now
 from deniable.console.pages.notices import Notices, notices_of
 from deniable.console.pages.plan_check import Facts, check_page, facts_of_begun
 from deniable.console.pages.plan_choices import (
@@ -155,6 +156,7 @@ def plan_page(request: Request, _: Annotated[Person, require("plan")]) -> Respon
         today = console_of(request).clock().astimezone(UTC).date().isoformat()
         return _page(request, PlanForm(start=today))
     console, parameters, say = console_of(request), programme.parameters, voice_of(request)
+    status = programme.status()
     facts, expert_facts = facts_of_begun(parameters, say)
     with console.store.reading() as connection:
         administrators = people.having(connection, console.key, ["administrator"])
@@ -162,18 +164,18 @@ def plan_page(request: Request, _: Annotated[Person, require("plan")]) -> Respon
     page = PlannedPage(
         name=parameters.name,
         begun=request.query_params.get("done") == "begun",
-        notices=notices_of(console_of(request), programme, programme.status(), say),
-        promise=promise_of(parameters, None, say),
+        notices=replace(notices_of(console, programme, status, say), lost_until=None),  # which the promise says
+        promise=promise_of(parameters, None, say) if status.ended else promise_now(programme, say),
         first=due_in_words(parameters.calendar, 1, say),
         first_is_past=parameters.calendar.rounds_due(console.clock()) > 0,
         facts=facts,
         expert_facts=expert_facts,
         explained=explained(parameters, say),
-        ended=programme.status().ended,
+        ended=status.ended,
         administrators=tuple(one.name for one in administrators),
         missing=tuple(role for role in ROLES if role not in filled),
         has_key_file=console.copy is not None,
-        began_with=None if len(programme.status().targets) == len(parameters.targets) else len(parameters.targets),
+        began_with=None if len(status.targets) == len(parameters.targets) else len(parameters.targets),
     )
     return render(request, "planned.html", page)
 
