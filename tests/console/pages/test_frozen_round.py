@@ -320,7 +320,7 @@ def test_names_of_a_frozen_round_stay_secret_where_visits_are_unannounced(office
     answer = enter(anna, thrown()).text
     (drawn,) = programme.close_round(1).audits
     assert drawn in answer
-    assert "Do not show" in answer
+    assert "only to the people who go there" in answer
     transcript = otto.get("/transcript").text
     assert drawn not in transcript
     assert "names follow" in transcript

@@ -300,7 +300,7 @@ def test_names_that_are_not_public_yet(office: Office) -> None:
     page, transcript = (office.browser("Otto").get(path).text for path in ("/round", "/transcript"))
     for shown in (answer, page):
         assert drawn in shown
-        assert "Do not show" in shown
+        assert "only to the people who go there" in shown
         assert "8 January 2026" in shown
     assert drawn not in transcript
     assert "Drawn last" not in page

@@ -17,7 +17,7 @@ from deniable.programme.randomness.source import Dice
 
 OTHERS = ("https://", "otpauth://")
 """Addresses that lead out of the console."""
-OLD_FORM = "This form is too old"
+OLD_FORM = "the form was too old"
 """What is said of a form without a token, after it was found to be there and to be this role's."""
 
 

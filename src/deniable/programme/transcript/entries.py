@@ -216,7 +216,8 @@ class Targets(Decision):
         if not self.added and not self.removed:
             raise DeniableError("the change must add or remove {a_target_word}", a_target_word=terms.a_target)
         state.check_nothing_waits(why_not("{targets_word} join or leave", targets_word=terms.targets))
-        state.check_new_names(self.added)
+        if self.added:
+            state.check_new_names(self.added)
         if self.added and isinstance(state.parameters.weights, tuple):
             raise DeniableError(
                 "the programme has fixed weights for its first {targets_word}, so no {target_word} can join",

@@ -283,8 +283,7 @@ class PublicState:
 
     def check_new_names(self, names: Sequence[str]) -> None:
         """Refuse a name that a target has or had, however its letters are cased."""
-        used = {*self.targets, *(one.former for one in self.renamed)} if names else set()
-        check_unused(names, used, {name for name in names if self.takes_part(name)})
+        check_unused(names, (*self.targets, *(one.former for one in self.renamed)), [*filter(self.takes_part, names)])
 
     def after_outcome(self, target: str, round_: int) -> "PublicState":
         """With what became of the target's audit of that round, its latest, on record."""
