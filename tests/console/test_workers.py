@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
+import psycopg
 import pytest
 from tests.console.offices import FILE, PASSWORD, Office, form_token, pending_on
 from tests.console.serving import port_of, served
@@ -26,6 +27,11 @@ from deniable.errors import DeniableError
 from deniable.programme.calendar import Calendar, system_clock
 from deniable.programme.programme import Programme
 from deniable.programme.secrets.keys import KeyFile
+
+UNDER_WAY = """
+SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL
+"""
+"""Whether any process is within a transaction."""
 
 
 @pytest.mark.parametrize("database", ["programme.db", "sqlite:///programme.db", "postgresql.db", "/postgresql/x"])
@@ -103,9 +109,14 @@ def children(process: int) -> list[int]:
 
 
 @contextmanager
-def stopped(process: int) -> Iterator[None]:
-    """It serves nothing meanwhile."""
-    os.kill(process, signal.SIGSTOP)
+def stopped(process: int, database: str) -> Iterator[None]:
+    """It serves nothing meanwhile. It is not stopped within a transaction, for which the other process would wait."""
+    with psycopg.connect(database, autocommit=True) as connection:
+        while True:
+            os.kill(process, signal.SIGSTOP)
+            if connection.execute(UNDER_WAY).fetchone() is None:
+                break
+            os.kill(process, signal.SIGCONT)
     try:
         yield
     finally:
@@ -126,17 +137,17 @@ def test_two_processes_serve_as_one(postgres: str, tmp_path: Path) -> None:
     key, cookie = made(postgres, tmp_path)
     with served(tmp_path, "--database", postgres, "--key", str(key.path), "--processes", "2") as (process, printed):
         keeper, first, second = wait_for(process, 3)
-        with stopped(second), client(printed, session=cookie) as ida:
+        with stopped(second, postgres), client(printed, session=cookie) as ida:
             csrf = form_token(ida.get("/import").text)
             fields = {"csrf": csrf, "kind": "csv", "source": "hotline"}
             answer = ida.post("/import", data=fields, files={"file": ("export.csv", FILE)})
             assert answer.status_code == 200
         confirmed = {"csrf": csrf, "pending": pending_on(answer.text), "step": "count"}
-        with stopped(first), client(printed, session=cookie) as ida:
+        with stopped(first, postgres), client(printed, session=cookie) as ida:
             assert ida.post("/import/confirm", data=confirmed).headers["location"] == "/import?done=counted"
         statuses = []
         for busy, times in ((second, TRIES - 1), (first, 2)):
-            with stopped(busy), client(printed) as stranger:
+            with stopped(busy, postgres), client(printed) as stranger:
                 token = form_token(stranger.get("/login").text)
                 guess = {"csrf": token, "name": "Ida", "password": "guess", "code": "000000"}
                 statuses += [stranger.post("/login", data=guess).status_code for _ in range(times)]
@@ -152,7 +163,7 @@ def test_two_processes_serve_as_one(postgres: str, tmp_path: Path) -> None:
 
 def wait_for(process: "subprocess.Popen[str]", number: int) -> list[int]:
     while len(found := children(process.pid)) < number:
-        assert process.poll() is None
+        assert process.poll() is None, process.communicate()
     return found
 
 
