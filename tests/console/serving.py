@@ -16,7 +16,7 @@ import pytest
 def served(folder: Path, *args: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A console of its own process, and what it printed until it was ready."""
     command = [sys.executable, "-m", "deniable", "serve", "--port", "0", *args]
-    environment = {**os.environ, "TMPDIR": str(folder), "PYTHONWARNINGS": "ignore"}
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}  # TMPDIR is short: a socket's name has 108 bytes at most
     process = subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

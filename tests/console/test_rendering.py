@@ -52,7 +52,8 @@ from deniable.languages.language import Terms
 FRAME = {"who", "role", "navigation", "programme", "csrf", "demo", "help", "again", "today", "languages"}
 
 PREVIEW = {
-    "pending", "kind", "source", "round", "minutes", "megabytes", "paused", "is_large", "choices", "new_channels",
+    "pending", "kind", "source", "file", "round", "minutes", "megabytes", "paused", "is_large", "choices",
+    "new_channels",
     "hidden_channels", "new_values", "hidden_values", "chosen_again", "malformed", "more_malformed", "visits",
     "is_complete", "error", "assigned", "assigned_values", "auditors", "sees_emergencies",
 }  # fmt: skip
@@ -68,7 +69,8 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     "api.html": (api_guide.ApiPage, {"operations", "document"}),
     "channels.html": (
         channels.ChannelsPage,
-        {"source", "choices", "rows", "values", "empty_lines", "start", "earlier", "later", "done", "error"},
+        {"source", "choices", "rows", "values", "empty_lines", "start", "earlier", "later", "done", "error",
+         "file_error", "without_class"},
     ),
     "close.html": (
         open_round.ClosePage,
@@ -90,31 +92,32 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     ),
     "decision_confirm.html": (decisions.ConfirmPage, {"looked", "kind", "would", "typed", "needs_two", "others",
                                                       "is_changed"}),
-    "disable.html": (people.DisablePage, {"id", "name", "role", "is_self", "is_last"}),
+    "disable.html": (people.DisablePage, {"id", "name", "role", "is_self", "is_last", "decides_alone", "hotlines"}),
     "emergencies.html": (emergencies.EmergenciesPage, EMERGENCIES),
     "emergencies_waiting.html": (emergencies.WaitingEmergenciesPage, EMERGENCIES | {"waiting"}),
-    "error.html": (ErrorPage, {"status", "heading", "sentence", "help", "home"}),
+    "error.html": (ErrorPage, {"status", "heading", "sentence", "help", "home", "form"}),
     "frozen.html": (
         frozen_round.FrozenPage,
         {"waiting", "source", "is_published", "is_out", "address", "throws", "differ", "has_entered", "entered_by",
          "numbers", "place", "time", "zone", "may_without", "asked_by", "asked_by_self", "asked_reason", "reason",
          "others", "done", "error"},
     ),
-    "guarantee.html": (guarantee.GuaranteePage, {"name", "promise", "was_due"}),
+    "guarantee.html": (guarantee.GuaranteePage, {"name", "promise", "was_due", "ended", "is_behind", "is_damaged"}),
     "health.html": (
         health.HealthPage,
-        {"attention", "good", "notices", "may_back_up", "administrators", "helpers", "ended", "error"},
+        {"attention", "good", "notices", "may_back_up", "administrators", "deciders", "helpers", "ended", "error"},
     ),
     "help.html": (handbook.HelpPage, {"title", "parts", "html", "others"}),
     "hotline_confirm.html": (hotlines.NewHotlinePage, {"name", "person", "by"}),
     "hotlines.html": (
         hotlines.HotlinesPage,
-        {"hotlines", "people", "person", "typed_name", "done", "add_error", "hand_over_error"},
+        {"hotlines", "people", "invited", "person", "typed_name", "done", "add_error", "hand_over_error"},
     ),
     "import.html": (
         import_page.ImportPage,
         {"ended", "kinds", "kind", "sources", "source", "has_classes", "megabytes", "recent", "paused", "may_resume",
-         "reason", "done", "imported", "error", "auditors", "expected_columns", "other_columns", "example",
+         "reason", "done", "imported", "final_at", "error", "administrators", "auditors",
+         "expected_columns", "other_columns", "example",
          "shows_files"},
     ),
     "import_preview.html": (import_preview.PreviewPage, PREVIEW),
@@ -126,7 +129,7 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     ),
     "invitation.html": (
         invitations.InvitationPage,
-        {"name", "role", "is_first", "joins", "until", "here", "qr", "uri", "secret", "typed_name", "error"},
+        {"name", "role", "is_first", "joins", "until", "here", "qr", "uri", "secret", "typed_name", "mistakes"},
     ),
     "office_details.html": (
         office_details.OfficeDetailsPage,
@@ -143,8 +146,8 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     ),
     "people.html": (
         people.PeoplePage,
-        {"people", "links", "self_id", "lacks_auditor", "lacks_hotline", "roles", "link", "done", "typed_name",
-         "typed_role", "error"},
+        {"people", "links", "self_id", "lacks_auditor", "lacks_people", "lacks_hotline", "roles", "link", "done",
+         "typed_name", "typed_role", "error"},
     ),
     "plan.html": (
         plan.PlanPage,
@@ -186,7 +189,7 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     "waiting.html": (login.WaitingPage, {"may_report"}),
     "work_list.html": (
         work_list.WorkListPage,
-        {"audits", "total", "had_any", "found", "today", "ended", "done", "error"},
+        {"audits", "total", "recordable", "had_any", "found", "today", "ended", "done", "error", "error_at"},
     ),
     "work_list_confirm.html": (work_list.VisitPage, {"key", "target", "round", "day"}),
     "wrong_codes.html": (login.WrongCodesPage, {"wrong_codes", "to"}),
