@@ -221,7 +221,7 @@ def _lost_records(say: Voice) -> Item:
     return Item(
         say("What if the office loses its records?"),
         say("It goes on from a backup, and the record shows this. Reports may be lost then, above all those that came "
-            "in after the backup. Perhaps a draw was lost, too. Then the promise is lost for all reports made before "
+            "in after the backup. If a draw was lost, too, the promise is lost for all reports made before "
             "the round ends, and this page says so at the top. Without a backup the programme stops for good. Ask "
             "where you reported if you should report again. Two reports can show more than one."),
     )  # fmt: skip
