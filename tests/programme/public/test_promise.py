@@ -151,7 +151,10 @@ def test_after_the_end_it_sends_no_one_to_the_hotline_and_foretells_no_visit() -
 def test_without_a_cap_it_promises_no_limit_in_a_single_case() -> None:
     promise = english(made(**KINDS["counters"]))
     assert "can become at most" not in " ".join(prose(promise))
-    assert "If you report once, a boss who watches is right at most 55 times in 100" in promise.first
+    assert "whether you reported once or not at all is right 50 times in 100" in promise.first
+    assert "A boss who watches is right at most 55 times in 100" in promise.first
+    assert "If you report once" not in promise.first, "of those who reported, more may be found"
+    assert "So is a boss who is only 20 % sure" in part(promise, "promise").after[0]
     said = part(promise, "promise").before[0]
     assert "may even make your boss nearly sure" in said
     assert "90 % sure or more at most 12 times in 100" in said  # 9/8 of 0.1
@@ -211,7 +214,7 @@ def test_yearly_figures_have_no_limit_in_a_single_case() -> None:
     said = part(promise, "promise").before[0]
     assert "yearly numbers may even make your boss nearly sure" in said
     assert "90 % sure or more at most 3 times in 100" in said
-    assert "mostly by up to 20" in part(promise, "promise").after[0]
+    assert "mostly by up to 20" in part(promise, "promise").after[1]
     effect = part(promise, "effect").table
     assert effect is not None
     assert len(effect.head) == 3
@@ -368,7 +371,8 @@ def test_what_is_hard_to_read_is_found() -> None:
         ("loses its key", r"stops for good.*leads to no.*cannot say why.*report again.*stolen one may"),
         ("loses its records", r"from a backup.*may be lost.*promise is lost.*Without a backup.*report again"),
         ("choose whom to visit", r"By hand it can.*dishonest office could work out.*reports that it made up"),
-        ("breaks its rules", r"record shows this for good.*stays only if.*false declaration.*have to trust"),
+        ("breaks its rules", r"record shows this for good.*stays only if.*leaves out a draw, or changes the list"),
+        ("breaks its rules", r"not about when the office draws, or when it ends.*false declaration.*have to trust"),
         ("check all this", r"complete and unchanged.*matter of trust"),
     ],
 )
@@ -540,6 +544,29 @@ def test_after_a_lapse_the_promise_holds_for_later_reports() -> None:
     assert promise.holds == (f"yes, for reports made from {SINCE} on", "not for earlier ones")
     assert promise.first.endswith(f"This is for reports made from {SINCE} on.")
     assert not any(one.is_grave for one in promise.warnings)
+    told = next(one.text for one in promise.warnings if one.is_lapse)
+    assert told.endswith("Get advice if you are worried. A second report does not protect the first one.")
+
+
+def test_a_person_who_reported_before_it_was_lost_gets_advice() -> None:
+    parameters = made()
+    told = next(one.text for one in english(parameters, lapsed(parameters, 7, ended=True)).warnings if one.is_lapse)
+    assert told.endswith("Did you report before then? Get advice if you are worried.")
+
+
+def test_the_risk_of_several_reports_is_that_of_one_person() -> None:
+    whose = "The last column is for one person who made all these reports."
+    assert part(english(made()), "effect").after[0].startswith(whose)
+    for kind in ("classes", "figures", "counters"):
+        assert whose not in " ".join(prose(english(made(**KINDS[kind]))))
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_thief_where_people_report_can_read_what_they_wrote(ended: bool) -> None:
+    parameters = made()
+    now = replace(Situation.at_start(parameters), ended=ended)
+    (theft,) = [one.text for one in part(english(parameters, now), "not-protected").items if one.title == "Theft."]
+    assert "breaks in where you reported can read what you wrote, and your name if you gave it" in theft
 
 
 def test_a_claim_beside_a_lapse_is_found() -> None:

@@ -166,6 +166,7 @@ def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
     assert last is not None
     why = say(last.because)
     about = say("This is about every report of this programme, whatever {target} it was about.")
+    advice = say("Did you report before then? Get advice if you are worried.")
     if standing == "lapsed":
         title = say("Nothing is promised about reports made before {since}.", since=since)
         told = [
@@ -180,10 +181,11 @@ def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
         gone = say("So nothing is promised about reports made before {since}.", since=since)
         if standing == "lost":
             title = say("Nothing is promised about any report.")
-            told = [why, gone, say("No draw comes after that."), about]
+            told = [why, gone, say("No draw comes after that."), about, advice]
         else:
             title = say("The promise does not cover all reports.")
-            told = [why, gone, about, say("Reports made since then are covered.")]
+            covered = say("Reports made since then are covered.")
+            told = [why, gone, about, covered, advice, say("A second report does not protect the first one.")]
     return Warned(title, " ".join(told), is_lapse=True, is_grave=standing != "holds")
 
 
@@ -237,7 +239,7 @@ def _limit(parameters: Parameters, say: Voice) -> str:
         )
         if capped
         else say(
-            "A boss who can only guess whether you reported is right 50 times in 100. If you report once, a boss who "
+            "A boss who can only guess whether you reported once or not at all is right 50 times in 100. A boss who "
             "watches is right at most {right} times in 100.",
             right=at_most,
         )
@@ -296,7 +298,12 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
         before=(before,) if capped else (single_case(parameters, lapsed, say), before),
         table=Table(caption(capped, now.since(say) if lapsed else None, say), head(capped, say), rows(parameters, say)),
         after=(
-            *((say("The numbers are rounded up. Your boss can also become less sure than before."),) if capped else ()),
+            say("The numbers are rounded up. Your boss can also become less sure than before.")
+            if capped
+            else say(
+                "Without watching, a boss who is 80 % sure that you reported is right 80 times in 100. So is a boss "
+                "who is only 20 % sure, and guesses that you did not. The numbers are rounded up."
+            ),
             *with_figures(parameters, say),
             *until(parameters, lapsed, say),
         ),
@@ -338,7 +345,10 @@ def _effect(parameters: Parameters, now: Situation, say: Voice) -> Part:
                 "it."),
         ),
         table=_effects(parameters, now, told, say) if told else None,
-        after=(" ".join(circumstances(parameters, now.n_targets, bool(told), say)),),
+        after=(
+            *_whose_reports(parameters, now, told, say),
+            " ".join(circumstances(parameters, now.n_targets, bool(told), say)),
+        ),
     )  # fmt: skip
 
 
@@ -346,10 +356,26 @@ def _effects(parameters: Parameters, now: Situation, told: Sequence[Effect], say
     """What a report does beside what it gives away, where anything is promised about that now, in single cases."""
     title = say("While nothing is reported about any other {target}")
     columns = (say("Reports"), say("Chance in the next draw"), say("Wait, on average"))
-    if now.standing(parameters) != "holds" or not is_made(parameters) or not is_capped(parameters):
+    if not _tells_risk(parameters, now):
         return Table(title, columns, tuple((one.reports, one.chance, one.wait) for one in told))
     risks = tuple((one.reports, one.chance, one.wait, one.risk) for one in told)
     return Table(title, (*columns, say("A boss who was 50 % sure becomes")), risks)
+
+
+def _tells_risk(parameters: Parameters, now: Situation) -> bool:
+    return now.standing(parameters) == "holds" and is_made(parameters) and is_capped(parameters)
+
+
+def _whose_reports(parameters: Parameters, now: Situation, told: Sequence[Effect], say: Voice) -> tuple[str, ...]:
+    """That the risk of several reports is that of one person who made all; with classes, each row is one report."""
+    if not told or len(parameters.classes) > 1 or not _tells_risk(parameters, now):
+        return ()
+    return (
+        say(
+            "The last column is for one person who made all these reports. If other people report on their own, your "
+            "limit does not rise."
+        ),
+    )
 
 
 def _contact(now: Situation, say: Voice) -> Part:

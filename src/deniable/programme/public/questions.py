@@ -81,9 +81,7 @@ def limits(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, ..
         *told,
         Item(
             say("Theft."),
-            say("A thief who has an old backup and the key of the office can read how many reports there were.")
-            if now.ended else
-            say("A thief who has the records and the key of the office can read how many reports there are."),
+            _theft(now, say),
         ),
         Item(
             say("Revenge."),
@@ -91,6 +89,18 @@ def limits(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, ..
                 "a union, a lawyer or an advice centre how the law helps you."),
         ),
     )  # fmt: skip
+
+
+def _theft(now: Situation, say: Voice) -> str:
+    numbers = (
+        say("A thief who has an old backup and the key of the office can read how many reports there were.")
+        if now.ended
+        else say("A thief who has the records and the key of the office can read how many reports there are.")
+    )
+    text = say(
+        "A thief or a hacker who breaks in where you reported can read what you wrote, and your name if you gave it."
+    )
+    return f"{numbers} {text}"
 
 
 def two_people(parameters: Parameters, now: Situation, say: Voice) -> str:
@@ -346,12 +356,17 @@ def _broken(now: Situation, say: Voice) -> str:
             "The office can order {an_audit} by hand. The record shows this for good. The promise stays only if the "
             "office declares that no report led to it. If not, it is lost for all reports made before the round ends, "
             "and this page says so at the top."
-        )
+        ),
+        say("The same goes if it leaves out a draw, or changes the list of {targets}."),
     ]
     if now.coverage.lapses:
         told.append(say("Nothing is promised about reports made before {since}.", since=now.since(say)))
+    time = say(
+        "The promise is about whom a draw selects. It is not about when the office draws, or when it ends the "
+        "programme."
+    )
     unseen = say(
         "The record marks each late draw. It cannot show a false declaration, {an_audit} that the office hides, or a "
         "report that was not counted. There you have to trust the office."
     )
-    return " ".join((*told, unseen))
+    return " ".join((*told, time, unseen))
