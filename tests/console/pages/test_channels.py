@@ -259,3 +259,11 @@ def test_channels_without_a_class_are_told(office: Office) -> None:
     assert "2 channels have no class yet" in ida.get("/import/channels").text
     assert send(ida, "channel,target,class\nwest,Ash Mill,minor\n").status_code == 303
     assert "no class yet" not in ida.get("/import/channels").text
+
+
+@pytest.mark.parametrize("classes", [CLASSES, CLASSES[:1]])
+def test_a_channel_called_like_a_target_needs_a_line_where_channels_say_the_class(office: Office, classes: Any) -> None:
+    office.begin(classes=classes)
+    page = office.browser("Ida").get(ADDRESS).text
+    assert ("needs no line here" in page) == (len(classes) == 1)
+    assert ("and choose its class" in page) == (len(classes) > 1)

@@ -440,12 +440,15 @@ def test_a_channel_can_say_the_class(office: Office) -> None:
     browser = office.browser("Ida")
     page = preview(browser)
     assert 'value="is:Ash Mill" selected' in page.text  # the class alone is missing
+    assert "2 channels have no class yet" in page.text
     form = {"pending": pending_on(page.text)}
     for place, (target, its_class) in enumerate([("Ash Mill", "serious"), ("Cedar Bank", "minor")]):
         form |= {f"channel-{place}": target, f"channel-choice-{place}": f"is:{target}"}
         form |= {f"channel-class-{place}": its_class}
     later = browser.post("/import/assign", form | {"channel-class-0": "", "channel-class-1": ""})
     assert later.status_code == 200  # both were proposed, and wait
+    assert "2 channels have no class yet" in later.text
+    assert "Nothing is saved yet" in later.text
     form["pending"] = pending_on(later.text)
     page = browser.post("/import/assign", form | {"channel-1": "Cedar Bank 2", "channel-class-1": ""})
     assert page.status_code == 422
@@ -453,6 +456,7 @@ def test_a_channel_can_say_the_class(office: Office) -> None:
     assert '<option value="serious" selected>' in page.text  # the form stays filled
     page = browser.post("/import/assign", form | {"pending": pending_on(page.text)})
     assert "leads to a visit" not in page.text
+    assert "no class yet" not in page.text
     browser.post("/import/confirm", {"pending": pending_on(page.text), "step": "count"})
     assert {name: count for name, count in programme.active_counts().items() if count} == {
         "Ash Mill": 6,
@@ -606,6 +610,17 @@ def test_the_preview_shows_what_was_assigned(office: Office) -> None:
     page = ida.post("/import/assign", {"pending": pending_on(first.text), **CHOSEN})
     assert "Reports on <bdi>west</bdi> are about <bdi>Birch Works</bdi>." in page.text
     assert "These channels are new: <bdi>test</bdi>." in page.text
+
+
+def test_the_preview_says_that_nothing_was_saved(office: Office) -> None:
+    office.begin()
+    ida = office.browser("Ida")
+    page = preview(ida, WEST)
+    assert "Nothing is saved yet" not in page.text
+    page = ida.post("/import/assign", {"pending": pending_on(page.text), **CHOSEN, "channel-choice-1": ""})
+    assert "Nothing is saved yet" in page.text
+    page = ida.post("/import/assign", {"pending": pending_on(page.text), **CHOSEN})
+    assert "Nothing is saved yet" not in page.text
 
 
 def test_nothing_waits_where_nothing_is_to_count(office: Office) -> None:

@@ -243,6 +243,23 @@ def test_a_visit_that_is_public_already(office: Office) -> None:
     assert "Go first" not in page
 
 
+def test_a_round_with_a_visit_is_not_to_be_published_before_people_are_sent(office: Office) -> None:
+    programme = office.begin(classes=CLASSES)
+    programme.publish(office.public)
+    programme.report({"Ash Mill": 1}, report_class="danger")
+    office.clock.now += DAY
+    otto = office.browser("Otto")
+    otto.post("/round/close", {"round": "1"})
+    page = otto.get("/transcript").text
+    assert "Round 1 is closed but not published yet.</strong> Send your people first, then publish." in page
+    assert "Press Publish" not in page
+    office.clock.now += DAY
+    otto = office.browser("Otto")  # the session is over
+    otto.post("/round/close", {"round": "2"})
+    page = otto.get("/transcript").text
+    assert "Rounds 1 to 2 are closed but not published yet.</strong> Send your people first, then publish." in page
+
+
 def test_a_lapse_and_a_visit_that_are_not_published_have_one_order(office: Office) -> None:
     programme = office.begin(classes=CLASSES)
     programme.publish(office.public)

@@ -62,6 +62,10 @@ class PreviewPage:
     """What this person has just chosen for new channels of the file, and is kept."""
     assigned_values: tuple[ChannelRow, ...]
     """The same for entries of the class column."""
+    is_nothing_saved: bool
+    """Whether this person pressed Save just now, and had decided about no channel and no entry."""
+    without_class: int
+    """New channels whose target is chosen or proposed, and whose class is missing."""
     visits: tuple[str, ...]
     """The classes that lead to a visit, of those that the mappings name: whether the file has such a report or not."""
     sees_emergencies: bool
@@ -118,6 +122,7 @@ class Preview:
     """What was chosen for new channels, by channel."""
     typed_values: Mapping[str, ChannelRow] = field(default_factory=dict)
     """The same for entries of the class column."""
+    pressed_save: bool = False
 
 
 def _would_count(programme: Programme, person: Person, held: Held) -> BoolArray | None:
@@ -136,6 +141,15 @@ def preview_page(request: Request, programme: Programme, preview: Preview) -> Re
     chosen = [] if preview.error else [name for name in typed if name in kept.channels]
     names = programme.all_targets() if chosen else ()
     assigned = [row_of(name, kept.channels[name], names, present) for name in chosen]
+    assigned = [row for row in assigned if row.choice]
+    assigned_values = [row for row in typed_values.values() if row.choice and not preview.error]
+    choices = choices_of(programme, kept)
+    new_channels = [
+        typed.get(name, ChannelRow(name, f"is:{name}" if name in present else ""))
+        for name in aside.channels
+        if not status.is_paused
+    ]
+    lacks_class = [row for row in new_channels if row.choice.startswith("is:") and not row.report_class]
     public = PreviewPage(
         pending=preview.pending,
         file=held.file,
@@ -146,12 +160,8 @@ def preview_page(request: Request, programme: Programme, preview: Preview) -> Re
         megabytes=megabytes(),
         paused=PAUSED if status.is_paused else None,
         is_large=held.is_large,
-        choices=choices_of(programme, kept),
-        new_channels=tuple(
-            typed.get(name, ChannelRow(name, f"is:{name}" if name in present else ""))
-            for name in aside.channels
-            if not status.is_paused
-        ),
+        choices=choices,
+        new_channels=tuple(new_channels),
         hidden_channels=0 if status.is_paused else aside.more_channels,
         new_values=tuple(
             typed_values.get(name, ChannelRow(name))
@@ -162,8 +172,10 @@ def preview_page(request: Request, programme: Programme, preview: Preview) -> Re
         chosen_again=MOST_DISTINCT if batch.has_too_many else 0,
         malformed=aside.malformed,
         more_malformed=aside.more_malformed,
-        assigned=tuple(row for row in assigned if row.choice),
-        assigned_values=tuple(row for row in typed_values.values() if row.choice and not preview.error),
+        assigned=tuple(assigned),
+        assigned_values=tuple(assigned_values),
+        is_nothing_saved=preview.pressed_save and not preview.error and not assigned and not assigned_values,
+        without_class=len(lacks_class) if choices.asks_class else 0,
         visits=() if status.is_paused else visit_classes(classes, batch.mapping, batch.class_field),
         sees_emergencies=may(person, "decide"),
         auditors=auditors_of(request),

@@ -153,7 +153,7 @@ def _preview_again(
 ) -> Response:
     name = console_of(request).pending_imports.add(person.id, _session(request), held)
     typed, values = ({row.name: row for row in _typed(fields, what)} for what in ("channel", "value"))
-    return preview_page(request, programme, Preview(name, held, person, error, typed, values))
+    return preview_page(request, programme, Preview(name, held, person, error, typed, values, pressed_save=True))
 
 
 def _typed(fields: FormData, what: str) -> list[ChannelRow]:

@@ -85,6 +85,8 @@ class TranscriptPage:
     """Whether the next publication has a visit in an emergency that is not recorded as made."""
     names_to_publish: tuple[tuple[int, tuple[str, ...]], ...]
     """Rounds whose names the next publication has, with those that are not recorded as visited."""
+    sends_first: bool
+    """Whether the office sends its people somewhere before it publishes."""
     revealed: Mapping[int, int]
     """The rounds whose names entries make public that are not published, by the numbers of these."""
     verified: Verified | None
@@ -192,6 +194,8 @@ def _page(
             unselected = _unselected(record, named.names)
     proposed = proposed_folder(console.store)
     found_there = None if status.folder is None else verified(console, programme, status.folder)
+    visits_to_publish = record is not None and _has_visits(record, status.published)
+    names = () if record is None else names_to_publish(record, status)
     page = TranscriptPage(
         entries=status.entries,
         published=status.published,
@@ -200,8 +204,9 @@ def _page(
         lost_before=lost_before(status, voice_of(request)),
         is_loss_hidden=is_loss_hidden(status) and (found_there is None or not found_there.damage),
         has_emergencies=bool(status.coverage.visit_classes),
-        visits_to_publish=record is not None and _has_visits(record, status.published),
-        names_to_publish=() if record is None else names_to_publish(record, status),
+        visits_to_publish=visits_to_publish,
+        names_to_publish=names,
+        sends_first=visits_to_publish or bool(names),
         revealed={}
         if record is None
         else {one.number: one.of for one in record.revealed if one.number > status.published},
