@@ -140,6 +140,22 @@ def test_the_receipt_is_the_last_line_for_a_class_that_leads_to_a_visit_too(grad
     assert graded.json("visits") == {"waiting": []}
 
 
+@pytest.mark.parametrize("command", [["targets", "remove", "Cedar Bank", "--independent-of-reports"], ["end", "--yes"]])
+def test_who_deletes_a_report_of_danger_is_told_of_the_visit(graded: Desk, command: list[str]) -> None:
+    graded.done("override", "Ash Mill", "--reason", "a fire", "--independent-of-reports")
+    graded.done("report", "Cedar Bank", "--class", "danger")
+    out = graded.done(*command, "--reason", "it closed")
+    assert out.startswith("Visit at once, because of reports of an emergency class: Cedar Bank.\nEntry 3, round 1:")
+
+
+@pytest.mark.parametrize("command", [["targets", "remove", "Cedar Bank", "--independent-of-reports"], ["end", "--yes"]])
+def test_only_visits_of_danger_are_named_with_what_deletes_its_reports(graded: Desk, command: list[str]) -> None:
+    """Not those that wait already, nor targets with other reports."""
+    graded.done("override", "Ash Mill", "--reason", "a fire", "--independent-of-reports")
+    graded.done("report", "Cedar Bank", "--class", "serious")
+    assert graded.json(*command, "--reason", "it closed")["visits"] == []
+
+
 def test_several_classes_of_a_file_have_one_receipt(graded: Desk) -> None:
     write_today("Ash Mill,2,serious", "Ash Mill,1,minor", "Cedar Bank,1,danger", "Ash Mill,1,serious")
     document = graded.json("report", "--file", "today.csv")

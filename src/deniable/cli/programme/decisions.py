@@ -2,6 +2,7 @@
 draw, in public.
 """
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -9,7 +10,7 @@ import typer
 from deniable.cli.groups import Command
 from deniable.cli.options import DEFAULT_DATABASE, AsJson, AskPassphrase, Database, KeyPath, shared
 from deniable.cli.programme import options
-from deniable.cli.programme.output import answer, described, told
+from deniable.cli.programme.output import answer, at_once, described, told, visits_with
 from deniable.errors import DeniableError
 from deniable.programme.programme import Programme
 from deniable.programme.transcript import office_details
@@ -145,13 +146,16 @@ def remove(
 ) -> None:
     """Let targets leave from the open round on, for good. The reports about them are deleted.
 
+    Where a report of an emergency class is among them, the visit to which it leads is recorded first, and named.
+
     The public sees the names, the reason, and whether you declare that the decision had nothing to do with any report:
     say so with one of the two options below, which decides what the guarantee still covers.
     """
     declaration = options.declared(independent, because)
     with options.unlocked(database, key, passphrase) as programme:
-        left = [*map(programme.naming(), names)]
-        tell(programme, programme.change_targets(reason, independent=declaration, remove=left), as_json)
+        left, before = [*map(programme.naming(), names)], programme.work_list()
+        entry = programme.change_targets(reason, independent=declaration, remove=left)
+        tell(programme, entry, as_json, visits=visits_with(programme, entry, before))
 
 
 @targets.command(cls=Command)
@@ -254,12 +258,15 @@ def not_carried_out(
         tell(programme, programme.not_carried_out(round_, named, reason, independent=declaration), as_json)
 
 
-def tell(programme: Programme, entry: Entry, as_json: bool) -> None:
+def tell(programme: Programme, entry: Entry, as_json: bool, visits: Sequence[str] | None = None) -> None:
+    """visits: those that were recorded with it; None where none can be."""
     parameters = programme.parameters
     coverage = programme.status().coverage.in_words(parameters.voice())
+    document = {**described(entry, parameters), "coverage": coverage}
     answer(
         as_json,
-        {**described(entry, parameters), "coverage": coverage},
+        document if visits is None else {**document, "visits": visits},
+        *([at_once(visits)] if visits else []),
         told(entry, parameters),
         coverage,
         "It becomes public with the next deniable programme publish.",

@@ -11,7 +11,7 @@ import typer
 from deniable.cli.groups import Command
 from deniable.cli.options import DEFAULT_DATABASE, AsJson, AskPassphrase, Database, KeyPath, shared
 from deniable.cli.programme import options
-from deniable.cli.programme.output import answer, described, due, told
+from deniable.cli.programme.output import answer, at_once, described, due, told, visits_with
 from deniable.errors import DeniableError
 from deniable.programme import backup as backups
 from deniable.programme.programme import Programme
@@ -244,9 +244,10 @@ def end(
     """End the programme for good, and destroy its secrets.
 
     Its counts, seeds and keys in the database are gone then. The public sees that it ended, and the reason; the
-    transcript stays valid. It cannot be undone, and reports that still wait are never followed up. To destroy the
-    counts in backups too, destroy the key. What was sealed for an oversight body stays in the database, for that
-    body's key alone: hand it over, then delete the database.
+    transcript stays valid. It cannot be undone, and reports that still wait are never followed up, but for those of an
+    emergency class: the visits to which they lead are recorded first, and named. To destroy the counts in backups too,
+    destroy the key. What was sealed for an oversight body stays in the database, for that body's key alone: hand it
+    over, then delete the database.
 
     Before it asks for the programme's name, it says what is still open: entries that are not published, audits that
     are not recorded, a round that is not drawn.
@@ -258,9 +259,11 @@ def end(
                 typer.echo(line, err=True)
         if not yes and options.typed(f"To end the programme for good, type its name ({name}): ") != name:
             raise DeniableError(f"that is not the programme's name, {name}; nothing was changed")
-        entry = programme.end(reason)
+        before, entry = programme.work_list(), programme.end(reason)
+        visits = visits_with(programme, entry, before)
     following = "Publish it, then destroy the key: deniable programme publish"
-    answer(as_json, described(entry, programme.parameters), told(entry, programme.parameters), following)
+    document, words = described(entry, programme.parameters), told(entry, programme.parameters)
+    answer(as_json, {**document, "visits": visits}, *([at_once(visits)] if visits else []), words, following)
 
 
 def _still_open(programme: Programme) -> Iterator[str]:

@@ -7,7 +7,7 @@ import typer
 from deniable.cli.groups import Command
 from deniable.cli.options import DEFAULT_DATABASE, AsJson, AskPassphrase, Database, KeyPath, shared
 from deniable.cli.programme import options
-from deniable.cli.programme.output import answer, due, local, to_draw, waiting_document, waits, why_late
+from deniable.cli.programme.output import answer, at_once, due, local, to_draw, waiting_document, waits, why_late
 from deniable.errors import DeniableError
 from deniable.programme.programme import Programme
 from deniable.programme.status import Closed, Status
@@ -152,7 +152,7 @@ def _besides(closed: Closed, status: Status) -> str:
     """What else was recorded when the round was closed."""
     told = ""
     if closed.visits:
-        told += f" Visit at once, because of reports of an emergency class: {', '.join(closed.visits)}."
+        told += f" {at_once(closed.visits)}"
     if closed.figures is not None:
         told += f" {closed.figures.heading(status.parameters.voice())}."
     return told
