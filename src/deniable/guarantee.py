@@ -12,7 +12,7 @@ from deniable.arrays import FloatArray
 from deniable.calibration import prior_advantage, product_above
 from deniable.curves import Curve, Exponential, Gaussian, TotalVariation
 from deniable.errors import DeniableError, check_whole
-from deniable.languages.voice import Voice, plain, plural_of
+from deniable.languages.voice import Voice, plain
 from deniable.rounding import rounded_up, written_above
 from deniable.wording import count
 
@@ -245,7 +245,9 @@ _WORTH_SAYING = 1_000_000
 def points(delta: float, say: Voice) -> str:
     """What watching adds to the chance of a right guess, at most: half of delta, rounded up."""
     figure = rounded_up(delta, 50)
-    return say.counted("{figure} point in 100", "{figure} points in 100", plural_of(figure), figure=say.figure(figure))
+    return say.counted(
+        "{figure} point in 100", "{figure} points in 100", say.plural_of(figure), figure=say.figure(figure)
+    )
 
 
 def points_above_half(delta: float) -> str:

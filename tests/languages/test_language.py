@@ -39,3 +39,33 @@ def test_others_are_refused_with_those_there_are(
     assert usable_languages(["de", "en"]) == ("de", "en")
     with pytest.raises(DeniableError, match=f"{why}.*; there are en and de$"):
         usable_languages(codes)
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("en", "Yearly figures of 2026, -1 report ± 20"),
+        ("fr", "Chiffres annuels de 2026, -1 signalement ±\xa020"),
+        ("pl", "Liczby roczne za 2026, -1 zgłoszenie ± 20"),
+    ],
+)
+def test_a_number_below_zero_has_the_form_of_the_one_above_it(code: str, said: str) -> None:
+    say = Voice(language(code))
+    figures = (
+        "Yearly figures of {year}, {number} report ± {error}",
+        "Yearly figures of {year}, {number} reports ± {error}",
+    )
+    assert say.counted(*figures, -1, year="2026", error=20) == said
+    below, above = (say.counted(*figures, number, year="2026", error=20) for number in (-38, 38))
+    assert below.replace("-38", "38") == above
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [("en", "1.8 rounds"), ("es", "1,8 rondas"), ("fr", "1,8 cycle"), ("pt-BR", "1,8 rodada"), ("de", "1,8 Runden")],
+)
+def test_less_than_two_is_one_where_zero_is(code: str, said: str) -> None:
+    say = Voice(language(code))
+    figure = "1.8"
+    rounds = say.counted("{figure} round", "{figure} rounds", say.plural_of(figure), figure=say.figure(figure))
+    assert rounds == said

@@ -77,6 +77,17 @@ class Voice:
         written = self.number(int(whole.replace(",", "")))
         return f"{written}{self.language.locale.decimal}{self.digits(decimals)}" if point else written
 
+    def plural_of(self, figure: str) -> int:
+        """The whole number whose plural form goes with such a number: of one with decimals, as in 4.2 rounds, that of
+        100; but of 1.8 that of 1 in a language that says 0 like 1, as French does.
+
+        >>> [plain().plural_of(figure) for figure in ("1", "1,235", "4.2", "1.8")]
+        [1, 1235, 100, 100]
+        """
+        whole, point, _ = figure.replace(",", "").partition(".")
+        says_zero_like_one = self.language.plural(0) == self.language.plural(1)
+        return int(whole) if not point or (says_zero_like_one and int(whole) < 2) else 100
+
     def digits(self, text: str) -> str:
         """With the language's own digits: times, years."""
         own = self.language.locale.digits
@@ -117,7 +128,7 @@ class Voice:
 
     def _plural(self, one: str, many: str, number: int) -> str:
         forms = self.language.sentences.get(one, (one, many))
-        return forms[self.language.plural(number)]
+        return forms[self.language.plural(abs(number))]
 
     def _counted(self, one: str, many: str, values: Mapping[str, Any]) -> str:
         return self._plural(one, many, values["number"]).format_map(self._words(values))
@@ -143,15 +154,6 @@ class Voice:
 def plain() -> Voice:
     """English, with the words that the library has."""
     return Voice(english())
-
-
-def plural_of(figure: str) -> int:
-    """The whole number whose plural form goes with a figure: of one that has decimals, as in 4.2 rounds, that of 100.
-
-    >>> plural_of("1"), plural_of("1,235"), plural_of("4.2")
-    (1, 1235, 100)
-    """
-    return 100 if "." in figure else int(figure.replace(",", ""))
 
 
 def _capital(text: str) -> str:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from deniable.languages.voice import Voice, plural_of
+from deniable.languages.voice import Voice
 from deniable.mechanisms.race import Race
 from deniable.programme.calendar import Calendar, rounds_in_words
 from deniable.programme.parameters import Parameters
@@ -115,7 +115,7 @@ def wait_in_words(calendar: Calendar, wait: QuietWait, say: Voice) -> str:
     """
     days, tenths = calendar.days(wait.rounds), math.ceil(10 * wait.rounds - _ROUNDING) / 10
     figure = f"{tenths:,.1f}".removesuffix(".0") if tenths < 100 else f"{math.ceil(tenths):,}"
-    rounds = say.counted("{figure} round", "{figure} rounds", plural_of(figure), figure=say.figure(figure))
+    rounds = say.counted("{figure} round", "{figure} rounds", say.plural_of(figure), figure=say.figure(figure))
     if wait.kind == "at most":
         return say.counted("at most {number} day ({rounds})", "at most {number} days ({rounds})", days, rounds=rounds)
     return say.counted("about {number} day ({rounds})", "about {number} days ({rounds})", days, rounds=rounds)
