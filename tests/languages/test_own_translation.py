@@ -1,5 +1,6 @@
 """An office's own translation: complete, with the values and tags of the English sentences, and part of the rules."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -71,6 +72,26 @@ def test_an_office_can_translate_every_language_itself() -> None:
 def test_what_cannot_be_used_is_refused(tmp_path: Path, change: Callable[[str], str], why: str) -> None:
     with pytest.raises(DeniableError, match=why):
         read_translation("de", changed(tmp_path, change))
+
+
+@pytest.mark.parametrize(
+    ("header", "instead", "why"),
+    [
+        (r"plural=[^;]*", "plural=(n $ 1)", "invalid token in plural form"),
+        (r"plural=[^;]*", "plural=(n", "unbalanced parenthesis"),
+        (r"nplurals=\d+", "nplurals=99999999", "more plural forms than any language"),
+        (r"nplurals=\d+", 'npl"\n"urals= 099999999', "more plural forms than any language"),
+        (r"charset=[\w-]+", "charset=nonsense", "unknown encoding"),
+    ],
+)
+def test_a_header_that_makes_no_sense_is_refused_at_once(tmp_path: Path, header: str, instead: str, why: str) -> None:
+    """Translators bring the file. Room for a hundred million forms of every sentence would take all memory."""
+    file = tmp_path / "own.po"
+    text, number = re.subn(header, instead, OURS.read_text(encoding="utf-8"), count=1)
+    assert number == 1
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(DeniableError, match=f"cannot read the sentences in .*: .*{why}"):
+        read_translation("de", file)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

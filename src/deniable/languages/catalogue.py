@@ -1,5 +1,6 @@
 """A catalogue: the sentences of one language in a gettext file, and what must hold for each of them."""
 
+import io
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from gettext import c2py
 from pathlib import Path
 from string import Formatter
 
+from babel.messages.catalog import Catalog
 from babel.messages.pofile import PoFileError, read_po
 
 from deniable.errors import DeniableError, why
@@ -23,9 +25,9 @@ class Catalogue:
 def read_catalogue(file: Path) -> Catalogue:
     """What the file has. A sentence that is fuzzy or has no translation is left out."""
     try:
-        with file.open("rb") as opened:
-            catalogue = read_po(opened, abort_invalid=True)
-    except (OSError, PoFileError, UnicodeDecodeError) as error:
+        catalogue = _read(file.read_bytes())
+        plural = c2py(catalogue.plural_expr)
+    except (OSError, PoFileError, ValueError, LookupError) as error:  # the last for an encoding that there is not
         reason = why(error) if isinstance(error, OSError) else str(error)
         raise DeniableError("cannot read the sentences in {file}: {reason}", file=file, reason=reason) from None
     sentences: dict[str, tuple[str, ...]] = {}
@@ -36,7 +38,13 @@ def read_catalogue(file: Path) -> Catalogue:
         forms = (said,) if isinstance(said, str) else tuple(said)
         if all(forms):
             sentences[key if isinstance(key, str) else key[0]] = forms
-    return Catalogue(sentences, c2py(catalogue.plural_expr))
+    return Catalogue(sentences, plural)
+
+
+def _read(content: bytes) -> Catalog:
+    if _MANY_FORMS.search(_BROKEN.sub(b"", content)):
+        raise ValueError("it has more plural forms than any language")
+    return read_po(io.BytesIO(content), abort_invalid=True)
 
 
 @cache
@@ -77,6 +85,9 @@ def placeholders(text: str) -> set[str]:
     return {name for _, name, _, _ in _parsed(text) if name is not None}
 
 
+# Room is made for as many as a file says, for every sentence.
+_MANY_FORMS = re.compile(rb"nplurals\s*=\s*0*[1-9][0-9]")
+_BROKEN = re.compile(rb'"\s*\n\s*"')  # a text that goes on in the next line
 # Without a < inside: of a long row of them, none is looked at twice.
 _TAG = re.compile(r"<[^<>]*>")
 # Control characters, breaks of lines and paragraphs, changes of direction, and halves of characters. They would begin a
