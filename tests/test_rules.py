@@ -64,6 +64,26 @@ def test_coverage_is_always_met(n_targets: int, audits: int) -> None:
             assert windows.any(axis=-1).all()
 
 
+def test_the_draws_of_a_round_have_the_rules_of_each_draw_alone() -> None:
+    """What is counted once a round, less the targets drawn since, is what the definition counts anew."""
+    rng, rules, audits, decided = np.random.default_rng(0), Rules(max_gap=4), 3, 0
+    history = no_history(5, 11)
+    for _ in range(30):
+        in_round, chosen = rules.in_round(history, audits), np.zeros((5, 11), dtype=np.bool_)
+        for drawn in range(audits):
+            eligible = in_round.eligible(chosen)
+            for run in range(5):
+                open_ = np.flatnonzero(~chosen[run])
+                remaining = 4 - history.since[run, open_]
+                tight = [m for m in range(1, 5) if (remaining <= m).sum() == audits * m - drawn]
+                due = open_[remaining <= tight[0]] if tight else open_
+                decided += len(due) < len(open_)
+                assert np.flatnonzero(eligible[run]).tolist() == due.tolist()
+                chosen[run, rng.choice(due)] = True
+        history = history.after(chosen)
+    assert decided > 50
+
+
 @pytest.mark.parametrize(("n_targets", "audits", "max_gap"), [(3, 1, 2), (5, 2, 2), (7, 3, 2)])
 def test_coverage_that_cannot_be_met_is_refused_at_once(n_targets: int, audits: int, max_gap: int) -> None:
     history = no_history(1, n_targets)

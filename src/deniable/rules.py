@@ -127,43 +127,71 @@ class Rules:
 
     def eligible(self, history: History, chosen: BoolArray, audits: int) -> BoolArray:
         """Who may be drawn next, (B, C), when `chosen` were drawn already of the `audits` of this round."""
-        eligible = history.present & ~chosen
-        if self.max_gap is not None:
-            eligible &= self._due(history.since, eligible, self.max_gap, int(chosen[0].sum()), audits)
-        if self.cooldown:
-            rested = eligible & ~((history.audits > 0) & (history.since < self.cooldown))
+        return self.in_round(history, audits).eligible(chosen)
+
+    def in_round(self, history: History, audits: int) -> "RoundRules":
+        """The same for all draws of a round; `history` must not change meanwhile."""
+        return RoundRules(self, history, audits)
+
+
+class RoundRules:
+    """Who may be drawn in a round of B runs; what is the same for all its draws is computed once."""
+
+    def __init__(self, rules: Rules, history: History, audits: int) -> None:
+        self._present, self._audits, self._max_gap = history.present, audits, rules.max_gap
+        if rules.max_gap is not None:
+            self._remaining: IntArray = rules.max_gap - history.since
+            self._is_late = bool((self._remaining < 1).any())
+            self._within = self._counted(history.present, rules.max_gap)
+        self._rested = ~((history.audits > 0) & (history.since < rules.cooldown)) if rules.cooldown else None
+
+    def eligible(self, chosen: BoolArray) -> BoolArray:
+        """Who may be drawn next, (B, C), when `chosen` were drawn already."""
+        eligible = self._present & ~chosen
+        if self._max_gap is not None:
+            latest = self._latest(eligible, chosen, self._max_gap)
+            if (latest < self._max_gap).any():
+                eligible &= self._remaining <= latest[:, None]
+        if self._rested is not None:
+            rested = eligible & self._rested
             eligible = np.where(rested.any(axis=1, keepdims=True), rested, eligible)
         return eligible
 
-    @staticmethod
-    def _due(since: IntArray, open_: BoolArray, max_gap: int, drawn: int, audits: int) -> BoolArray:
-        """The targets one of which must be drawn now, so that every target can still be audited in time.
+    def _latest(self, open_: BoolArray, chosen: BoolArray, max_gap: int) -> IntArray:
+        """Within how many rounds, (B,), those targets must be audited of which one must be drawn now, so that every
+        target can still be audited in time.
 
         In the m rounds from this one on, k m - j draws are left. When exactly that many targets must be audited
         within them, every one of those draws is spoken for. The smallest such m is the one to heed: its targets
         are also among those of every larger one.
         """
-        remaining = max_gap - since
-        runs = len(since)
-        if (remaining[open_] < 1).any():
+        if self._is_late and (self._remaining[open_] < 1).any():
             raise DeniableError.of(
                 max_gap,
                 "a target has gone {number} round without an audit already, the longest gap allowed",
                 "a target has gone {number} rounds without an audit already, the longest gap allowed",
             )
-        cells = (np.arange(runs)[:, None] * (max_gap + 1) + remaining)[open_]
-        within = np.bincount(cells, minlength=runs * (max_gap + 1)).reshape(runs, -1).cumsum(axis=1)[:, 1:]
-        left = audits * np.arange(1, max_gap + 1) - drawn
+        drawn = int(chosen[0].sum())
+        within = self._within - self._counted(chosen & self._present, max_gap) if drawn else self._within
+        left = self._audits * np.arange(1, max_gap + 1) - drawn
         if (within > left).any():
             raise DeniableError(
                 "the longest gap, {max_gap}, cannot be kept with so few audits a round, {audits_made}: too many "
                 "targets are due; audit more targets a round, take some out, or begin with a longer gap",
                 max_gap=max_gap,
-                audits_made=audits,
+                audits_made=self._audits,
             )
         tight = within == left
-        latest = np.where(tight.any(axis=1), tight.argmax(axis=1) + 1, max_gap)
-        return np.asarray(remaining <= latest[:, None])
+        return np.asarray(np.where(tight.any(axis=1), tight.argmax(axis=1) + 1, max_gap))
+
+    def _counted(self, targets: BoolArray, max_gap: int) -> IntArray:
+        """How many of these targets must be audited within 1, 2, … rounds, (B, L)."""
+        runs, n_targets = targets.shape
+        rounds = max_gap + 1
+        cells = np.flatnonzero(targets)  # much faster on a sparse mask than two axes of indices
+        remaining = np.maximum(self._remaining.ravel()[cells], 0)
+        counts = np.bincount(cells // n_targets * rounds + remaining, minlength=runs * rounds)
+        return counts.reshape(runs, -1).cumsum(axis=1)[:, 1:]
 
 
 NO_RULES = Rules()

@@ -49,3 +49,15 @@ def test_streams_longer_than_the_horizon_are_refused() -> None:
 def test_bad_seeds(seed: Any) -> None:
     with pytest.raises(dn.DeniableError, match="seed must be a whole number of at least 0, got"):
         dn.simulate(dn.Greedy(3), np.ones((4, 3)), seed=seed)
+
+
+def test_races_are_drawn_from_the_variables_of_numpy() -> None:
+    """So that a seed gives the figures that it always gave."""
+    counts, weights = np.arange(12).reshape(3, 4), np.array([[1, 2, 0, 3]] * 3)
+    growth = dn.Race(4, 1.3).growth
+    with np.errstate(divide="ignore"):
+        scores = np.log(weights) + growth.log(counts)
+    noise, rng = dn.SimulationNoise(7), np.random.default_rng(7)
+    for _ in range(50):
+        expected = (scores + rng.gumbel(size=counts.shape)).argmax(axis=1)
+        assert noise.race(growth, counts, weights).tolist() == expected.tolist()

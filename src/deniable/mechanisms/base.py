@@ -108,12 +108,13 @@ class Mechanism(ABC, Generic[P]):
         history = state.history
         self.check_round(history.rounds, int(history.present[0].sum()), audits)
         chosen = np.zeros_like(history.present)
-        eligible = self.rules.eligible(history, chosen, audits)  # refuses before anything is drawn
+        rules = self.rules.in_round(history, audits)
+        eligible = rules.eligible(chosen)  # refuses before anything is drawn
         tallied, private = self.tally(state.private, reports, noise)
         runs, drawn = np.arange(len(reports)), np.empty((len(reports), audits), dtype=np.int64)
         for j in range(audits):
             if j:
-                eligible = self.rules.eligible(history, chosen, audits)
+                eligible = rules.eligible(chosen)
             drawn[:, j] = self.draw(tallied, eligible, history, noise)
             chosen[runs, drawn[:, j]] = True
         # Removed targets are forgotten every round, so that no run of theirs goes on without an end.

@@ -306,8 +306,21 @@ class Note:
 
 
 def beside(keys: Iterable[Path]) -> list[KeyCopy]:
-    """The copies beside these key files, whether they are there or not."""
-    return [KeyCopy(KeyFile(key).transcript) for key in keys]
+    """The copies beside these key files, whether they are there or not; of a key that was replaced, the one beside the
+    new key, if it is there.
+    """
+    return [_newest(KeyCopy(KeyFile(key).transcript)) for key in keys]
+
+
+def _newest(copy: KeyCopy) -> KeyCopy:
+    seen = {copy.path}
+    while (note := copy.note()) and note.replaced_by and note.replaced_by not in seen:
+        following = KeyCopy(note.replaced_by)
+        if not following.exists():
+            break
+        copy = following
+        seen.add(copy.path)
+    return copy
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,12 @@ class SimulationNoise:
         # The largest of log-weights plus Gumbel noise wins with probability proportional to the weight.
         with np.errstate(divide="ignore"):  # log 0 = -inf never wins
             log_weights = np.log(weights) + growth.log(counts)
-        return _largest(log_weights + self._rng.gumbel(size=counts.shape))
+        return _largest(log_weights + self._gumbel(counts.shape))
+
+    def _gumbel(self, shape: tuple[int, ...]) -> FloatArray:
+        """What NumPy's `gumbel` draws, from the same uniform variables, but several times as fast: all logs at once."""
+        exponential = -np.log(1 - self._rng.random(shape))
+        return -np.log(np.maximum(exponential, 2.0**-54))  # 0, once in 2**53 draws, would win even without a weight
 
     def gaussian(self, variance: Fraction, shape: tuple[int, ...]) -> ExactArray:
         draws = self._rng.standard_normal(shape)

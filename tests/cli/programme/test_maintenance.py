@@ -224,6 +224,21 @@ def test_a_new_key_file_takes_the_place_of_the_old(office: Desk) -> None:
     office.done("report", "Ash Mill", "--key", "new.key")
 
 
+def test_with_a_new_key_file_the_commands_that_need_no_key_go_on(office: Desk) -> None:
+    """They look for the copy beside the old key, whose note says where the new one is."""
+    office.done("publish", "--public", "public")
+    office.done("rekey", "--new-key", "new.key")
+    office.done("override", "Ash Mill", "--reason", "A court.", "--independent-of-reports", "--key", "new.key")
+    Path("programme.key").unlink()
+    assert "Ash Mill" in office.done("work-list")
+    office.done("publish")
+    office.done("backup", "backup")
+    office.done("rekey", "--key", "new.key", "--new-key", "newest.key")
+    office.done("publish")
+    Path("newest.key.transcript").rename("elsewhere")
+    assert_refused(office("publish"), "was replaced by another")
+
+
 def test_a_key_file_gives_way_to_a_passphrase(office: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DENIABLE_NEW_PASSPHRASE", "too short")
     assert_refused(office("rekey", "--new-passphrase"), "at least 12 characters")
