@@ -71,8 +71,9 @@ def disk() -> Disk:
 
 @pytest.fixture
 def slow(disk: Disk) -> Iterator[Ticker]:
-    """Ticks when the test says so."""
+    """Ticks when the test says so, and knows that there are few tokens."""
     with stopped_at_last(Ticker(disk.write, every=1e6)) as made:
+        made.keep_only(Owners((), ()))
         yield made
 
 
@@ -184,9 +185,10 @@ def test_whom_less_waits_of_is_not_held_up_by_many_busy_tokens(slow: Ticker, mon
     assert push.done()
 
 
-def when_written(disk: Disk, ticking: Ticker, waiting: Mapping[str, int], tokens: int) -> dict[str, list[int]]:
-    """Of each token, how many of its reports every page has."""
-    ticking.keep_only(Owners((), list(map(str, range(tokens)))))
+def when_written(disk: Disk, ticking: Ticker, waiting: Mapping[str, int], tokens: int = 0) -> dict[str, list[int]]:
+    """Of each token, how many of its reports every page has. Without a number of tokens, the ticker knows none yet."""
+    if tokens:
+        ticking.keep_only(Owners((), list(map(str, range(tokens)))))
     numbers = {token: 1000 * number for number, token in enumerate(waiting, 1)}
     for token, size in waiting.items():
         for number in range(size):
@@ -208,6 +210,15 @@ def test_when_a_token_s_reports_are_written_does_not_depend_on_those_of_others(
             when_written(disk, slow, {"first": more, "second": 200, "third": 200}, tokens) for more in (size, size + 1)
         )
         assert (one["second"], one["third"]) == (other["second"], other["third"])
+
+
+def test_nor_does_it_before_the_first_page_when_the_number_of_tokens_is_not_known(disk: Disk) -> None:
+    def written(more: int) -> dict[str, list[int]]:
+        with stopped_at_last(Ticker(disk.write, every=1e6)) as new:
+            return when_written(disk, new, {"first": more, "second": 200, "third": 200})
+
+    one, other = written(200), written(201)
+    assert (one["second"], one["third"]) == (other["second"], other["third"])
 
 
 def test_the_check_catches_an_order_by_amounts(disk: Disk, slow: Ticker, monkeypatch: pytest.MonkeyPatch) -> None:

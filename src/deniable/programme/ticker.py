@@ -98,7 +98,7 @@ class Ticker:
         self._counted = -1.0
         self._queues: tuple[list[_Waiting], ...] = ([], [], [], [])
         self._commands, self._entered, self._pushed, self._imported = self._queues
-        self._of_token = OF_ONE
+        self._of_token = TOGETHER  # the least that one has, until `keep_only` knows how many there are
         self._lock = Lock()
         self._stop = Event()
         self._thread = Thread(target=self._run, name="ticker", daemon=True)
