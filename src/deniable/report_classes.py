@@ -78,7 +78,10 @@ def parsed(text: str) -> ReportClass:
     name, equals, weight = text.rpartition("=")
     if not equals:
         raise DeniableError(
-            "a class of reports must be written NAME=WEIGHT or NAME={visit}, got {text}", visit=VISIT, text=text
+            "class {name} needs a weight: write {name}=1 if a report of this class counts once, {name}=3 if it counts "
+            "three times, or {name}={visit} if it leads to a visit at once",
+            name=text,
+            visit=VISIT,
         )
     if weight == VISIT:
         return ReportClass(name, None)

@@ -625,7 +625,7 @@ def test_a_visit_ends_the_run_and_a_flood_counts_up_to_the_limit(run: Run, tmp_p
         (["--class", "minor=1.5"], "the weight of class minor must be a whole number"),
         (["--class", "minor=1", "--class", "minor=2"], "its own name, got minor twice"),
         (["--class", "danger=visit"], "at least one class of reports must have a weight"),
-        (["--class", "minor"], "must be written NAME=WEIGHT"),
+        (["--class", "minor"], "class minor needs a weight: write minor=1"),
         ([*CLASSES, "--most-counted", "0"], "--most-counted must be a whole number of at least 1, got 0"),
     ],
 )

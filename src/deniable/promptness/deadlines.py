@@ -174,10 +174,17 @@ def audits_for_certainty(n_targets: int, deadline: Deadline) -> int:
 
 
 def deadline_in_words(
-    mechanism: Mechanism[Any], name: str, deadline: Deadline, audits: int, say: Voice, *, days: str = ""
+    mechanism: Mechanism[Any],
+    name: str,
+    deadline: Deadline,
+    audits: int,
+    say: Voice,
+    *,
+    days: str = "",
+    with_delta: bool = True,
 ) -> tuple[str, ...]:
     """The answer in plain sentences, for a programme with so many audits a round; `days` is how long the deadline is by
-    a calendar, or empty, and `name` is how the mechanism is called.
+    a calendar, or empty, and `name` is how the mechanism is called. What is about delta can be left out.
     """
     rules, number = mechanism.rules, deadline.rounds
     within = (
@@ -196,7 +203,7 @@ def deadline_in_words(
                 within=within,
             ),
         )
-    limits, now = _limits(mechanism, deadline, within, say), cost(mechanism, deadline, audits)
+    limits, now = _limits(mechanism, deadline, within, say)[not with_delta :], cost(mechanism, deadline, audits)
     if now is None:
         told = say(
             "How probable a visit within {within} is cannot be calculated for {mechanism}; it can be simulated.",
@@ -206,7 +213,7 @@ def deadline_in_words(
         return (told, *limits)
     return (
         _enough(mechanism, name, deadline, within, say),
-        _today(now, audits, say) + ("" if now.anyway.kind == "at least" else f" {_forced(now, say)}"),
+        _today(now, audits, say) + (f" {_forced(now, say)}" if with_delta and now.anyway.kind != "at least" else ""),
         *limits,
         _scope(is_in_the_long_run=rules.max_gap is not None, say=say),
     )
@@ -296,7 +303,7 @@ def _forced(now: Cost, say: Voice) -> str:
 
 
 def _limits(mechanism: Mechanism[Any], deadline: Deadline, within: str, say: Voice) -> tuple[str, str]:
-    """What holds whatever the mechanism."""
+    """What holds whatever the mechanism; the first is about delta."""
     C, delta = mechanism.n_targets, mechanism.guarantee().delta
     gap = say.counted("{number} round", "{number} rounds", deadline.rounds)
     return (

@@ -228,7 +228,7 @@ def test_weights_that_cannot_be_read(desk: Desk) -> None:
         (["--target-term", "Employer"], "a target must be target, employer, workplace, organisation, company or site"),
         (["--hotline", "javascript:alert(1)"], "the hotline must be a link that begins with https://"),
         (["--contact", "a\nb"], "the contact must have 1 to 300 printable characters"),
-        (["--class", "minor"], "NAME=WEIGHT or NAME=visit"),
+        (["--class", "minor"], "or minor=visit if it leads to a visit at once"),
         (["--class", "minor=0"], "class minor must be a whole number from 1 to 100"),
         (["--class", "minor=1.5"], "class minor must be a whole number from 1 to 100"),
         (["--class", "minor=-1"], "class minor must be a whole number from 1 to 100"),

@@ -187,7 +187,7 @@ def test_there_is_one_programme(office: Office) -> None:
         ({"length": "0"}, "How long a round lasts"),
         ({"oversight": "age1"}, "Key of an oversight body must be an age recipient"),
         ({"weights": "forecast", "mechanism": "tca", "horizon": "9"}, "A forecast is for race alone"),
-        ({"classes": "serious"}, "must be written NAME=WEIGHT or NAME=visit"),
+        ({"classes": "serious"}, "Class serious needs a weight: write serious=1"),
         ({"classes": "minor=1\nserious=1.5"}, "weight of class serious must be a whole number"),
         ({"classes": "minor=0"}, "weight of class minor must be a whole number"),
         ({"classes": "minor=1\nMinor=2"}, "its own name"),
@@ -300,6 +300,29 @@ def test_what_the_charts_leave_out_is_said(office: Office) -> None:
         assert "equally likely" in show(browser, weights=weights).text
     assert "<dt>Longest wait</dt><dd>9 rounds" in show(browser, max_gap="9").text
     assert "Longest wait" not in show(browser).text
+
+
+def test_what_a_deadline_has_to_do_with_delta_is_for_experts(office: Office) -> None:
+    names = "\n".join(f"Depot {number}" for number in range(20))
+    page = html.unescape(show(office.browser("Anna"), targets=names, deadline="13", probability="90").text)
+    before, after = page.split("<summary>For experts</summary>")
+    in_time = before.partition("A visit in time")[2]
+    assert "A longest gap of 13 rounds makes the visit certain" in in_time
+    assert "delta" not in in_time
+    assert "would then force delta up to" in after
+    assert "Whatever the mechanism, at delta =" in after
+    assert "A longest gap of 13 rounds" not in after
+
+
+def test_plans_are_compared_with_reports_and_without(office: Office) -> None:
+    """A rest raises the chance of every target that does not rest, reported or not: the reader must see both."""
+    names = "\n".join(f"Depot {number}" for number in range(20))
+    page = show(office.browser("Anna"), targets=names, cooldown="0").text
+    table = page.partition('aria-labelledby="compare-title"')[2].partition("</table>")[0]
+    mine, rest = table.partition("Your plan")[2].partition("</tr>")[0], table.partition("With a rest after")[2]
+    assert "no report: 5 %" in mine
+    assert "no report: about 140 days (20 rounds)" in mine
+    assert "no report: 6.2 %" in rest
 
 
 def test_a_deadline_is_answered_in_rounds_and_days(office: Office) -> None:

@@ -112,6 +112,7 @@ NAMES = {
     "A public value in every draw": {"randomness": "dice", "place": "Town hall"},
     "An oversight body": {"oversight": KEY},
     "A forecast from past audits": {"weights": "forecast"},
+    "Further languages": {"languages": "de"},
     "Words of your own": {"audit_term": "inspection"},
 }
 

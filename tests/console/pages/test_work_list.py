@@ -138,6 +138,40 @@ def test_emergencies_come_first(office: Office) -> None:
     assert "at once" not in second
 
 
+def test_what_is_not_published_is_not_called_public(office: Office) -> None:
+    """An office goes first and publishes then, so its list must not say that the public knows of the visit."""
+    programme = office.begin(classes=CLASSES)
+    programme.override(["Birch Works"], "A fire.", independent=True)
+    programme.publish(office.public)
+    programme.report({"Ash Mill": 1}, report_class="danger")
+    programme.visit("Ash Mill", "danger")
+    otto = office.browser("Otto")
+    page = otto.get("/work-list").text
+    marked = re.findall(r"<bdi>([^<]+)</bdi> <span class=\"state warn\">not published yet", page)
+    assert marked == ["Ash Mill"]
+    assert "The public record says that these" not in page
+    emergency, ordered = otto.get("/work-list/work-list.csv").text.splitlines()[1:]
+    assert '"not published yet","visit at once"' in emergency
+    assert '"yes","no"' in ordered
+    programme.publish()
+    page = otto.get("/work-list").text
+    assert "not published yet" not in page
+    assert "The public record says that these" in page
+    assert "not published yet" not in otto.get("/work-list/work-list.csv").text
+
+
+def test_a_name_is_public_once_the_entry_with_it_is_published(office: Office) -> None:
+    programme = office.begin(reveal_after=1)
+    for _ in range(2):
+        programme.publish(office.public)  # the draw of round 1, and not its name
+        office.clock.tomorrow()
+        programme.close_round()
+    otto = office.browser("Otto")
+    assert '"1","2026-01-06","not published yet"' in otto.get("/work-list/work-list.csv").text
+    programme.publish()
+    assert '"1","2026-01-06","yes"' in otto.get("/work-list/work-list.csv").text
+
+
 def test_an_emergency_is_due_at_once(office: Office) -> None:
     programme = office.begin(classes=CLASSES, reveal_after=1)
     programme.report({"Ash Mill": 1}, report_class="danger")

@@ -15,7 +15,7 @@ from deniable.console.accounts.people import ROLE_NAMES, Person, PersonRow
 from deniable.console.csv_download import csv_response
 from deniable.console.pages.activity import called
 from deniable.console.pages.common import CurrentProgramme, copied_record
-from deniable.console.pages.work_list import Unrecorded, open_audits
+from deniable.console.pages.work_list import Unrecorded, open_audits, unpublished_audits
 from deniable.console.public_record import Record
 from deniable.console.remembered import takes_long
 from deniable.console.routing import Router
@@ -27,6 +27,7 @@ from deniable.programme.parameters import Parameters
 from deniable.programme.public.page import Audited, Event
 from deniable.programme.transcript.outcomes import present_names
 from deniable.programme.transcript.replay import parse, replay
+from deniable.programme.work_list import OpenAudit
 
 router = Router()
 
@@ -82,8 +83,9 @@ def targets(request: Request, _: Annotated[Person, require("transcript")], progr
 def work_list(request: Request, _: Annotated[Person, require("decide")], programme: CurrentProgramme) -> Response:
     """Confidential where names in it are not public yet, as the page is."""
     takes_long()
-    shown = copied_record(request, programme, programme.status().folder)
-    say = voice_of(request)
+    status = programme.status()
+    shown = copied_record(request, programme, status.folder)
+    say, unpublished = voice_of(request), unpublished_audits(shown, status.published)
     numbers = {name: number for name, number, *_ in _targets(programme.parameters, shown, say)}
     unrecorded = Unrecorded(shown.events)
     rows = (
@@ -92,7 +94,7 @@ def work_list(request: Request, _: Annotated[Person, require("decide")], program
             numbers.get(audit.target),
             audit.round,
             audit.day.isoformat(),
-            _is_public(audit.secret_until, say),
+            _is_public(audit, unpublished, say),
             say("visit at once") if unrecorded.is_emergency(audit) else say("no"),
         )
         for audit in unrecorded.emergencies_first(open_audits(programme))
@@ -131,8 +133,10 @@ def _state(row: PersonRow, say: Voice) -> str:
     return say("needs new codes") if row.waiting else say("active")
 
 
-def _is_public(secret_until: int | None, say: Voice) -> str:
-    return say("yes") if secret_until is None else say("after round {round} is closed", round=secret_until)
+def _is_public(audit: OpenAudit, unpublished: frozenset[tuple[int, str]], say: Voice) -> str:
+    if audit.secret_until is not None:
+        return say("after round {round} is closed", round=audit.secret_until)
+    return say("not published yet") if (audit.round, audit.target) in unpublished else say("yes")
 
 
 def _entry(event: Event, say: Voice) -> tuple[object, ...]:

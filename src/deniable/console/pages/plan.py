@@ -96,6 +96,8 @@ class Preview:
     """So many audits of 100, at most, are of targets whose longest gap is over."""
     deadline: tuple[str, ...]
     """What a visit within the deadline takes; empty where none was asked for."""
+    deadline_for_experts: tuple[str, ...]
+    """What delta has to do with it."""
     charts: tuple[Chart, ...]
     notes: tuple[str, ...]
 
@@ -220,6 +222,10 @@ def plan(request: Request, person: Annotated[Person, require("plan")], fields: F
 def _preview(form: PlanForm, parameters: Parameters, deadline: Deadline | None, overdue: int, say: Voice) -> Preview:
     built, guarantee, calendar = parameters.built(), parameters.guarantee(), parameters.calendar
     rules, audits = parameters.rules, parameters.audits
+    in_time, in_full = (
+        () if deadline is None else _by_deadline(parameters, deadline, say, with_delta=with_delta)
+        for with_delta in (False, True)
+    )
     return Preview(
         comparison=compared(form, parameters, say),
         measures=measures_of(parameters, say),
@@ -234,18 +240,21 @@ def _preview(form: PlanForm, parameters: Parameters, deadline: Deadline | None, 
         least=_least(parameters),
         latest=None if rules.max_gap is None else rounds_in_words(calendar, rules.max_gap, say),
         decided=math.ceil(100 * decided_by_gap(len(parameters.targets), audits, rules)),
-        deadline=() if deadline is None else _by_deadline(parameters, deadline, say),
+        deadline=in_time,
+        deadline_for_experts=tuple(one for one in in_full if one not in in_time),
         charts=plan_charts(built, guarantee, audits, _other(parameters), say),
         notes=_notes(parameters, say),
     )
 
 
-def _by_deadline(parameters: Parameters, deadline: Deadline, say: Voice) -> tuple[str, ...]:
+def _by_deadline(parameters: Parameters, deadline: Deadline, say: Voice, *, with_delta: bool) -> tuple[str, ...]:
     days, gap = parameters.calendar.length(deadline.rounds, say), parameters.max_gap
     if gap is not None and gap > deadline.rounds and is_too_large(len(parameters.targets), 1, gap):
         return (say("How probable a visit in time is cannot be calculated for so many {targets} with a longest gap."),)
     name = say("a draw weighted by reports (race)") if parameters.mechanism == "race" else say("counter auditing")
-    words = deadline_in_words(parameters.built(), name, deadline, parameters.audits, say, days=days)
+    words = deadline_in_words(
+        parameters.built(), name, deadline, parameters.audits, say, days=days, with_delta=with_delta
+    )
     if parameters.weights is None:
         return words
     return (*words, say("The figures are for {targets} that are all equally likely before any report."))

@@ -139,6 +139,9 @@ def _not_chosen(parameters: Parameters, say: Voice) -> Iterator[NotChosen]:
     if parameters.weights is None:
         means = say("Past {audits} could say which {targets} are more likely before any report.")
         yield NotChosen(say("A forecast from past {audits}"), means, "Weights that learn from the transcript")
+    if len(parameters.languages) == 1:
+        means = say("People could read the public page, and the promise, in other languages as well.")
+        yield NotChosen(say("Further languages"), means, where=say("You find it on the form, above More choices."))
     if parameters.terms == DEFAULT_TERMS:
         means = say(
             "The pages could say inspection or visit in place of audit, and employer or site in place of target."

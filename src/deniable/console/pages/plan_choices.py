@@ -119,6 +119,11 @@ class Choice:
     def with_few(self) -> Visit:
         return self.visits[FEW_REPORTS.index(FEW)]
 
+    @property
+    def with_none(self) -> Visit:
+        """Without which no reader could tell what the reports do, and what the plan does without any."""
+        return self.visits[FEW_REPORTS.index(0)]
+
 
 @dataclass(frozen=True)
 class Comparison:

@@ -218,7 +218,7 @@ def _page(
         unpublished=frozenset(
             event.number
             for event in events
-            if found_there is not None and not found_there.damage and _last(event) > status.published
+            if found_there is not None and not found_there.damage and event.last_entry > status.published
         ),
         helpers=helpers_of(console),
         found=found,
@@ -240,13 +240,8 @@ def _has_visits(record: Record, published: int) -> bool:
     return any(one.carried_out and one.visited is None for event in late for one in event.audited)
 
 
-def _last(event: Event) -> int:
-    """The number of its last entry: a frozen round has one that froze it, and one that drew it."""
-    return event.number if event.frozen is None or event.frozen.number is None else event.frozen.number
-
-
 def _places(events: Sequence[Event]) -> tuple[int, int] | None:
-    return (min(one.number for one in events), max(_last(one) for one in events)) if events else None
+    return (min(one.number for one in events), max(one.last_entry for one in events)) if events else None
 
 
 def _searched(record: Record, query: str, start: int) -> tuple[tuple[Event, ...], Found]:

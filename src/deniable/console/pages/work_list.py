@@ -17,6 +17,7 @@ from deniable.console.pages.common import (
     redirect,
     refusal,
 )
+from deniable.console.public_record import Record
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, require, text
@@ -48,6 +49,8 @@ class Waiting:
     """The round with whose closing the public learns the name; None where it knows it."""
     first: str
     """The first day on which it can have taken place, as the browser's calendar wants it."""
+    is_published: bool
+    """Whether the public can read of it by now; not where only the office's own record has it."""
     is_emergency: bool
     is_ordered: bool
     """By hand."""
@@ -66,6 +69,8 @@ class WorkListPage:
     total: int
     recordable: int
     """Those whose names are public, so that it can be recorded what became of them."""
+    all_published: bool
+    """Whether the public can read of every audit on the list."""
     had_any: bool
     """Whether any target was ever selected, as far as the person may know."""
     found: Found
@@ -158,6 +163,17 @@ def open_audits(programme: Programme) -> tuple[OpenAudit, ...]:
     return programme.work_list() if programme.status().ended else programme.whole_work_list()
 
 
+def unpublished_audits(record: Record, published: int) -> frozenset[tuple[int, str]]:
+    """Rounds and targets of audits that stand in the record, and in none of the entries that are published."""
+    revealed = {one.of: one.number for one in record.revealed}
+    known, late = set[tuple[int, str]](), set[tuple[int, str]]()
+    for event in record.events:
+        named_in = event.last_entry if event.due is None else revealed.get(event.round, event.last_entry)
+        found = known if named_in <= published else late
+        found.update((event.round, audited.name) for audited in event.audited)
+    return frozenset(late - known)
+
+
 class Unrecorded:
     """What the public record has of each target since an audit of it was last recorded."""
 
@@ -216,6 +232,7 @@ def _page(
     record = copied_record(request, programme, status.folder)
     unrecorded, say = Unrecorded(record.events), voice_of(request)
     calendar, every = programme.parameters.calendar, unrecorded.emergencies_first(open_audits(programme))
+    unpublished = unpublished_audits(record, status.published)
     wanted = caseless(query)
     audits = [audit for audit in every if wanted in caseless(audit.target)] if query else every
     start = start if start < len(audits) else 0
@@ -227,6 +244,7 @@ def _page(
             due=day_in_words(one.day, say),
             secret_until=one.secret_until,
             first=calendar.first_day(one.round).isoformat(),
+            is_published=one.secret_until is None and (one.round, one.target) not in unpublished,
             is_emergency=unrecorded.is_emergency(one),
             is_ordered=unrecorded.is_ordered(one),
             emergency_before=unrecorded.emergency_before(one),
@@ -238,6 +256,7 @@ def _page(
         audits=shown,
         total=len(every),
         recordable=sum(one.secret_until is None for one in every),
+        all_published=not any(one.secret_until or (one.round, one.target) in unpublished for one in every),
         found=Found.place(query, start, MOST, len(audits)),
         today=calendar.today(console_of(request).clock()).isoformat(),
         ended=status.ended,

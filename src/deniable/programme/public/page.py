@@ -88,6 +88,11 @@ class Event:
         return 1 if self.frozen is None or self.frozen.number is None else 2
 
     @property
+    def last_entry(self) -> int:
+        """The number of the last entry that stands in this row."""
+        return self.number if self.frozen is None or self.frozen.number is None else self.frozen.number
+
+    @property
     def is_noted(self) -> bool:
         """Whether a reader should see at once that the row is not an everyday one."""
         return self.kind not in _EVERYDAY or (self.frozen is not None and self.frozen.is_remarkable)
