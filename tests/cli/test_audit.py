@@ -63,7 +63,7 @@ BAD_OPTIONS = [
     ([*RACE, "more.csv"], "see deniable audit --help"),
     ([*RACE, "--audits", "0"], "audits must be a whole number of at least 1, got 0"),
     ([*RACE, "--audits", "4"], "audits must be at most the number of targets, 3, got 4"),
-    (["--mechanism", "rr", "--delta", "0.1", "--audits", "2"], "covers one audit a round, got 2; use race instead"),
+    (["--mechanism", "rr", "--delta", "0.1", "--audits", "2"], "of randomized response covers one audit a round"),
     ([*RACE, "--max-gap", "0"], "--max-gap must be a whole number of at least 1, got 0"),
     ([*RACE, "--max-gap", "2"], "--max-gap must be at least 3 rounds for 3 targets with 1 audit a round, got 2"),
     ([*RACE, "--cooldown", "-1"], "cooldown must be a whole number of at least 0, got -1"),

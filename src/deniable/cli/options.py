@@ -38,7 +38,7 @@ OPTIONS = {
     "--audits": Words("N", "Audits a round."),
     "--because-of-reports": Words(
         None,
-        "The decision may have been connected with reports. The guarantee lapses for all reports filed in this round "
+        "The decision may have been connected with reports. The promise lapses for all reports filed in this round "
         "of the calendar or before, and the public page says so; it holds for reports filed from the next round on.",
     ),
     "--chart": Words("FILE", "Draw a chart as well, into a .png or .svg file."),
@@ -71,7 +71,7 @@ OPTIONS = {
     ),
     "--independent-of-reports": Words(
         None,
-        "Declare in public that the decision had nothing to do with any confidential report. The guarantee then covers "
+        "Declare in public that the decision had nothing to do with any confidential report. The promise then covers "
         "it.",
     ),
     "--json": Words(None, "Print one JSON document instead of text."),

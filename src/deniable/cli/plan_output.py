@@ -236,7 +236,7 @@ def _notes(office: Office, options: Sequence[Option], runs: int) -> dict[str, st
         "which of two": "all these limits compare filed with not filed. An observer who is sure that exactly one of "
         "two people filed can gain up to twice as many right guesses about which of them it was, and no limit holds "
         "for the odds",
-        **({"ever (max gap)": "for ever, as long as the maximum gap is kept"} if _relies_on_max_gap(options) else {}),
+        **({"ever (max gap)": "for ever, as long as the longest gap is kept"} if _relies_on_max_gap(options) else {}),
         **{name: text for name, text in of_chance.items() if any(_sign(name) in chance for chance in chances)},
         "lead": "how many reports a target must be ahead of all others to be audited at once, in 19 rounds of 20"
         + (", not counting audits that the rules decide" if office.rules != NO_RULES else ""),
@@ -266,7 +266,7 @@ def _signs(office: Office, options: Sequence[Option]) -> dict[str, str]:
         signs["≤"] = "at most: proven, but the true figure may be smaller"
     if "about" in kinds:
         signs["~"] = (
-            f"about: off by up to {OFF} %, or up to {OFF_AT_WORST} % if the maximum gap is nearly the least possible"
+            f"about: off by up to {OFF} %, or up to {OFF_AT_WORST} % if the longest gap is nearly the least possible"
         )
     if "unknown" in leads:
         signs["-"] = "nothing is proven about this lead or wait; simulated waits are below"

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from inspect import get_annotations
+from re import sub
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -137,9 +138,8 @@ class Mechanism(ABC, Generic[P]):
         if check_whole("audits", audits, least=1) > present:
             raise DeniableError(f"audits must be at most the number of targets, {present}, got {audits}")
         if audits > 1 and not self.several_audits:
-            raise DeniableError(
-                f"the guarantee of {type(self).__name__} covers one audit a round, got {audits}; use race instead"
-            )
+            kind = sub("(?<!^)(?=[A-Z])", " ", type(self).__name__).lower()  # randomized response
+            raise DeniableError(f"the guarantee of {kind} covers one audit a round, got {audits}; use race instead")
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """`deniable programme init --randomness`: the source of public values, and options that do not fit it."""
 
 import json
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ from tests.cli.running import assert_refused
 from tests.programme.randomness.own_chain import OwnChain
 from tests.programme.randomness.own_mirror import write_chain
 
+from deniable.cli.programme.init import init
 from deniable.programme.randomness.drand import QUICKNET
 
 INIT = ("init", "targets.txt", *SETTINGS)
@@ -110,3 +113,14 @@ def test_without_py_ecc_drand_is_refused() -> None:
     assert "pip install '.[programme]' in a copy of the project" in done.stderr
     assert not Path("programme.db").exists()
     subprocess.run([*command, *DICE[1:]], check=True, capture_output=True)
+
+
+def test_every_example_of_the_help_is_accepted(listed: Desk) -> None:
+    text = (init.__doc__ or "").replace("\\\n", " ")
+    examples = [
+        shlex.split(line)[3:] for line in text.splitlines() if line.strip().startswith("deniable programme init")
+    ]
+    assert len(examples) >= 7
+    shutil.copy("targets.txt", "employers.txt")
+    for number, example in enumerate(examples):
+        listed.done("init", *example, "--database", f"example-{number}.db")

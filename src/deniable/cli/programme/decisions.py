@@ -40,7 +40,7 @@ def override(
 
     The reports about these targets are deleted, as after a draw, and the round stays open. The public sees the
     targets, the reason, and whether you declare that the decision had nothing to do with any report: say so with one
-    of the two options below, which decides what the guarantee still covers. Before an order because of reports is
+    of the two options below, which decides what the promise still covers. Before an order because of reports is
     recorded, the command shows which reports lose the promise, and asks.
     """
     declaration = options.declared(independent, because)
@@ -69,7 +69,7 @@ def visit(
     Every report of such a class leads to a visit, by the public rules of the programme. The report must have been
     entered before. From the next publication on, the public sees the target and the class of the report, and may
     suspect the person who filed it: the public rules say so before anyone files. Send your people first if the visit
-    must come unannounced. The guarantee covers all other reports as before. Those about this target are deleted, as
+    must come unannounced. The promise covers all other reports as before. Those about this target are deleted, as
     after a draw.
 
     \b
@@ -103,7 +103,7 @@ def visits(
 def _(context: typer.Context) -> None:
     """Let targets join or leave, rename or list them.
 
-    A change is published with its reason. What it does to the guarantee depends on whether it had to do with reports.
+    A change is published with its reason. What it does to the promise depends on whether it had to do with reports.
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
@@ -125,7 +125,7 @@ def add(
 
     A name that was used before cannot be used again. The public sees the names, the reason, and whether you declare
     that the decision had nothing to do with any report: say so with one of the two options below, which decides what
-    the guarantee still covers.
+    the promise still covers.
     """
     declaration = options.declared(independent, because)
     with options.unlocked(database, key, passphrase) as programme:
@@ -149,7 +149,7 @@ def remove(
     Where a report of an emergency class is among them, the visit to which it leads is recorded first, and named.
 
     The public sees the names, the reason, and whether you declare that the decision had nothing to do with any report:
-    say so with one of the two options below, which decides what the guarantee still covers.
+    say so with one of the two options below, which decides what the promise still covers.
     """
     declaration = options.declared(independent, because)
     with options.unlocked(database, key, passphrase) as programme:
@@ -176,7 +176,7 @@ def rename(
     A name that was used before cannot be used again. From now on reports that come in under the old name are treated
     like those about an unknown target: change the mapping of your hotlines' channels. The public sees both names, the
     reason, and whether you declare that the decision had nothing to do with any report: say so with one of the two
-    options below, which decides what the guarantee still covers.
+    options below, which decides what the promise still covers.
     """
     declaration = options.declared(independent, because)
     with options.unlocked(database, key, passphrase) as programme:
@@ -210,7 +210,7 @@ def details(
 
     The public page shows both with today's date, and the record shows when they changed. What you do not give stays as
     it is. The office must declare in public, with --independent-of-reports, that they have nothing to do with any
-    report: a contact that changes because of a report would give that report away. The guarantee stays as it is.
+    report: a contact that changes because of a report would give that report away. The promise stays as it is.
 
     \b
     Example
@@ -250,7 +250,7 @@ def not_carried_out(
 
     It was drawn, or ordered by hand. The choice of the target stays valid, and the reports about it stay deleted. The
     public sees the target, the reason, and whether you declare that this had nothing to do with any report: say so with
-    one of the two options below, which decides what the guarantee still covers.
+    one of the two options below, which decides what the promise still covers.
     """
     declaration = options.declared(independent, because)
     with options.unlocked(database, key, passphrase) as programme:

@@ -76,7 +76,7 @@ def draw_round(
     checked, so no mirror can change it. In one that draws with dice, the command shows the numbers as it read them,
     and asks. A round is never drawn twice.
 
-    The public sees the audits and the value; of numbers that were thrown, also the time. The guarantee
+    The public sees the audits and the value; of numbers that were thrown, also the time. The promise
     covers it. A round drawn without its value is covered too, but the office could foresee it, and the public sees
     that, and the reason.
 

@@ -123,7 +123,8 @@ def init(
     \b
     Example: draws with drand's beacons, or with numbers that a lottery draws
       deniable programme init targets.txt --name "Site visits" --delta 0.1 --randomness drand
-      deniable programme init targets.txt --name "Site visits" --delta 0.1 --randomness dice --lottery 6/49
+      deniable programme init targets.txt --name "Site visits" --delta 0.1 \\
+          --randomness dice --lottery 6/49 --dice-place "The Saturday draw of the state lottery"
 
     \b
     Example: an office that calls an audit an inspection and a target an employer

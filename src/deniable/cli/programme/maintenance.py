@@ -152,7 +152,7 @@ def resume_imports(
     Since deniable programme recover, imports are paused: reports that hotlines bring become known, and count neither
     now nor later. Import the newest export of every hotline first. What a hotline brings for the first time after this
     command counts, even if it was counted before the records were lost, and a report that counts twice is more than the
-    guarantee covers.
+    promise covers.
 
     The public sees that imports were resumed, and the reason.
 

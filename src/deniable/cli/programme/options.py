@@ -32,7 +32,7 @@ def declared(independent: bool, because: bool) -> bool:
     if independent == because:
         raise DeniableError(
             "give either --independent-of-reports or --because-of-reports, "
-            f"got {'both' if because else 'neither'}: the public must know whether the guarantee covers this"
+            f"got {'both' if because else 'neither'}: the public must know whether the promise covers this"
         )
     return independent
 

@@ -70,7 +70,7 @@ def status(
     """Show where the programme stands.
 
     It shows which round is open and when it is due, which one is frozen and what it waits for, what is not yet
-    published, and what the guarantee covers. Without --show-counts it needs no key, and nothing that it prints depends
+    published, and what the promise covers. Without --show-counts it needs no key, and nothing that it prints depends
     on reports.
     """
     with options.opened(database, options.key_of(database, key, passphrase) if show_counts else None) as programme:

@@ -126,7 +126,7 @@ def withdraw(
     Give the receipt that was printed when they were entered, and name their target, or the same file: all that was
     entered with this receipt about these targets is taken back. Only reports of the open round can be withdrawn, and
     only while their target was not audited since: a draw has used the others. The public sees nothing of it, and the
-    guarantee covers it like a report that was never filed.
+    promise covers it like a report that was never filed.
 
     \b
     Example

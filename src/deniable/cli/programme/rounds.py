@@ -37,7 +37,7 @@ def close_round(
     In one step the reports are counted, the audits drawn with the seed that was committed to, the transcript extended
     and the counts of the audited targets deleted. A round is never drawn twice: closing it again prints what was
     drawn, and where no round is due the command says so, prints the last one and changes nothing. The public sees the
-    audits, and by how many days the round was closed late and why; the guarantee covers which targets were drawn.
+    audits, and by how many days the round was closed late and why; the promise covers which targets were drawn.
 
     A programme that draws with public values (--randomness at init) freezes the round instead: what it is drawn from is
     fixed, and the public sees the hash of it. Publish at once, before the value is out. Then deniable programme
@@ -80,7 +80,7 @@ def skip(
 
     Its reports stay counted and go on into the next round. The public sees that the round was skipped, the reason,
     and whether you declare that it had nothing to do with any report: say so with one of the two options below, which
-    decides what the guarantee still covers.
+    decides what the promise still covers.
     """
     declaration = options.declared(independent, because)
     with options.unlocked(database, key, passphrase) as programme:

@@ -36,7 +36,7 @@ def run(
         typer.Option(
             "--catch-up",
             help=f"Close the rounds that are overdue now even if they are more than {MOST_OVERDUE}. Check the clock "
-            "first: a round that is closed stays closed.",
+            "first: a round that is closed stays closed. With --public it takes a minute for each of them.",
         ),
     ] = False,
     database: Database = DEFAULT_DATABASE,

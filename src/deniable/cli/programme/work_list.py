@@ -74,7 +74,7 @@ def carried_out(
     """Record that an audit took place.
 
     It was drawn, ordered by hand, or a visit in an emergency. The public sees the target and the day; before that it
-    sees that the target was selected. If names follow later, record it once the name is public. The guarantee covers
+    sees that the target was selected. If names follow later, record it once the name is public. The promise covers
     which targets were drawn, not the day on which you went there: choose that day without regard to reports.
     """
     number = day_number(day)
