@@ -1,6 +1,4 @@
-"""Numbers and their nouns, and lists, for all that people read."""
-
-from collections.abc import Sequence
+"""Numbers and their nouns, for all that people read."""
 
 
 def plural(number: float, thing: str, things: str | None = None) -> str:
@@ -19,12 +17,3 @@ def count(number: int, thing: str, things: str | None = None) -> str:
     ('1 day', '1,200 days', '2 entries')
     """
     return f"{number:,} {plural(number, thing, things)}"
-
-
-def listed(things: Sequence[str]) -> str:
-    """All of them, the last one after an `and`.
-
-    >>> listed(["id", "channel", "score"]), listed(["id"])
-    ('id, channel and score', 'id')
-    """
-    return " and ".join(part for part in (", ".join(things[:-1]), things[-1]) if part)

@@ -16,6 +16,7 @@ from deniable.programme.public.page import Event, events_of
 from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.unannounced import Reveal
 from deniable.programme.transcript_copies import StoredTranscript, all_lines
+from deniable.programme.work_list import OpenAudit
 from deniable.storage import tables
 from deniable.storage.store import Store
 
@@ -55,6 +56,62 @@ class Record:
 def _text(event: Event) -> str:
     named = [event.heading] if event.kind in ("not-carried-out", "carried-out", "renamed") else []
     return caseless("\n".join([*(audited.name for audited in event.audited), *event.added, *event.removed, *named]))
+
+
+def unpublished_audits(record: Record, published: int) -> frozenset[tuple[int, str]]:
+    """Rounds and targets of audits that stand in the record, and in none of the entries that are published."""
+    revealed = {one.of: one.number for one in record.revealed}
+    known, late = set[tuple[int, str]](), set[tuple[int, str]]()
+    for event in record.events:
+        named_in = event.last_entry if event.due is None else revealed.get(event.round, event.last_entry)
+        found = known if named_in <= published else late
+        found.update((event.round, audited.name) for audited in event.audited)
+    return frozenset(late - known)
+
+
+class Unrecorded:
+    """What the public record has of each target since an audit of it was last recorded."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        """`events` are newest first."""
+        self._selected: dict[str, list[tuple[int, str]]] = {}
+        recorded = set()
+        for event in events:
+            for audited in event.audited:
+                if audited.visited is not None or not audited.carried_out:
+                    recorded.add(audited.name)
+                elif audited.name not in recorded:
+                    self._selected.setdefault(audited.name, []).append((event.round, event.kind))
+
+    def is_emergency(self, audit: OpenAudit) -> bool:
+        """Also where the target was drawn as well."""
+        return audit.secret_until is None and any(kind == "emergency" for _, kind in self._of(audit))
+
+    def is_ordered(self, audit: OpenAudit) -> bool:
+        """By hand, in that round; not where it was drawn in it, too."""
+        kinds = {kind for of, kind in self._of(audit) if of == audit.round}
+        return audit.secret_until is None and kinds == {"override"}
+
+    def emergency_before(self, audit: OpenAudit) -> tuple[int, ...]:
+        """Earlier rounds with an emergency, the oldest first; none where this round has one, too."""
+        rounds = {of for of, kind in self._of(audit) if kind == "emergency"}
+        return () if audit.secret_until or audit.round in rounds else tuple(sorted(rounds))
+
+    def also_in(self, audit: OpenAudit) -> tuple[int, ...]:
+        """Other earlier rounds in which the target was selected, the oldest first."""
+        known = {*self.emergency_before(audit)}
+        earlier = {of for of, _ in self._of(audit) if of < audit.round}
+        return () if audit.secret_until else tuple(sorted(earlier - known))
+
+    def visits_of(self, round_: int) -> tuple[str, ...]:
+        """Targets of this round's emergencies."""
+        return tuple(sorted(name for name, found in self._selected.items() if (round_, "emergency") in found))
+
+    def emergencies_first(self, audits: Sequence[OpenAudit]) -> list[OpenAudit]:
+        return sorted(audits, key=lambda one: not self.is_emergency(one))
+
+    def _of(self, audit: OpenAudit) -> list[tuple[int, str]]:
+        return self._selected.get(audit.target, [])
 
 
 class PublicRecords:

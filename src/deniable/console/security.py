@@ -66,7 +66,8 @@ ALLOWED: Mapping[Permission, tuple[Role, ...]] = {
 
 
 UPLOAD = "/import"
-MOST_UPLOADED = 64 * 1024 * 1024
+MOST_MEGABYTES = 64
+MOST_UPLOADED = MOST_MEGABYTES * 1024 * 1024
 """Bytes of an export. It is assumed that a hotline's exports stay below; the terminal has no such limit."""
 SMALL = 64 * 1024
 LARGE = {

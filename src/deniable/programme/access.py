@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import sqlalchemy as sa
 
@@ -11,11 +12,20 @@ from deniable.programme.counting import Seen, fold
 from deniable.programme.imports.imported_reports import Hashes, keyed_hashes
 from deniable.programme.old_databases import check_can_go_on, check_not_behind
 from deniable.programme.parameters import Parameters
+from deniable.programme.public.folder import check_apart
+from deniable.programme.public.publish import publish
 from deniable.programme.secrets.vault import Vault
 from deniable.programme.transaction import Transaction, stored_state
 from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.state import PublicState
-from deniable.programme.transcript_copies import KeyCopy, NotKeptError, Places, StoredTranscript, locked
+from deniable.programme.transcript_copies import (
+    KeyCopy,
+    NotKeptError,
+    Places,
+    StoredTranscript,
+    locked,
+    raise_nowhere_to_keep,
+)
 from deniable.state import Secret
 from deniable.storage import tables
 from deniable.storage.store import Store
@@ -105,7 +115,7 @@ class Access:
                 self._vouch(transaction)
             self.store.scrub()
             try:
-                transcript.keep(places, self.store.file)
+                keep(transcript, places, self.store.file)
             except DeniableError as error:
                 refused, made = _not_kept(error), map(parse, transcript.lines[before:])
                 refused.entry = next((one.number for one in made if one.closes_round), transaction.state.entries)
@@ -118,7 +128,7 @@ class Access:
         """
         with self.appending() as transaction:
             check_can_go_on(transaction, self.copy, folder_may_be_away=False)
-            StoredTranscript.of(transaction).keep(Places.of(transaction, self.copy), self.store.file)
+            keep(StoredTranscript.of(transaction), Places.of(transaction, self.copy), self.store.file)
             yield transaction
 
     def check_current(self) -> None:
@@ -170,6 +180,26 @@ class Access:
         if known is None or known[0] != head:
             known = self._known_state = (head, stored_state(connection, self.parameters))
         return known[1], folder
+
+
+def keep(transcript: StoredTranscript, places: Places, database: Path | None) -> None:
+    """Write it beside the key, or else into the public folder, where the database's file must not be; into both where
+    it must be there, the folder first: what the copy has is then published.
+    """
+
+    def publish_into(folder: Path) -> None:
+        check_apart(folder, database)
+        publish(transcript.parameters, transcript.lines, transcript.head_line, folder)
+
+    folder = transcript.folder
+    if places.in_folder and folder is not None:
+        publish_into(folder)
+    if places.copy is not None and places.copy.write(transcript):
+        return
+    if folder is None:
+        raise_nowhere_to_keep(places)
+    if not places.in_folder:
+        publish_into(folder)
 
 
 def _not_kept(error: DeniableError) -> NotKeptError:

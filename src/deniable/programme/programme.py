@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from deniable.errors import PlaceError, check_whole
 from deniable.languages.voice import Voice
 from deniable.programme import backup, counting, publication, recovery, rekeying, rounds, transcript_copies
-from deniable.programme.access import Access
+from deniable.programme.access import Access, keep
 from deniable.programme.calendar import Clock, system_clock
 from deniable.programme.counting import Pushed, Reports
 from deniable.programme.creation import Beginning, Entropy
@@ -154,7 +154,7 @@ class Programme:
         with locked(self._access.copy), self._access.store.writing() as connection:
             state, places = self._access.trusted(connection)
             check_not_behind(connection, state, places.copy, folder_may_be_away=True)
-            StoredTranscript.read(connection, self.parameters).keep(places, self._access.store.file)
+            keep(StoredTranscript.read(connection, self.parameters), places, self._access.store.file)
 
     def check_kept(self, keys: Iterable[Path] = ()) -> None:
         """The same where no copy has every entry yet. Without the key, refused there; the copies are then looked for

@@ -15,7 +15,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from deniable.errors import DeniableError
-from deniable.programme.access import Access
+from deniable.programme.access import Access, keep
 from deniable.programme.counting import fold
 from deniable.programme.old_databases import check_not_behind
 from deniable.programme.secrets.keys import Key, KeyFile
@@ -71,7 +71,7 @@ class KeyChange:
             self._undo.append(partial(self._old.put_back, self._old.content()))
             self._old.retire(None if self.new is None else self.new.path)
         if transcript.lines:
-            transcript.keep(Places(self.new if self.is_kept else None, in_folder), database)
+            keep(transcript, Places(self.new if self.is_kept else None, in_folder), database)
 
     def _new_key(self, transcript: StoredTranscript) -> tuple[bytes, str | None]:
         key, copy = self._key, self.new

@@ -12,15 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import sqlalchemy as sa
 
 from deniable.errors import DISK_FULL, DeniableError, PlaceError, why
 from deniable.message import Message, Place, why_not
 from deniable.programme.parameters import Parameters
-from deniable.programme.public.folder import TRANSCRIPT, check_apart, read_head, read_public
-from deniable.programme.public.publish import publish
+from deniable.programme.public.folder import TRANSCRIPT, read_head, read_public
 from deniable.programme.secrets.keys import Key, KeyFile
 from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.chain import Head, check_lines, digest, from_file, parse_head, to_file
@@ -96,23 +95,6 @@ class StoredTranscript:
         """Whether the programme has ended: the office signed that."""
         return bool(self.lines) and isinstance(parse(self.lines[-1]), End)
 
-    def keep(self, places: "Places", database: Path | None) -> None:
-        """Write it beside the key, or else into the public folder, where the database's file must not be; into both
-        where it must be there, the folder first: what the copy has is then published.
-        """
-        if places.in_folder and self.folder is not None:
-            self._publish(self.folder, database)
-        if places.copy is not None and places.copy.write(self):
-            return
-        if self.folder is None:
-            raise _nowhere(places)
-        if not places.in_folder:
-            self._publish(self.folder, database)
-
-    def _publish(self, folder: Path, database: Path | None) -> None:
-        check_apart(folder, database)
-        publish(self.parameters, self.lines, self.head_line, folder)
-
     def check_can_be_kept(self, places: "Places") -> bool:
         """Returns whether the copy beside the key can be written; refused where the transcript could not be kept."""
         is_beside = places.copy is not None and places.copy.is_writable()
@@ -121,7 +103,7 @@ class StoredTranscript:
         else:
             can_be = (is_beside and not places.in_folder) or _can_write_into(self.folder)
         if not can_be:
-            raise _nowhere(places)
+            raise_nowhere_to_keep(places)
         return is_beside
 
 
@@ -141,12 +123,13 @@ def _ends_with(head: Head, file: Path) -> bool:
         return False
 
 
-def _nowhere(places: "Places") -> DeniableError:
+def raise_nowhere_to_keep(places: "Places") -> NoReturn:
+    """Where none of them can have the transcript."""
     if places.copy is not None and files.is_full(places.copy.path.parent):
-        return places.copy.error(
+        raise places.copy.error(
             "{copy} cannot be written, and what is drawn must be kept there before it is shown: {why}", why=DISK_FULL
         )
-    return DeniableError(_NOWHERE)
+    raise DeniableError(_NOWHERE)
 
 
 def _can_write_into(folder: Path) -> bool:

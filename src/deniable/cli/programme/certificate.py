@@ -10,10 +10,10 @@ from deniable.cli.new_files import check_new_file
 from deniable.cli.options import AsJson, Witnesses, shared
 from deniable.cli.programme.output import answer
 from deniable.errors import DeniableError, why
+from deniable.message import all_of
 from deniable.programme.public.certificate import certificate as certified
 from deniable.programme.public.cosignatures import read_key
 from deniable.programme.public.verify import verify
-from deniable.wording import listed
 
 commands = typer.Typer(rich_markup_mode=None)
 
@@ -50,7 +50,7 @@ def certificate(
     checked = verify(folder, witnesses=[read_key(text) for text in witness or ()])
     languages = checked.parameters.languages
     if language is not None and language not in languages:
-        raise DeniableError(f"--language must be one of the programme's, {listed(languages)}, got {language}")
+        raise DeniableError(f"--language must be one of the programme's, {all_of(languages)}, got {language}")
     found = certified(checked, round_, checked.parameters.voice(language or languages[0]))
     try:
         with out.open("x", encoding="utf-8", newline="") as file:

@@ -35,6 +35,7 @@ from deniable.cli.programme.output import answer, due, local
 from deniable.errors import DeniableError
 from deniable.languages.language import DEFAULT_TERMS, Sentences, Terms, check_known, language, usable_languages
 from deniable.languages.own_translation import read_translation
+from deniable.message import all_of
 from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import Calendar
 from deniable.programme.creation import read_register
@@ -46,7 +47,7 @@ from deniable.programme.transcript import office_details
 from deniable.report_classes import ONE_CLASS, heaviest
 from deniable.report_files import read_weights
 from deniable.storage.store import ExistsError
-from deniable.wording import count, listed
+from deniable.wording import count
 from deniable.yearly_figures import advantage_left
 
 commands = typer.Typer(rich_markup_mode=None)
@@ -299,7 +300,7 @@ def _translations(given: Sequence[str]) -> dict[str, Sentences]:
 def _pages(languages: Sequence[str]) -> list[str]:
     if languages == ("en",):
         return []
-    return [f"The public page is in {listed([language(code).locale.name for code in languages])}."]
+    return [f"The public page is in {all_of(language(code).locale.name for code in languages)}."]
 
 
 def _when(calendar: Calendar, database: str, key: Path | None) -> str:

@@ -9,7 +9,7 @@ import typer
 
 from deniable.cli.options import CLASS, OPTIONS, shared
 from deniable.languages.language import AUDIT_TERMS, PUBLIC, TARGET_TERMS
-from deniable.wording import listed
+from deniable.message import all_of
 
 TargetList = Annotated[
     Path,
@@ -64,7 +64,7 @@ Languages = Annotated[
     typer.Option(
         metavar="CODES",
         help="Languages of the public page, that of index.html first, with commas between them, such as de,fr,en. "
-        f"There are {listed(PUBLIC)}; one whose translation is not complete is refused.",
+        f"There are {all_of(PUBLIC)}; one whose translation is not complete is refused.",
     ),
 ]
 Translations = Annotated[

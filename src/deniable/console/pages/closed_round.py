@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from deniable.console.console import Console
 from deniable.console.pages.common import names_to_publish
-from deniable.console.pages.work_list import Unrecorded
+from deniable.console.public_record import Unrecorded
 from deniable.console.rendering import render
 from deniable.console.security import console_of
 from deniable.console.voices import voice_of

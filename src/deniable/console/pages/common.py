@@ -17,7 +17,7 @@ from deniable.console.accounts.people import Person
 from deniable.console.console import Console
 from deniable.console.public_record import Record
 from deniable.console.remembered import Paced, takes_long
-from deniable.console.security import ALLOWED, Given, NotSetUp, Refused, console_of, text
+from deniable.console.security import ALLOWED, Given, NotSetUp, Permission, Refused, console_of, text
 from deniable.console.target_search import Found
 from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
@@ -279,6 +279,12 @@ def signed_out(console: Console, done: str) -> Response:
         console.cookie_name("session"), path="/", secure=console.secure, httponly=True, samesite="strict"
     )
     return response
+
+
+def names_by_id(console: Console, permission: Permission) -> dict[str, str]:
+    """Of all who may do this."""
+    with console.store.reading() as connection:
+        return {one.id: one.name for one in people.having(connection, console.key, ALLOWED[permission])}
 
 
 class Others(NamedTuple):

@@ -15,8 +15,8 @@ from deniable.console.accounts.people import ROLE_NAMES, Person, PersonRow
 from deniable.console.csv_download import csv_response
 from deniable.console.pages.activity import called
 from deniable.console.pages.common import CurrentProgramme, copied_record
-from deniable.console.pages.work_list import Unrecorded, open_audits, unpublished_audits
-from deniable.console.public_record import Record
+from deniable.console.pages.work_list import open_audits
+from deniable.console.public_record import Record, Unrecorded, unpublished_audits
 from deniable.console.remembered import takes_long
 from deniable.console.routing import Router
 from deniable.console.security import console_of, may, require

@@ -11,7 +11,6 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from deniable.console.accounts import people
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
 from deniable.console.pages.closed_round import shown
@@ -19,6 +18,7 @@ from deniable.console.pages.common import (
     CurrentProgramme,
     copied_record,
     done_message,
+    names_by_id,
     number_in,
     redirect,
     refusal,
@@ -28,7 +28,7 @@ from deniable.console.pages.published import check_undamaged
 from deniable.console.pending_draws import AskedWithout, EnteredNumbers
 from deniable.console.rendering import render
 from deniable.console.routing import Router
-from deniable.console.security import ALLOWED, Fields, console_of, require, text, uploaded
+from deniable.console.security import Fields, console_of, require, text, uploaded
 from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
 from deniable.message import Message, all_of, noted, why_not
@@ -160,7 +160,7 @@ def enter_numbers(
         check_may_draw(programme.parameters, waiting, value, console.clock())
     except DeniableError as error:
         return _refused(sent, error)
-    names = _names(console)
+    names = names_by_id(console, "close")
     others = {names[one.person]: one for one in console.pending_draws.enter(waiting.entry, own) if one.person in names}
     for name, other in others.items():
         if other.numbers == own.numbers:
@@ -315,7 +315,7 @@ def _ask_without(sent: _Sent, waiting: Waiting) -> None:
     check_may_draw(sent.programme.parameters, waiting, WITHOUT_VALUE, sent.console.clock())
     wanted = AskedWithout(sent.person.id, one_line(why_not("the reason"), text(sent.fields, "reason")))
     before = pending.asked_without(waiting.entry)
-    if before is not None and before.person not in _names(sent.console):
+    if before is not None and before.person not in names_by_id(sent.console, "close"):
         pending.withdraw(waiting.entry)
     if not pending.ask_without(waiting.entry, wanted):
         raise DeniableError("this was asked for before; another person must confirm it")
@@ -323,16 +323,10 @@ def _ask_without(sent: _Sent, waiting: Waiting) -> None:
 
 def _asked(console: Console, waiting: Waiting) -> tuple[str, AskedWithout]:
     """Who asked to draw without the value, if they may still do so, and what they asked."""
-    before, names = console.pending_draws.asked_without(waiting.entry), _names(console)
+    before, names = console.pending_draws.asked_without(waiting.entry), names_by_id(console, "close")
     if before is None or before.person not in names:
         raise DeniableError(GONE)
     return names[before.person], before
-
-
-def _names(console: Console) -> dict[str, str]:
-    """Of all who may close rounds, by their ids."""
-    with console.store.reading() as connection:
-        return {one.id: one.name for one in people.having(connection, console.key, ALLOWED["close"])}
 
 
 def _lines(source: Drand | Dice, numbers: str) -> list[str]:
@@ -348,7 +342,7 @@ def _page(sent: _Sent, error: Message | None = None) -> Response:
     frozen = record.waiting
     if status.ended or waiting is None or frozen is None or source is None:
         return redirect("/round")
-    names = _names(console)
+    names = names_by_id(console, "close")
     entered = [one for one in console.pending_draws.entered(waiting.entry) if one.person in names]
     own = next((one.numbers for one in entered if one.person == person.id), "")
     at = read_instant(entered[-1].time) if entered else waiting.expected

@@ -12,11 +12,10 @@ from starlette.responses import Response
 from deniable.console.accounts.people import Person
 from deniable.console.pages.channels import assigned
 from deniable.console.pages.common import auditors_of, done_message
-from deniable.console.pages.import_preview import megabytes
 from deniable.console.pages.published import helpers_of
 from deniable.console.pages.recent_imports import RecentImport, recent_imports
 from deniable.console.rendering import render
-from deniable.console.security import console_of, may, text
+from deniable.console.security import MOST_MEGABYTES, console_of, may, text
 from deniable.console.voices import voice_of
 from deniable.languages.voice import Voice
 from deniable.message import Message, noted
@@ -122,7 +121,7 @@ def page_of(
         sources=tuple((name, name) for name in sources),
         source=text(filled, "source"),
         has_classes=len(programme.parameters.classes) > 1,
-        megabytes=megabytes(),
+        megabytes=MOST_MEGABYTES,
         recent=recent_imports(request, person, programme),
         final_at=_final_at(console_of(request).clock(), programme.parameters.calendar, say),
         paused=PAUSED if status.is_paused else None,

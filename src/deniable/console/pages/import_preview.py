@@ -14,7 +14,7 @@ from deniable.console.pages.channels import ChannelRow, Choices, choices_of, row
 from deniable.console.pages.common import auditors_of, counting
 from deniable.console.pending_imports import KEPT_FOR, Held
 from deniable.console.rendering import render
-from deniable.console.security import MOST_UPLOADED, may
+from deniable.console.security import MOST_MEGABYTES, may
 from deniable.console.voices import voice_of
 from deniable.message import Message
 from deniable.programme.imports import EXPORTS, Malformed
@@ -157,7 +157,7 @@ def preview_page(request: Request, programme: Programme, preview: Preview) -> Re
         source=held.source,
         round=status.open_round,
         minutes=int(KEPT_FOR.total_seconds()) // 60,
-        megabytes=megabytes(),
+        megabytes=MOST_MEGABYTES,
         paused=PAUSED if status.is_paused else None,
         is_large=held.is_large,
         choices=choices,
@@ -211,8 +211,3 @@ def _line(line: ChannelCounts, kept: Kept) -> ChannelLine:
     is_shown = line.channel in kept.channels or looks_like_a_name(line.channel)
     numbers = (fates[fate] for fate in (Fate.COUNTS, Fate.KNOWN, Fate.LEFT_OUT, Fate.UNASSIGNED))
     return ChannelLine(line.channel if is_shown else "", line.target, *numbers)
-
-
-def megabytes() -> int:
-    """The most that a file may have."""
-    return MOST_UPLOADED // 2**20

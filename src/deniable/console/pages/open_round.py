@@ -7,7 +7,6 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from deniable.console.accounts import people
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
 from deniable.console.pages.closed_round import NotPublic, not_public, shown, visits_of
@@ -16,6 +15,7 @@ from deniable.console.pages.common import (
     copied_record,
     counting,
     is_loss_hidden,
+    names_by_id,
     number_in,
     others,
     redirect,
@@ -26,12 +26,11 @@ from deniable.console.pages.emergencies import asked_visits
 from deniable.console.pages.notices import Notices, notices_of
 from deniable.console.pages.pending_decisions import waiting_decisions
 from deniable.console.pages.published import check_undamaged, damage_of
-from deniable.console.pages.work_list import Unrecorded
 from deniable.console.pending_visits import PendingVisit
-from deniable.console.public_record import Record
+from deniable.console.public_record import Record, Unrecorded
 from deniable.console.rendering import render
 from deniable.console.routing import Router
-from deniable.console.security import ALLOWED, Fields, console_of, may, require, text
+from deniable.console.security import Fields, console_of, may, require, text
 from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
 from deniable.languages.voice import Voice
@@ -232,9 +231,9 @@ def _not_asked(programme: Programme, visits: list[tuple[PendingVisit, str]]) -> 
 def _entered_by(console: Console, person: Person, waits: Waiting) -> tuple[str, ...]:
     """Who entered the numbers for the frozen round and waits for this person to do so, by name."""
     entered = [one.person for one in console.pending_draws.entered(waits.entry)]
-    with console.store.reading() as connection:
-        able = people.having(connection, console.key, ALLOWED["close"]) if entered else []
-    return () if person.id in entered else tuple(one.name for one in able if one.id in entered)
+    if not entered or person.id in entered:
+        return ()
+    return tuple(name for id_, name in names_by_id(console, "close").items() if id_ in entered)
 
 
 def _drawn_last(record: Record) -> LastDraw | None:

@@ -9,7 +9,7 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from deniable.console.accounts import activity, people
+from deniable.console.accounts import activity
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
 from deniable.console.pages.common import (
@@ -21,6 +21,7 @@ from deniable.console.pages.common import (
     copied_record,
     done_message,
     last_looked,
+    names_by_id,
     others,
     redirect,
     refusal,
@@ -31,7 +32,7 @@ from deniable.console.pages.published import check_undamaged
 from deniable.console.pending_decisions import KEPT_FOR, PendingDecision
 from deniable.console.rendering import render
 from deniable.console.routing import Router
-from deniable.console.security import ALLOWED, Fields, console_of, require, text
+from deniable.console.security import Fields, console_of, require, text
 from deniable.console.voices import voice_of
 from deniable.errors import DeniableError
 from deniable.languages.voice import Voice
@@ -153,14 +154,8 @@ def unaware(console: Console, person: Person) -> tuple[str, ...]:
 def waiting_decisions(console: Console) -> list[tuple[PendingDecision, str]]:
     """All that wait, with the names of those who asked; a person who may not decide any more has asked for nothing."""
     waiting = console.pending_decisions.all()
-    names = _able(console) if waiting else {}
+    names = names_by_id(console, "decide") if waiting else {}
     return [(pending, names[pending.person]) for pending in waiting if pending.person in names]
-
-
-def _able(console: Console) -> dict[str, str]:
-    """The names of all who may decide, by their ids."""
-    with console.store.reading() as connection:
-        return {one.id: one.name for one in people.having(connection, console.key, ALLOWED["decide"])}
 
 
 def _asked(console: Console, fields: FormData) -> tuple[PendingDecision, str]:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
+from deniable.message import all_of
 from deniable.programme.imports.channels import Mapping
 from deniable.programme.imports.classes import ClassField
 from deniable.programme.imports.reading import Malformed
-from deniable.wording import listed
 
 MAX_SHOWN = 20
 """The most channels, values and rows that are listed as set aside."""
@@ -93,7 +93,7 @@ class SetAside:
             more = [f"{self.more_malformed:,} more"] if self.more_malformed else []
             until_then = "they do not count" if counts else "they are not noted, and could count later"
             told.append(
-                f"Set aside: these reports cannot be read: {listed([*rows, *more])}. Export again or correct them, "
+                f"Set aside: these reports cannot be read: {all_of([*rows, *more])}. Export again or correct them, "
                 f"and import again. Until then {until_then}."
             )
         return tuple(told)
@@ -279,4 +279,4 @@ def _shown(names: "set[str]") -> tuple[tuple[str, ...], int]:
 
 def _in_words(shown: Sequence[str], more: int) -> str:
     least = "at least " if len(shown) + more == MOST_DISTINCT else ""
-    return listed([*shown, *([f"{least}{more:,} not shown here"] if more else [])])
+    return str(all_of([*shown, *([f"{least}{more:,} not shown here"] if more else [])]))

@@ -17,7 +17,27 @@ INDEPENDENT = noted("The office says this had nothing to do with any report, so 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decision(Entry):
+class MadeDuring(Entry):
+    """An entry that names the round of the calendar in which it was made."""
+
+    during: Number
+    """Later than the open round while rounds are overdue."""
+
+    def _check_place(self, state: PublicState) -> None:
+        super()._check_place(state)
+        if self.during < self.round:
+            raise DeniableError(
+                "it was made during round {round} or later, not during round {during}",
+                round=self.round,
+                during=self.during,
+            )
+
+    def made(self, calendar: Calendar, say: Voice) -> str:
+        return _made_during(calendar, self.round, self.during, say)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision(MadeDuring):
     """What the office decides by itself, and declares to be independent of the reports or not."""
 
     lapses_because: ClassVar[Message]
@@ -25,8 +45,6 @@ class Decision(Entry):
 
     reason: Reason
     independent: Flag
-    during: Number
-    """The round of the calendar at that time: later than the open one while rounds are overdue."""
 
     @property
     def lapse(self) -> Lapse | None:
@@ -37,13 +55,6 @@ class Decision(Entry):
     @property
     def _because(self) -> Message:
         return self.lapses_because
-
-    def _check_place(self, state: PublicState) -> None:
-        super()._check_place(state)
-        check_during(self.during, self.round)
-
-    def made(self, calendar: Calendar, say: Voice) -> str:
-        return made_during(calendar, self.round, self.during, say)
 
     def effect(self, calendar: Calendar, say: Voice) -> str:
         return say(INDEPENDENT) if self.independent else not_covered(calendar, self.during, say)
@@ -82,15 +93,7 @@ def consequence(state: PublicState, during: int, say: Voice) -> Consequence:
     return Consequence(during, " ".join([lapses, about, say("This cannot be taken back.")]))
 
 
-def check_during(during: int, round_: int) -> None:
-    if during < round_:
-        raise DeniableError(
-            "it was made during round {round} or later, not during round {during}", round=round_, during=during
-        )
-
-
-def made_during(calendar: Calendar, round_: int, during: int, say: Voice) -> str:
-    """When an entry was made that names the round of the calendar; a later one than its own while that is overdue."""
+def _made_during(calendar: Calendar, round_: int, during: int, say: Voice) -> str:
     day = day_in_words(calendar.day(during), say).words
     if during > round_:
         return say("after round {round} was due, and by {day}", round=round_, day=day)

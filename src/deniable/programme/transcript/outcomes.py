@@ -9,14 +9,14 @@ from deniable.errors import DeniableError
 from deniable.languages.voice import Voice
 from deniable.message import noted
 from deniable.programme.calendar import Calendar, day_in_words
-from deniable.programme.transcript.decision import Decision, check_during, made_during
+from deniable.programme.transcript.decision import Decision, MadeDuring
 from deniable.programme.transcript.entry import Entry, Outcome
 from deniable.programme.transcript.fields import CalendarDay, Name, Number
 from deniable.programme.transcript.state import PublicState
 
 
 @dataclass(frozen=True, kw_only=True)
-class CarriedOut(Entry):
+class CarriedOut(MadeDuring):
     """The target's audit of round `of`, its latest, took place."""
 
     kind = "carried-out"
@@ -25,8 +25,6 @@ class CarriedOut(Entry):
     target: Name
     day: CalendarDay
     """In the programme's zone."""
-    during: Number
-    """The round of the calendar at that time."""
 
     @property
     def outcome(self) -> Outcome:
@@ -35,10 +33,6 @@ class CarriedOut(Entry):
     @property
     def is_usual(self) -> bool:
         return True
-
-    def _check_place(self, state: PublicState) -> None:
-        super()._check_place(state)
-        check_during(self.during, self.round)
 
     def _change(self, state: PublicState) -> PublicState:
         changed, calendar = state.after_outcome(self.target, self.of), state.parameters.calendar
@@ -64,9 +58,6 @@ class CarriedOut(Entry):
     def _facts(self, say: Voice) -> dict[str, Any]:
         day = day_in_words(datetime.date.fromisoformat(self.day), say).words
         return {"name": say.apart(self.target), "round": self.of, "day": day}
-
-    def made(self, calendar: Calendar, say: Voice) -> str:
-        return made_during(calendar, self.round, self.during, say)
 
     def effect(self, calendar: Calendar, say: Voice) -> str:
         return say("The promise covers which {targets} were drawn, not the day on which the office went there.")

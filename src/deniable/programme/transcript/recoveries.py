@@ -8,14 +8,14 @@ from deniable.languages.voice import Voice
 from deniable.message import noted
 from deniable.programme.calendar import Calendar
 from deniable.programme.transcript.coverage import Lapse
-from deniable.programme.transcript.decision import check_during, made_during, not_covered
+from deniable.programme.transcript.decision import MadeDuring, not_covered
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import Flag, Hash, Number, Reason
 from deniable.programme.transcript.state import PublicState
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recovery(Entry):
+class Recovery(MadeDuring):
     """The office's records from round `lost` on were lost, and it goes on from a backup with a new seed."""
 
     kind = "recovery"
@@ -29,8 +29,6 @@ class Recovery(Entry):
     """Whether a frozen round is never drawn, since what it was to be drawn from is lost."""
     complete: Flag
     """Whether copies of the transcript show everything that was drawn. If not, a draw may have been seen and lost."""
-    during: Number
-    """The round of the calendar at that time."""
 
     @property
     def new_commitment(self) -> str:
@@ -46,10 +44,6 @@ class Recovery(Entry):
             entry=self.number,
         )
         return Lapse(self.number, self.during, because)
-
-    def _check_place(self, state: PublicState) -> None:
-        super()._check_place(state)
-        check_during(self.during, self.round)
 
     def _change(self, state: PublicState) -> PublicState:
         if self.lost > state.open_round:
@@ -67,9 +61,6 @@ class Recovery(Entry):
 
     def heading(self, say: Voice) -> str:
         return say("The office restored its records from a backup")
-
-    def made(self, calendar: Calendar, say: Voice) -> str:
-        return made_during(calendar, self.round, self.during, say)
 
     def effect(self, calendar: Calendar, say: Voice) -> str:
         return " ".join(self._effects(calendar, say))
