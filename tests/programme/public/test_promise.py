@@ -476,7 +476,7 @@ CLAIM = re.compile(
     r"at most [\d.]+ (%|times)|proven|\bholds?\b|\bcover(s|ed)?\b|protect|cannot prove|does not prove|no exceptions"
 )
 """What a sentence says that claims something of the promise."""
-HEDGE = re.compile("not protected|nothing is promised|holds again|[Ff]rom then on|not report before then")
+HEDGE = re.compile("not protect|nothing is promised|holds again|[Ff]rom then on|not report before then")
 """What makes it speak of a later time, or of what is not protected."""
 
 
@@ -509,6 +509,8 @@ def test_under_a_lapse_nothing_is_said_to_hold_now(kind: str) -> None:
     assert [SINCE in one.title for one in grave] == [True]
     assert f"whatever {parameters.terms.target} it was about" in grave[0].text
     assert "Have you reported already?" in grave[0].text
+    assert grave[0].text.endswith("A second report does not protect the first one.")
+    assert ("Reports made from then on are covered, unless" in grave[0].text) == (kind != "nothing")
     assert SINCE in part(promise, "not-protected").items[0].title
     two = next(one.text for one in part(promise, "not-protected").items if "two people" in one.title)
     assert not re.search("at most", two) or two.index("When the promise holds again") < two.index("at most")
@@ -552,6 +554,27 @@ def test_a_person_who_reported_before_it_was_lost_gets_advice() -> None:
     parameters = made()
     told = next(one.text for one in english(parameters, lapsed(parameters, 7, ended=True)).warnings if one.is_lapse)
     assert told.endswith("Did you report before then? Get advice if you are worried.")
+
+
+@pytest.mark.parametrize("kind", ["counters", "figures"])
+def test_without_a_limit_in_single_cases_it_tells_what_happens_in_most_of_them(kind: str) -> None:
+    rest = "In all other cases your boss is less than 90 % sure after watching."
+    one, several = made(**KINDS[kind]), made(**KINDS[kind], reports_per_person=2)
+    assert [part(english(each), "promise").before[0].endswith(rest) for each in (one, several)] == [True, True]
+    unlimited = part(english(made(mechanism="tca", horizon=100, delta=0.5, reports_per_person=3)), "promise").before[0]
+    assert unlimited.endswith("With 3 reports there is no such limit.")
+    assert rest not in " ".join(prose(english(one, lapsed(one, 7))))
+    table = part(english(one), "promise").table
+    assert table is not None
+    assert table.head[1:] == tuple(f"Without watching: {right}" for right in (50, 80, 95))
+
+
+def test_after_the_end_the_office_has_no_numbers_but_in_old_backups() -> None:
+    parameters = made()
+    ended = replace(Situation.at_start(parameters), ended=True)
+    for now, told in ((None, "can see how many reports there are"), (ended, "Old backups show it until")):
+        items = part(english(parameters, now), "not-protected").items
+        assert told in next(one.text for one in items if one.title == "The hotline and the office.")
 
 
 def test_the_risk_of_several_reports_is_that_of_one_person() -> None:

@@ -167,15 +167,19 @@ def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
     why = say(last.because)
     about = say("This is about every report of this programme, whatever {target} it was about.")
     advice = say("Did you report before then? Get advice if you are worried.")
+    second = say("A second report does not protect the first one.")
     if standing == "lapsed":
         title = say("Nothing is promised about reports made before {since}.", since=since)
+        later = say("Reports made from then on are covered, unless the promise is lost once more.")
         told = [
             say("Do not report before then if you need this protection."),
+            *((later,) if is_made(parameters) else ()),
             why,
             about,
             say(
                 "Have you reported already? Then nothing is promised about that report. Get advice if you are worried."
             ),
+            second,
         ]
     else:
         gone = say("So nothing is promised about reports made before {since}.", since=since)
@@ -185,7 +189,7 @@ def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
         else:
             title = say("The promise does not cover all reports.")
             covered = say("Reports made since then are covered.")
-            told = [why, gone, about, covered, advice, say("A second report does not protect the first one.")]
+            told = [why, gone, about, covered, advice, second]
     return Warned(title, " ".join(told), is_lapse=True, is_grave=standing != "holds")
 
 
@@ -302,7 +306,8 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
             if capped
             else say(
                 "Without watching, a boss who is 80 % sure that you reported is right 80 times in 100. So is a boss "
-                "who is only 20 % sure, and guesses that you did not. The numbers are rounded up."
+                "who is only 20 % sure, and guesses that you did not. The numbers are rounded up. Your boss can also "
+                "become less sure than before."
             ),
             *with_figures(parameters, say),
             *until(parameters, lapsed, say),

@@ -62,6 +62,10 @@ def limits(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, ..
         ),
         Item(
             say("The hotline and the office."),
+            say("The people who took your report have read what you wrote. The office could see how many reports there "
+                "were. Old backups show it until the office destroys them. You have to trust all these people to keep "
+                "it secret.")
+            if now.ended else
             say("The people who take your report read what you write. The office can see how many reports there are. "
                 "You have to trust them to count your report and to keep it secret."),
         ),

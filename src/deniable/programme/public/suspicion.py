@@ -171,8 +171,9 @@ def single_case(parameters: Parameters, lapsed: bool, say: Voice) -> str:
             often=say.figure(often),
         )
     )
+    others = "" if lapsed else say("In all other cases your boss is less than 90 % sure after watching.")
     if promised == 1:
-        return f"{rare} {once}"
+        return f"{rare} {once} {others}".strip()
     more = nearly_sure_after(parameters, promised)
     repeated = (
         say.counted(
@@ -186,7 +187,7 @@ def single_case(parameters: Parameters, lapsed: bool, say: Voice) -> str:
             often=say.figure(more),
         )
     )
-    return f"{rare} {once} {repeated}"
+    return f"{rare} {once} {repeated}" if more is None else f"{rare} {once} {repeated} {others}".strip()
 
 
 def rows(parameters: Parameters, say: Voice) -> tuple[tuple[str, ...], ...]:
@@ -228,7 +229,7 @@ def head(capped: bool, say: Voice) -> tuple[str, ...]:
     starts = (
         [say("{sure} % sure before", sure=say.figure(in_hundred(start))) for start in SURE_BEFORE]
         if capped
-        else [say("{right} right before", right=say.figure(in_hundred(start))) for start in RIGHT_BEFORE]
+        else [say("Without watching: {right}", right=say.figure(in_hundred(start))) for start in RIGHT_BEFORE]
     )
     return (say("What you report"), *starts)
 
