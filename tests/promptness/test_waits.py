@@ -1,6 +1,7 @@
 """The waits as they are printed, against simulation of the mechanisms that run for real."""
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -159,3 +160,44 @@ def test_the_kind_does_not_depend_on_how_many_are_asked_for() -> None:
 )
 def test_a_limit_is_rounded_up_and_marked(wait: QuietWait, text: str) -> None:
     assert str(wait) == text
+
+
+# One report more never makes the wait longer (docs/explanation/promptness.md, "Never later")
+
+
+def chances_within(mechanism: Mechanism[Any], stream: list[list[int]]) -> list[Fraction]:
+    """That the last target is audited within 1, 2, … rounds, exactly."""
+    law, target = dn.transcript_distribution(mechanism, stream), mechanism.n_targets - 1
+    return [
+        sum((p for audits, p in law.items() if target in audits[:t]), Fraction(0)) for t in range(1, len(stream) + 1)
+    ]
+
+
+STREAM = [[1, 0, 0], [0, 2, 0], [0, 0, 1], [1, 0, 0]]
+MORE = [[1, 0, 1], *STREAM[1:]]
+
+
+@pytest.mark.parametrize("rules", [dn.Rules(), dn.Rules(max_gap=4), dn.Rules(cooldown=1), dn.Rules(5, 1)])
+@pytest.mark.parametrize("weights", [None, (1, 5, 2)])
+def test_with_one_report_more_race_is_no_later(rules: dn.Rules, weights: tuple[int, ...] | None) -> None:
+    race = dn.Race(3, rho=2, rules=rules, weights=weights)
+    without, with_it = chances_within(race, STREAM), chances_within(race, MORE)
+    assert all(one <= more for one, more in zip(without, with_it, strict=True))
+    assert without != with_it  # so exchanged streams would be found
+
+
+def first_audit(mechanism: Mechanism[Any], stream: list[list[int]], seed: int) -> int:
+    """Of the last target, in rounds."""
+    run = dn.AuditRun(mechanism, dn.ReplayNoise(seed.to_bytes(32, "big")))
+    audits = [run.step(reports) for reports in stream]
+    return audits.index(mechanism.n_targets - 1) if mechanism.n_targets - 1 in audits else len(stream)
+
+
+@pytest.mark.parametrize("counter", ["toeplitz", "tree", "blt"])
+def test_with_one_report_more_counter_auditing_is_no_later(counter: str) -> None:
+    """With the same noise. The control is the same with the streams exchanged."""
+    mechanism = dn.CounterAuditing.calibrate(3, delta=0.5, horizon=8, counter=counter)
+    stream, more = STREAM + STREAM, MORE + STREAM
+    first = [(first_audit(mechanism, stream, seed), first_audit(mechanism, more, seed)) for seed in range(60)]
+    assert all(with_it <= without for without, with_it in first)
+    assert any(with_it < without for without, with_it in first)
