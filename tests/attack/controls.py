@@ -14,7 +14,7 @@ from deniable.guarantee import Guarantee
 from deniable.mechanisms import CounterAuditing, Mechanism, Race, RandomizedResponse, State
 from deniable.mechanisms.base import largest, one_hot
 from deniable.noise import Noise
-from deniable.rules import History, Rules
+from deniable.rules import History, RoundRules, Rules
 from deniable.state import Secret
 
 
@@ -176,8 +176,13 @@ class RaceFallingBackOnTheLeader(RaceIgnoringEligibility):
 class WithReplacement(Rules):
     """Rules by which a target can be drawn twice in a round."""
 
-    def eligible(self, history: History, chosen: BoolArray, audits: int) -> BoolArray:
-        return super().eligible(history, np.zeros_like(chosen), audits)
+    def in_round(self, history: History, audits: int) -> RoundRules:
+        return _NoneChosen(self, history, audits)
+
+
+class _NoneChosen(RoundRules):
+    def eligible(self, chosen: BoolArray) -> BoolArray:
+        return super().eligible(np.zeros_like(chosen))
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ FRAME = {"who", "role", "navigation", "programme", "csrf", "demo", "help", "agai
 
 PREVIEW = {
     "pending", "kind", "source", "file", "round", "minutes", "megabytes", "paused", "is_large", "choices",
-    "new_channels",
+    "new_channels", "without_class", "is_nothing_saved",
     "hidden_channels", "new_values", "hidden_values", "chosen_again", "malformed", "more_malformed", "visits",
     "is_complete", "error", "assigned", "assigned_values", "auditors", "sees_emergencies",
 }  # fmt: skip
@@ -184,12 +184,13 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
         {"visits_to_publish", "names_to_publish", "revealed", "entries", "published", "folder", "proposed",
          "lost_before", "is_loss_hidden", "has_emergencies", "verified",
          "public_page", "hidden", "events", "places", "unpublished", "helpers", "found", "unselected",
-         "has_more_targets", "hides_names", "head", "may_publish", "is_new", "done", "error"},
+         "has_more_targets", "hides_names", "head", "may_publish", "sends_first", "is_new", "done", "error"},
     ),
     "waiting.html": (login.WaitingPage, {"may_report"}),
     "work_list.html": (
         work_list.WorkListPage,
-        {"audits", "total", "recordable", "had_any", "found", "today", "ended", "done", "error", "error_at"},
+        {"audits", "total", "recordable", "all_published", "had_any", "found", "today", "ended", "done", "error",
+         "error_at"},
     ),
     "work_list_confirm.html": (work_list.VisitPage, {"key", "target", "round", "day"}),
     "wrong_codes.html": (login.WrongCodesPage, {"wrong_codes", "to"}),

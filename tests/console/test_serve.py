@@ -177,7 +177,10 @@ def test_another_administrator(office: Office) -> None:
 
 
 @pytest.mark.long
-def test_the_demonstration_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_the_demonstration_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    temporary = tmp_path / "t"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
     with served(tmp_path, "--demo") as (process, printed):
         assert re.findall(r"(administrator|operator|importer|auditor) +password \S+ +code now \d{6}", printed) == [
             "administrator",
@@ -186,10 +189,10 @@ def test_the_demonstration_leaves_nothing_behind(tmp_path: Path) -> None:
             "auditor",
         ]
         assert "Demonstration" in httpx.get(f"http://127.0.0.1:{port_of(printed)}/login").text
-        assert list(tmp_path.glob("deniable-demo-*")) != []
+        assert list(temporary.glob("deniable-demo-*")) != []
         process.terminate()
         process.communicate(timeout=30)
-    assert list(tmp_path.glob("deniable-demo-*")) == []
+    assert list(temporary.glob("deniable-demo-*")) == []
 
 
 @pytest.mark.long

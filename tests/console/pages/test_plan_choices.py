@@ -14,11 +14,11 @@ from tests.console.pages.test_plan import FORM, check, show
 from deniable.console.pages.plan_choices import (
     alone,
     compared,
-    doubts,
     measures_of,
     planned,
     taken,
 )
+from deniable.console.pages.plan_doubts import doubts
 from deniable.console.pages.plan_form import PlanForm
 from deniable.console.pages.plan_reading import settings_of
 from deniable.errors import DeniableError

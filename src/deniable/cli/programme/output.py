@@ -5,20 +5,22 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from deniable.languages.voice import plain
 from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters
-from deniable.programme.programme import Programme
 from deniable.programme.public.values import waiting_dict
 from deniable.programme.public.verify import VerificationResult
 from deniable.programme.randomness.source import Dice
 from deniable.programme.status import Status
 from deniable.programme.transcript.closings import NOT_THE_TIME, Closing
 from deniable.programme.transcript.entry import Entry
-from deniable.programme.work_list import OpenAudit
+
+if TYPE_CHECKING:
+    from deniable.programme.programme import Programme
+    from deniable.programme.work_list import OpenAudit
 
 
 def answer(as_json: bool, document: Mapping[str, Any], *texts: str, wrap: bool = True) -> None:
@@ -94,7 +96,7 @@ def told(entry: Entry, parameters: Parameters) -> str:
     return f"Entry {entry.number}, round {entry.round}: {entry.deed(say)}.{why} {effect}"
 
 
-def visits_with(programme: Programme, entry: Entry, before: Collection[OpenAudit]) -> list[str]:
+def visits_with(programme: "Programme", entry: Entry, before: Collection["OpenAudit"]) -> list[str]:
     """Targets of the visits in emergencies that were recorded with an entry, because it deletes their reports; before:
     the work list without them. Names that the end makes public are of earlier rounds.
     """

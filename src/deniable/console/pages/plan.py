@@ -21,15 +21,14 @@ from deniable.console.pages.notices import Notices, notices_of
 from deniable.console.pages.plan_check import Facts, check_page, facts_of_begun
 from deniable.console.pages.plan_choices import (
     Comparison,
-    Doubt,
     Measures,
     alone,
     compared,
-    doubts,
     measures_of,
     planned,
     taken,
 )
+from deniable.console.pages.plan_doubts import Doubt, doubts
 from deniable.console.pages.plan_form import MORE, PlanForm, field_of
 from deniable.console.pages.plan_reading import read_form
 from deniable.console.remembered import Remembered

@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass
 from itertools import chain
 
 from deniable.console.help_pages import help_texts
-from deniable.console.pages.plan_choices import Doubt, Measures, doubts, measures_of
+from deniable.console.pages.plan_choices import Measures, measures_of
+from deniable.console.pages.plan_doubts import Doubt, doubts
 from deniable.console.pages.plan_form import PlanForm, advantage_of
 from deniable.languages.language import DEFAULT_TERMS, Terms
 from deniable.languages.voice import Voice

@@ -14,6 +14,7 @@ from deniable.languages.voice import Voice
 from deniable.programme.calendar import day_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.guarantee_wording import exact_figures
+from deniable.programme.public.promise_warnings import Warned, warnings_of
 from deniable.programme.public.questions import Item, answers, limits
 from deniable.programme.public.situation import Situation
 from deniable.programme.public.suspicion import (
@@ -63,17 +64,6 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Warned:
-    """What must be read before anything else."""
-
-    title: str
-    text: str
-    is_lapse: bool = False
-    is_grave: bool = False
-    """Whether nothing is promised, as opposed to what concerns some reports only."""
-
-
-@dataclass(frozen=True)
 class Promise:
     warnings: tuple[Warned, ...]
     """Empty where there is nothing of the kind."""
@@ -90,7 +80,7 @@ def promise_of(parameters: Parameters, situation: Situation | None, say: Voice) 
     """In this situation; where none is given, before the first round."""
     now = Situation.at_start(parameters) if situation is None else situation
     return Promise(
-        warnings=_warnings(parameters, now, say),
+        warnings=warnings_of(parameters, now, say),
         first=_first(parameters, now, say),
         holds=_holds(parameters, now, say),
         parts=(
@@ -102,95 +92,6 @@ def promise_of(parameters: Parameters, situation: Situation | None, say: Voice) 
         ),
         experts=Part("experts", say("For experts: the exact figures"), before=_exact(parameters, now, say)),
     )
-
-
-def _warnings(parameters: Parameters, now: Situation, say: Voice) -> tuple[Warned, ...]:
-    told = []
-    if now.is_over(parameters):
-        told.append(Warned(
-            say("This programme has ended."),
-            _end(parameters, now, say)
-            if now.ended else
-            say("There are no more draws, and a new report changes nothing here."),
-        ))  # fmt: skip
-    if now.coverage.lapses:
-        told.append(_lapse(parameters, now, say))
-    if now.ended:
-        return tuple(told)
-    if parameters.visit_classes:
-        told.append(_visits(parameters, now, say))
-    if now.is_paused:
-        told.append(Warned(
-            say("Some reports do not count now."),
-            say("The office lost records and went on from a backup. Until it has sorted this out, reports from a "
-                "hotline do not count, now or later. Ask the office before you report."),
-        ))  # fmt: skip
-    return tuple(told)
-
-
-def _end(parameters: Parameters, now: Situation, say: Voice) -> str:
-    after = say(
-        "There are no more draws. Visits that were drawn before may still take place. A new report changes nothing "
-        "here: report it elsewhere. If a person is in danger, call people who can act at once."
-    )
-    if parameters.horizon is not None and now.open_round > parameters.horizon:
-        return after
-    day = day_in_words(parameters.calendar.day(now.open_round), say).words
-    ended = say(
-        "It ended in round {round}: the draw planned for {day} did not take place.", round=now.open_round, day=day
-    )
-    return f"{ended} {after}"
-
-
-def _visits(parameters: Parameters, now: Situation, say: Voice) -> Warned:
-    classes, standing = say.one_of(parameters.visit_classes), now.standing(parameters)
-    if not is_made(parameters) or standing == "lost":
-        others = say("Other reports count in the draw.")
-    elif standing == "lapsed":
-        others = say(
-            "All other reports made from {since} on are protected, whatever emergencies there are.",
-            since=now.since(say),
-        )
-    else:
-        others = say("All other reports are protected, whatever emergencies there are.")
-    visit = say(
-        "The office visits at once after a report of class {classes}. The public record then names the {target} and "
-        "the class of the report, and not the person. So anyone can see that there was such a report.",
-        classes=classes,
-    )
-    return Warned(say("A report of class {classes} is not protected.", classes=classes), f"{others} {visit}")
-
-
-def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
-    standing, last, since = now.standing(parameters), now.coverage.last, now.since(say)
-    assert last is not None
-    why = say(last.because)
-    about = say("This is about every report of this programme, whatever {target} it was about.")
-    advice = say("Did you report before then? Get advice if you are worried.")
-    second = say("A second report does not protect the first one.")
-    if standing == "lapsed":
-        title = say("Nothing is promised about reports made before {since}.", since=since)
-        later = say("Reports made from then on are covered, unless the promise is lost once more.")
-        told = [
-            say("Do not report before then if you need this protection."),
-            *((later,) if is_made(parameters) else ()),
-            why,
-            about,
-            say(
-                "Have you reported already? Then nothing is promised about that report. Get advice if you are worried."
-            ),
-            second,
-        ]
-    else:
-        gone = say("So nothing is promised about reports made before {since}.", since=since)
-        if standing == "lost":
-            title = say("Nothing is promised about any report.")
-            told = [why, gone, say("No draw comes after that."), about, advice]
-        else:
-            title = say("The promise does not cover all reports.")
-            covered = say("Reports made since then are covered.")
-            told = [why, gone, about, covered, advice, second]
-    return Warned(title, " ".join(told), is_lapse=True, is_grave=standing != "holds")
 
 
 def _holds(parameters: Parameters, now: Situation, say: Voice) -> Item:
