@@ -94,11 +94,13 @@ def test_what_was_imported_is_named(office: Office, name: str) -> None:
     assert said.format("Mai &lt;b&gt;&amp;Söhne.csv") in uploaded(browser, "Mai <b>&So\u0308hne.csv").text
     noted = uploaded(browser, "June.csv", do_not_count="yes").text
     assert "The file <bdi>June.csv</bdi> is noted. Nothing in it is counted" in noted
-    assert "Söhne" not in noted
-    assert "June.csv" not in browser.get("/import").text
+    assert "The file <bdi>June.csv" not in browser.get("/import").text
+    for file in ("Mai &lt;b&gt;&amp;Söhne.csv", "June.csv"):  # beside the button that takes it back
+        assert f"<dt>File</dt><dd><bdi>{file}</bdi></dd>" in noted
     assert "June.csv" not in office.browser("Anna" if name == "Ida" else "Ida").get("/import?done=noted").text
     office.clock.now += KEPT_FOR
-    assert "The file is noted." in browser.get("/import?done=noted").text
+    assert "The file is noted." in (later := browser.get("/import?done=noted").text)
+    assert "June.csv" not in later
 
 
 @pytest.mark.parametrize("file", ["x" * 201, "a\u202eb.csv", "a\u2800.csv"])
@@ -1097,4 +1099,24 @@ def test_an_auditor_without_a_hotline_is_told_who_adds_one(office: Office) -> No
     assert "There is no hotline yet. An administrator adds it under Hotlines: <bdi>Ada</bdi>." in (
         office.browser("Anna").get("/import").text
     )
-    assert "No hotline is assigned to you yet" in office.browser("Ida").get("/import").text
+    assert "No hotline is assigned to you yet. An administrator assigns one to you under Hotlines: <bdi>Ada</bdi>." in (
+        office.browser("Ida").get("/import").text
+    )
+
+
+def test_ids_of_channels_are_explained_where_the_export_has_no_names(office: Office) -> None:
+    office.begin()
+    ida, explained = office.browser("Ida"), "GlobaLeaks writes the id of a channel, not its name."
+    assert explained in preview(ida, exports.globaleaks_json(), None, kind="globaleaks").text
+    assert explained not in preview(ida, b"", None, kind="globaleaks").text
+    assert explained not in preview(ida, b"id,channel\n1,oak\n").text
+
+
+def test_an_importer_is_told_that_a_preview_has_no_number(office: Office) -> None:
+    """Nor does it say that a file has no report: one report more changes nothing."""
+    office.begin()
+    told = "This page does not show how many reports the file has."
+    empty, one = (preview(office.browser("Ida"), b"id,channel\n" + row).text for row in (b"", b"7,Ash Mill\n"))
+    assert told in empty
+    assert re.sub("value=.*", "", empty) == re.sub("value=.*", "", one)
+    assert told not in preview(office.browser("Anna")).text

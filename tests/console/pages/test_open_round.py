@@ -60,9 +60,14 @@ def test_the_page_says_what_to_do_now(office: Office, name: str) -> None:
     assert "Round 1 is open" in page
     assert "Nothing is published yet" in page
     assert "/work-list" not in page.split("<main")[1]
+    assert "You have nothing to do" not in page
     programme.publish(office.public)
+    assert "You have nothing to do here now." in office.browser(name).get("/round").text
     office.clock.tomorrow()
-    assert "Close round 1 now" in office.browser(name).get("/round").text
+    page = office.browser(name).get("/round").text
+    assert "Close round 1 now" in page
+    assert "You have nothing to do" not in page
+    assert "asks you for the reason" not in page
     (drawn,) = programme.close_round(1).audits
     page = office.browser(name).get("/round").text
     assert "Round 2 is open" in page
@@ -181,6 +186,7 @@ def test_a_late_round_asks_for_the_reason(office: Office) -> None:
     office.begin()
     office.clock.now += timedelta(days=3)
     browser = office.browser("Otto")
+    assert "The round is closed late, so the next page asks you for the reason." in browser.get("/round").text
     page = browser.get("/round/close").text
     assert "2 days late" in page
     assert 'name="reason"' in page
@@ -330,6 +336,16 @@ def test_visits_in_an_emergency_are_told_to_those_who_may_know(office: Office) -
     assert "Visit at once (emergency): <bdi>Ash Mill</bdi>" in closed[0]
     assert "unless your people were there already: <bdi>Ash Mill</bdi>" in closed[1]
     assert all("Go first, then publish" in page for page in closed)
+
+
+def test_an_auditor_has_something_to_do_while_a_report_leads_to_a_visit(office: Office) -> None:
+    programme = office.begin(classes=CLASSES)
+    programme.publish(office.public)
+    told = "You have nothing to do here now."
+    assert all(told in office.browser(name).get("/round").text for name in ("Anna", "Otto"))
+    programme.report({"Ash Mill": 1}, report_class="danger")
+    assert told not in office.browser("Anna").get("/round").text
+    assert told in office.browser("Otto").get("/round").text  # who may not know of it
 
 
 def test_after_closing_visits_recorded_before_are_told_from_those_that_closing_recorded(office: Office) -> None:

@@ -83,7 +83,9 @@ class ImportPage:
     auditors: tuple[str, ...]
     """Who can help, by name."""
     administrators: tuple[str, ...]
-    """Who can add a hotline, by name, where there is none and this person could bring any; none otherwise."""
+    """Who can add or assign a hotline, by name, where this person can bring none; none otherwise."""
+    brings_all: bool
+    """Whether this person can bring every hotline that there is."""
     example: tuple[tuple[str, str], ...]
     """A table that can be imported."""
     shows_files: bool
@@ -113,7 +115,6 @@ def page_of(
 ) -> ImportPage:
     filled, status, say = fields or FormData(), programme.status(), voice_of(request)
     sources = assigned(request, person)
-    lacks_hotline = not sources and may(person, "counts")
     return ImportPage(
         ended=status.ended,
         kinds=tuple((name, say(export.label)) for name, export in EXPORTS.items()),
@@ -128,7 +129,8 @@ def page_of(
         may_resume=status.is_paused and may(person, "resume"),
         reason=text(filled, "reason"),
         auditors=auditors_of(request),
-        administrators=helpers_of(console_of(request)).administrators if lacks_hotline else (),
+        administrators=helpers_of(console_of(request)).administrators if not sources else (),
+        brings_all=may(person, "counts"),
         example=EXAMPLE,
         shows_files=False,
         expected_columns=(),

@@ -48,6 +48,8 @@ class PreviewPage:
     """Whether the file has more than half of the bytes that a file may have."""
     choices: Choices
     new_channels: tuple[ChannelRow, ...]
+    has_channel_ids: bool
+    """Whether there are new channels, and the export names them by ids that say nothing to a person."""
     hidden_channels: int
     """How many more have no target: those that do not look like names, and those for which there is no room."""
     new_values: tuple[ChannelRow, ...]
@@ -162,6 +164,7 @@ def preview_page(request: Request, programme: Programme, preview: Preview) -> Re
         is_large=held.is_large,
         choices=choices,
         new_channels=tuple(new_channels),
+        has_channel_ids=held.kind == "globaleaks" and bool(new_channels),
         hidden_channels=0 if status.is_paused else aside.more_channels,
         new_values=tuple(
             typed_values.get(name, ChannelRow(name))

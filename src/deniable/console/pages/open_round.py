@@ -81,6 +81,8 @@ class RoundPage:
     due: Day
     overdue: int
     """Rounds that are due and not closed."""
+    is_late: bool
+    """Whether the first of them is so late that closing it needs a reason."""
     ended: bool
     notices: Notices
     targets: int
@@ -177,6 +179,7 @@ def round_page(request: Request, person: Annotated[Person, require("round")], pr
         round=status.open_round,
         due=due_in_words(status.parameters.calendar, status.open_round, say),
         overdue=status.overdue,
+        is_late=status.late > 0,
         ended=status.ended,
         notices=notices,
         targets=len(status.targets),

@@ -31,6 +31,8 @@ class RecentImport:
     number: int
     """Among those of this hotline and day, from 1."""
     day: Day
+    file: str
+    """Its name, where the person chose the file themselves; empty where it cannot be shown."""
     unassigned: Unassigned
     """What in the file has no target or class yet, as its preview said."""
     state: Literal["open", "not taken back", "being taken back", "taken back", "too late", "counted"]
@@ -67,6 +69,7 @@ def _state_of(programme: Programme, accepted: AcceptedImport, *, is_own: bool, s
         accepted.name,
         accepted.number,
         day_in_words(accepted.day, say),
+        accepted.file if is_own else "",
         unassigned,
     )
     asked = accepted.take_back
