@@ -220,44 +220,52 @@ def deadline_in_words(
 
 
 def _enough(mechanism: Mechanism[Any], name: str, deadline: Deadline, within: str, say: Voice) -> str:
-    needed, probability = audits_needed(mechanism, deadline), say.figure(f"{deadline.probability:.8f}".rstrip("0"))
-    told = {"mechanism": name, "within": within, "probability": probability}
+    needed = audits_needed(mechanism, deadline)
+    asked = say.figure(f"{(Decimal(repr(deadline.probability)) * 100).normalize():f}")
     if needed is None:
         return say(
-            "With {mechanism}, no number of {audits} a round that its promise covers leads from one report to a visit "
-            "within {within} with a probability of {probability}.",
-            **told,
+            "With {mechanism}, no number of {audits} a round that its promise covers lets one report lead to a visit "
+            "within {within} in at least {asked} cases of 100.",
+            mechanism=name,
+            within=within,
+            asked=asked,
         )
     then = cost(mechanism, deadline, needed)
     assert then is not None
-    told |= {"visited": say.figure(of_100(then.visited.low)), "anyway": _anyway(then, say)}
+    told = {
+        "within": within,
+        "asked": asked,
+        "visited": say.figure(of_100(then.visited.low)),
+        "anyway": _anyway(then, say),
+    }
     if then.anyway.kind == "at least":
         return say.counted(
-            "With {mechanism}, it takes {number} {audit} a round for one report to lead to a visit within {within} "
-            "with a probability of at least {probability}: in at least {visited} cases of 100, against at least "
-            "{anyway} without any report.",
-            "With {mechanism}, it takes {number} {audits} a round for one report to lead to a visit within {within} "
-            "with a probability of at least {probability}: in at least {visited} cases of 100, against at least "
-            "{anyway} without any report.",
+            "For one report to lead to a visit within {within} in at least {asked} cases of 100, you need {number} "
+            "{audit} a round. Then the visit comes in at least {visited} cases of 100 after one report, and in at "
+            "least {anyway} without any.",
+            "For one report to lead to a visit within {within} in at least {asked} cases of 100, you need {number} "
+            "{audits} a round. Then the visit comes in at least {visited} cases of 100 after one report, and in at "
+            "least {anyway} without any.",
             needed,
             **told,
         )
     if "about" in (then.visited.kind, then.anyway.kind):
         return say.counted(
-            "With {mechanism}, it takes about {number} {audit} a round for one report to lead to a visit within "
-            "{within} with a probability of about {probability}: in about {visited} cases of 100, against about "
-            "{anyway} without any report.",
-            "With {mechanism}, it takes about {number} {audits} a round for one report to lead to a visit within "
-            "{within} with a probability of about {probability}: in about {visited} cases of 100, against about "
-            "{anyway} without any report.",
+            "For one report to lead to a visit within {within} in about {asked} cases of 100, you need about {number} "
+            "{audit} a round. Then the visit comes in about {visited} cases of 100 after one report, and in about "
+            "{anyway} without any.",
+            "For one report to lead to a visit within {within} in about {asked} cases of 100, you need about {number} "
+            "{audits} a round. Then the visit comes in about {visited} cases of 100 after one report, and in about "
+            "{anyway} without any.",
             needed,
             **told,
         )
     return say.counted(
-        "With {mechanism}, it takes {number} {audit} a round for one report to lead to a visit within {within} with a "
-        "probability of at least {probability}: in {visited} cases of 100, against {anyway} without any report.",
-        "With {mechanism}, it takes {number} {audits} a round for one report to lead to a visit within {within} with a "
-        "probability of at least {probability}: in {visited} cases of 100, against {anyway} without any report.",
+        "For one report to lead to a visit within {within} in at least {asked} cases of 100, you need {number} {audit} "
+        "a round. Then the visit comes in {visited} cases of 100 after one report, and in {anyway} without any.",
+        "For one report to lead to a visit within {within} in at least {asked} cases of 100, you need {number} "
+        "{audits} a round. Then the visit comes in {visited} cases of 100 after one report, and in {anyway} without "
+        "any.",
         needed,
         **told,
     )
