@@ -36,7 +36,7 @@ PUBLIC = [
 ]
 CONSOLE = [
     ("console/**.py", "python"),
-    ("promptness/deadlines.py", "python"),
+    ("promptness/deadline_words.py", "python"),
     ("console/templates/*.html", "jinja2"),
 ]
 REACHED = [

@@ -267,7 +267,7 @@ def test_a_deadline_says_what_it_takes(run: Run) -> None:
     words = " ".join(out.split())
     assert code == 0
     assert len(rows(out, "race")) == 4
-    assert "with a probability of at least 0.8" in words
+    assert "in at least 80 cases of 100" in words
     assert "at least 70 targets of 100 have to be visited within 4 rounds without any report" in words
     assert "A longest gap of 4 rounds makes the visit certain" in words
     assert "audited just before" in words

@@ -167,7 +167,7 @@ def test_a_lower_limit_is_said_as_one() -> None:
     assert found is not None
     assert (found.anyway.kind, round(found.anyway.low, 4)) == ("at least", 0.64)
     enough, today, *others = deadline_in_words(race, "race", deadline, 2, plain())
-    assert enough.endswith(": in at least 90 cases of 100, against at least 83.9 without any report.")
+    assert enough.endswith("comes in at least 90 cases of 100 after one report, and in at least 83.9 without any.")
     assert today.endswith(" it is at least 72.5 cases of 100, against at least 63.9 without any report.")
     assert not any("force delta" in sentence for sentence in (enough, today, *others))
 
@@ -178,9 +178,9 @@ def test_an_estimate_is_said_as_one() -> None:
     assert found is not None
     assert (found.visited.kind, found.anyway.kind) == ("about", "about")
     enough, today, *_ = deadline_in_words(race, "race", deadline, 15, plain())
-    assert " it takes about " in enough
-    assert " with a probability of about 0.9: in about " in enough
-    assert ", against about " in enough
+    assert " in about 90 cases of 100, you need about " in enough
+    assert " Then the visit comes in about " in enough
+    assert " after one report, and in about " in enough
     assert " would then force delta up to about " in today
     assert "at least" not in enough + today
 

@@ -93,8 +93,13 @@ def deadline_json(office: Office, options: Sequence[Option | NotCovered], found:
         "audits_for_certainty": audits_for_certainty(office.n_targets, found.deadline),
         "audits": found.audits,
         "mechanisms": [_deadline_entry(option) for option in found.options],
-        "words": list(deadline_in_words(race.mechanism, "race", found.deadline, office.audits, plain())),
+        "words": list(_deadline_words(office, race, found)),
     }
+
+
+def _deadline_words(office: Office, race: Option, found: DeadlineOptions) -> tuple[str, ...]:
+    words = deadline_in_words(race.mechanism, "race", found.deadline, office.audits, plain())
+    return ("These sentences are about race.", *words)
 
 
 def _deadline_entry(option: DeadlineOption) -> dict[str, Any]:
@@ -126,7 +131,7 @@ def show_deadline(office: Office, options: Sequence[Option | NotCovered], found:
     for name in missing:
         console.print(f"{name}: its promise does not cover {count(found.audits, 'audit')} a round.")
     console.print()
-    for sentence in deadline_in_words(_race(options).mechanism, "race", found.deadline, office.audits, plain()):
+    for sentence in _deadline_words(office, _race(options), found):
         console.print(sentence)
     console.print(
         f"\nThe table compares the mechanisms with {count(found.audits, 'audit')} a round, of 100 cases each: a target "

@@ -4,6 +4,7 @@ All figures are about one target with reports while no other target has any, in 
 its rules. docs/explanation/promptness.md has the proofs.
 """
 
+from deniable.promptness.deadline_words import deadline_in_words
 from deniable.promptness.deadlines import (
     Cost,
     Deadline,
@@ -11,7 +12,6 @@ from deniable.promptness.deadlines import (
     audits_for_certainty,
     audits_needed,
     cost,
-    deadline_in_words,
     least_audits,
     least_visited_anyway,
     visit_chance,

@@ -53,8 +53,9 @@ def test_the_work_list(office: Office) -> None:
     office.clock.tomorrow()
     (audited,) = programme.close_round().audits
     (row,) = rows(office.browser("Otto"), "/work-list/work-list.csv")
-    assert row == {"target": audited, "register number": "", "round": "1", "due": "2026-01-06",
-                   "name is public": "after round 3 is closed", "emergency": "no"}  # fmt: skip
+    assert row == {"target": audited, "register number": "", "round": "1", "round was due": "2026-01-06",
+                   "selected by": "draw", "earlier emergency in round": "",
+                   "name is public": "after round 3 is closed"}  # fmt: skip
     record = office.browser("Otto").get("/transcript/record.csv").text
     assert audited not in record
     assert audited in office.browser("Otto").get("/transcript/targets.csv").text  # without its audit

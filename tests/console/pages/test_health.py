@@ -157,7 +157,7 @@ def test_health_of_a_round_that_waits(office: Office, source: Drand | Dice, hour
     office.clock.now += timedelta(hours=hours)
     found = checks(office)
     assert found["Frozen round"].state == state
-    assert "Round 1 is frozen since 6 January 2026" in found["Frozen round"].result
+    assert "Round 1 was frozen on 6 January 2026" in found["Frozen round"].result
     assert words in found["Frozen round"].result + found["Frozen round"].to_do
     assert ("Round 1 must be drawn first" in found["Rounds"].to_do) is (hours > 1)
 

@@ -238,6 +238,21 @@ def test_after_the_end(office: Office, name: str) -> None:
     assert browser.post("/round/close", {"round": "1"}).status_code == 422
 
 
+def test_after_the_end_it_says_what_is_not_recorded_and_in_which_order_to_finish(office: Office) -> None:
+    programme = office.begin()
+    office.clock.tomorrow()
+    programme.close_round()
+    programme.end("The law was repealed.")
+    browser = office.browser("Otto")
+    page = browser.get("/round").text
+    assert "1 audit was selected and may not have taken place yet." in page
+    assert "First publish the end. Then destroy the key" in page
+    programme.publish(office.public)
+    page = browser.get("/round").text
+    assert "First publish the end" not in page
+    assert "<strong>Destroy the key" in page
+
+
 def test_closing_freezes_a_round_where_a_public_value_is_to_come(office: Office) -> None:
     programme = office.begin(randomness=Dice("The town hall"))
     office.clock.tomorrow()
@@ -265,7 +280,7 @@ def test_while_a_round_waits_it_is_on_the_page(office: Office, name: str) -> Non
     programme.report({"Ash Mill": 4})
     browser = office.browser(name)
     page = browser.get("/round").text
-    assert "Round 1 is frozen since 6 January 2026" in page
+    assert "Round 1 was frozen on 6 January 2026" in page
     assert 'href="/round/draw"' in page
     assert "after round 1 is drawn" in page
     for link in ("/round/close", "/round/decisions/skip", "/round/decisions/targets"):

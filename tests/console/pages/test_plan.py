@@ -329,7 +329,7 @@ def test_a_deadline_is_answered_in_rounds_and_days(office: Office) -> None:
     browser, names = office.browser("Anna"), "\r\n".join(f"Site {n}" for n in range(20))
     page = html.unescape(show(browser, targets=names, deadline="13", probability="90").text)
     assert "A visit in time" in page
-    assert "within 13 rounds (91 days) with a probability of at least 0.9" in page
+    assert "within 13 rounds (91 days) in at least 90 cases of 100" in page
     assert "force delta up to at least" in page
     assert "that takes at least 2 audits a round" in page
     assert "A visit in time" not in show(browser, targets=names).text

@@ -147,12 +147,12 @@ def test_what_is_not_published_is_not_called_public(office: Office) -> None:
     programme.visit("Ash Mill", "danger")
     otto = office.browser("Otto")
     page = otto.get("/work-list").text
-    marked = re.findall(r"<bdi>([^<]+)</bdi> <span class=\"state warn\">not published yet", page)
+    marked = re.findall(r"<bdi>([^<]+)</bdi> <a class=\"state warn\" href=\"/transcript\">not published yet", page)
     assert marked == ["Ash Mill"]
     assert "The public record says that these" not in page
     emergency, ordered = otto.get("/work-list/work-list.csv").text.splitlines()[1:]
-    assert '"not published yet","visit at once"' in emergency
-    assert '"yes","no"' in ordered
+    assert '"visit at once","","not published yet"' in emergency
+    assert '"ordered by hand","","yes"' in ordered
     programme.publish()
     page = otto.get("/work-list").text
     assert "not published yet" not in page
@@ -167,9 +167,9 @@ def test_a_name_is_public_once_the_entry_with_it_is_published(office: Office) ->
         office.clock.tomorrow()
         programme.close_round()
     otto = office.browser("Otto")
-    assert '"1","2026-01-06","not published yet"' in otto.get("/work-list/work-list.csv").text
+    assert '"1","2026-01-06","draw","","not published yet"' in otto.get("/work-list/work-list.csv").text
     programme.publish()
-    assert '"1","2026-01-06","yes"' in otto.get("/work-list/work-list.csv").text
+    assert '"1","2026-01-06","draw","","yes"' in otto.get("/work-list/work-list.csv").text
 
 
 def test_an_emergency_is_due_at_once(office: Office) -> None:

@@ -45,7 +45,7 @@ def test_a_round_waits_for_a_beacon() -> None:
     number = QUICKNET.round_at(DRAND.calendar.due(1) + timedelta(minutes=60))
     assert (one.state, one.is_remarkable, one.heading) == ("waits", False, "")
     assert one.sentence == f"Frozen; drawn with drand’s beacon {number} at 12 January 2026, 00:00 UTC."
-    for words in ("since 12 January 2026", f"beacon {number}", "12 January 2026, 00:00 UTC", "19 January 2026, 00:00"):
+    for words in ("on 12 January 2026", f"beacon {number}", "12 January 2026, 00:00 UTC", "19 January 2026, 00:00"):
         assert words in one.now
 
 
@@ -62,7 +62,7 @@ def test_a_round_waits_for_numbers() -> None:
         "2026-01-20T00:01Z",
     )
     assert (one.is_thrown, one.place) == (True, "Town hall")
-    for words in ("thrown 39 times", "Town hall", "thrown on 13 January 2026, 00:01 UTC", "20 January 2026"):
+    for words in ("thrown 39 times", "Town hall", "in public on 13 January 2026, 00:01 UTC", "20 January 2026"):
         assert words in one.now
 
 

@@ -548,7 +548,7 @@ def test_one_row_a_frozen_round_says_what_became_of_it() -> None:
 def test_a_round_that_waits_stands_at_the_top_and_what_went_wrong_stays() -> None:
     parameters, said = frozen_rounds_of_all_states()
     header = Outline(rendered(parameters, said)).text("header")
-    assert "Round 4 is frozen since 2 February 2026" in header
+    assert "Round 4 was frozen on 2 February 2026" in header
     assert "without it from 9 February 2026, 00:00 UTC on" in header
     assert "Next drawround 4, 2 February 2026, 00:00 UTC" in header
     later = [drawn_with(4, SIGNATURE, D)]
@@ -558,7 +558,7 @@ def test_a_round_that_waits_stands_at_the_top_and_what_went_wrong_stays() -> Non
     assert 'id="entry-3"' not in text
     assert "Drawn without its public value: round 2." in text
     assert "Frozen, and never drawn: round 3." in text
-    assert "is frozen since" not in text
+    assert "was frozen on" not in text
     assert "the latest 40 of 119 entries" in text
     assert "Show 60 earlier entries" in text
     assert "The record has 19 entries before these" in text

@@ -55,9 +55,10 @@ WORK_LIST = (
     noted("{target}"),
     noted("register number"),
     noted("round"),
-    noted("due"),
+    noted("round was due"),
+    noted("selected by"),
+    noted("earlier emergency in round"),
     noted("name is public"),
-    noted("emergency"),
 )
 ACTIVITY = (noted("day"), noted("who"), noted("what"))
 PEOPLE = (noted("name"), noted("role"), noted("state"))
@@ -94,8 +95,9 @@ def work_list(request: Request, _: Annotated[Person, require("decide")], program
             numbers.get(audit.target),
             audit.round,
             audit.day.isoformat(),
+            _selected_by(audit, unrecorded, say),
+            say.all_of([str(of) for of in unrecorded.emergency_before(audit)]),
             _is_public(audit, unpublished, say),
-            say("visit at once") if unrecorded.is_emergency(audit) else say("no"),
         )
         for audit in unrecorded.emergencies_first(open_audits(programme))
     )
@@ -131,6 +133,12 @@ def _state(row: PersonRow, say: Voice) -> str:
     if not row.has_joined:
         return say("invited")
     return say("needs new codes") if row.waiting else say("active")
+
+
+def _selected_by(audit: OpenAudit, unrecorded: Unrecorded, say: Voice) -> str:
+    if unrecorded.is_emergency(audit) and not unrecorded.emergency_before(audit):
+        return say("visit at once")
+    return say("ordered by hand") if unrecorded.is_ordered(audit) else say("draw")
 
 
 def _is_public(audit: OpenAudit, unpublished: frozenset[tuple[int, str]], say: Voice) -> str:

@@ -245,7 +245,11 @@ def _public_folder(found: Verified | None, status: Status, say: Voice, *, is_beh
             "The public folder lacks {number} entries of the record.",
             waiting,
         )
-        to_do = say("An operator or auditor publishes them, under Public record.")
+        to_do = say.counted(
+            "An operator or auditor publishes it, under Public record.",
+            "An operator or auditor publishes them, under Public record.",
+            waiting,
+        )
         return Check(what, "warn", lacks, to_do, publish, "/transcript")
     told = [say("Readers who check it are told:"), *remarks] if remarks else []
     if is_behind:

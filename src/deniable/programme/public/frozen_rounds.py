@@ -39,6 +39,8 @@ class FrozenRound:
     """When the beacon is out, or people throw the numbers."""
     place: str
     """Of the throw; empty with drand."""
+    throws: str
+    """What is thrown, in words; empty with drand."""
     without_from: Day
     """From when on the office may draw without the value."""
     now: str
@@ -95,7 +97,9 @@ def _waiting(calendar: Calendar, source: Source, freeze: Freeze, say: Voice, mom
     without_from = moment(waiting.without_from(source.days), say)
     drawn, sentence = _to_be_drawn(source, freeze.beacon, expected.words, say)
     fixed = say(
-        "Round {round} is frozen since {since}: what it is drawn from is fixed.", round=freeze.round, since=since.words
+        "Round {round} was frozen on {since}. Nothing that the draw depends on can change any more.",
+        round=freeze.round,
+        since=since.words,
     )
     without = say(
         "If the value does not come, the office may draw without it from {moment} on.", moment=without_from.words
@@ -108,6 +112,7 @@ def _waiting(calendar: Calendar, source: Source, freeze: Freeze, say: Voice, mom
         awaited=awaited_in_words(source, freeze.beacon, say),
         expected=expected,
         place="" if isinstance(source, Drand) else source.place,
+        throws="" if isinstance(source, Drand) else source.throws.in_words(say),
         without_from=without_from,
         now=f"{fixed} {drawn} {without}",
         sentence=sentence,
@@ -120,7 +125,7 @@ def _to_be_drawn(source: Source, beacon: int | None, expected: str, say: Voice) 
         thrown = {"place": source.place, "throws": source.throws.in_words(say), "moment": expected}
         return (
             say(
-                "It is drawn with numbers that people throw in public ({place}; {throws}), thrown on {moment}.",
+                "The round is drawn with numbers that people throw in public on {moment} ({place}; {throws}).",
                 **thrown,
             ),
             say(
@@ -131,11 +136,11 @@ def _to_be_drawn(source: Source, beacon: int | None, expected: str, say: Voice) 
     out = {"beacon": say.digits(str(beacon)), "moment": expected}
     if source.is_known:
         return (
-            say("It is drawn with drand’s beacon {beacon}, which is out on {moment}.", **out),
+            say("The round is drawn with drand’s beacon {beacon}, which is out on {moment}.", **out),
             say("Frozen; drawn with drand’s beacon {beacon} at {moment}.", **out),
         )
     return (
-        say("It is drawn with beacon {beacon} of a chain that is not drand’s, which is out on {moment}.", **out),
+        say("The round is drawn with beacon {beacon} of a chain that is not drand’s, which is out on {moment}.", **out),
         say("Frozen; drawn with beacon {beacon} of a chain that is not drand’s, at {moment}.", **out),
     )
 
