@@ -290,16 +290,19 @@ class Note:
 
 def beside(keys: Iterable[Path]) -> list[KeyCopy]:
     """The copies beside these key files, whether they are there or not; of a key that was replaced, the one beside the
-    new key, if it is there.
+    new key, if it is there. A passphrase that replaced it has none: the public folder must serve.
     """
-    return [_newest(KeyCopy(KeyFile(key).transcript)) for key in keys]
+    newest = (_newest(KeyCopy(KeyFile(key).transcript)) for key in keys)
+    return [copy for copy in newest if copy is not None]
 
 
-def _newest(copy: KeyCopy) -> KeyCopy:
+def _newest(copy: KeyCopy) -> KeyCopy | None:
     seen = {copy.path}
-    while (note := copy.note()) and note.replaced_by and note.replaced_by not in seen:
+    while note := copy.note():
+        if note.replaced_by is None:
+            return None
         following = KeyCopy(note.replaced_by)
-        if not following.exists():
+        if following.path in seen or not following.exists():
             break
         copy = following
         seen.add(copy.path)

@@ -248,6 +248,22 @@ def test_a_key_file_gives_way_to_a_passphrase(office: Desk, monkeypatch: pytest.
     office.done("report", "Ash Mill")
 
 
+def test_with_a_new_passphrase_the_commands_that_need_no_key_go_on(
+    office: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The public folder takes the place of the copy beside the old key; a database that is older is refused by it."""
+    office.done("publish", "--public", "public")
+    monkeypatch.setenv("DENIABLE_NEW_PASSPHRASE", PASSPHRASE)
+    office.done("rekey", "--new-passphrase")
+    shutil.copy("programme.db", "old.db")
+    monkeypatch.setenv("DENIABLE_PASSPHRASE", PASSPHRASE)
+    office.done("override", "Ash Mill", "--reason", "A court.", "--independent-of-reports", "--passphrase")
+    office.done("publish")
+    office.done("backup", "backup")
+    shutil.copy("old.db", "programme.db")
+    assert_refused(office("publish"), "the transcript in the folder")
+
+
 # The database's layout, and the end
 
 
