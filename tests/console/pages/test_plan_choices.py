@@ -73,12 +73,11 @@ def test_a_figure_that_is_rounded_to_the_nearest_is_caught() -> None:
 
 @pytest.mark.parametrize("people", ["1", "3", "10"])
 def test_the_form_says_what_points_mean(office: Office, people: str) -> None:
-    """Its examples, however many reports the promise covers."""
+    """Its example, however many reports the promise covers."""
     page = office.browser("Anna").get("/plan").text
     hint = page.split('id="points-hint">')[1].split("</span>")[0]
-    for points, sure in (("5", "57 %"), ("1", "52 %"), ("15", "70 %")):
-        assert measures_of(parameters_of(points=points, reports_per_person=people)[1], plain()).sure == sure
-        assert re.search(rf"\b{points}\b.*\b{sure} sure", hint)
+    assert measures_of(parameters_of(points="5", reports_per_person=people)[1], plain()).sure == "57 %"
+    assert re.search(r"\b5\b.*\b57 % sure", hint)
 
 
 @pytest.mark.parametrize("changes", [{}, {"points": "2.5", "reports_per_person": "1"}, {"classes": "a=1\nb=3"}])
