@@ -471,6 +471,7 @@ def test_a_running_plan_speaks_of_a_gap_where_there_is_one_and_keeps_charts_for_
     begin(browser, check(browser, max_gap=max_gap))
     told, experts = browser.get("/plan").text.split('<main id="content"')[1].split("<summary>For experts</summary>")
     assert ("gap" in told) == bool(max_gap)
+    assert "They are public as soon as you publish them." in told
     assert '<svg class="chart"' not in told
     assert '<svg class="chart"' in experts
     assert re.findall(r"\brace\b.", told) == ["race)"]  # after what it means

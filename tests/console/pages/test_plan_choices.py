@@ -218,6 +218,7 @@ def test_a_programme_that_has_begun_stands_alone() -> None:
 WARNED: list[tuple[str, dict[str, str], dict[str, str]]] = [
     ("promise is weak", {"points": "15.1", "reports_per_person": "1"}, {"points": "15", "reports_per_person": "1"}),
     ("This plan is close to drawing lots", {"points": "2"}, {"points": "5"}),
+    ("weight for your heaviest class", {"classes": "minor=1\nserious=9"}, {"points": "2", "classes": "serious=9"}),
     ("longest gap leaves the draw little freedom", {"max_gap": "90"}, {"max_gap": "110"}),
     ("rest leaves the draw little freedom", {"cooldown": "25"}, {"cooldown": "20"}),
     ("it ends early", {"cooldown": "50"}, {"cooldown": "20"}),
