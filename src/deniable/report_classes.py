@@ -3,6 +3,7 @@
 A class must follow from what a report says, and never from what else was reported (docs/explanation/classes.md).
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ VISIT = "visit"
 MOST_CLASSES = 16
 LARGEST_WEIGHT = 100
 _LONGEST_NAME = 40
+_WEIGHT_APART = re.compile(rf"(?<=\S)[\s:]+([0-9]+|{VISIT})$")
+"""A weight that was typed without the sign before it."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ def parsed(text: str) -> ReportClass:
         raise DeniableError(
             "class {name} needs a weight: write {name}=1 if a report of this class counts once, {name}=3 if it counts "
             "three times, or {name}={visit} if it leads to a visit at once",
-            name=text,
+            name=_WEIGHT_APART.sub("", text),
             visit=VISIT,
         )
     if weight == VISIT:

@@ -100,7 +100,7 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
         frozen_round.FrozenPage,
         {"waiting", "source", "is_published", "is_out", "address", "throws", "differ", "has_entered", "entered_by",
          "numbers", "place", "time", "zone", "may_without", "asked_by", "asked_by_self", "asked_reason", "reason",
-         "others", "done", "error"},
+         "others", "done", "error", "wrong_numbers"},
     ),
     "guarantee.html": (guarantee.GuaranteePage, {"name", "promise", "was_due", "ended", "is_behind", "is_damaged"}),
     "health.html": (
@@ -161,7 +161,7 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     "planned.html": (
         plan.PlannedPage,
         {"name", "begun", "notices", "promise", "first", "first_is_past", "facts", "expert_facts", "explained",
-         "ended", "administrators", "missing", "has_key_file", "began_with"},
+         "is_published", "ended", "administrators", "missing", "has_key_file", "began_with"},
     ),
     "remove.html": (people.RemovePage, {"id", "name", "role", "altered", "hotlines"}),
     "report.html": (

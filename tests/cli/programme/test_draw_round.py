@@ -138,7 +138,7 @@ def test_numbers_from_a_pipe_need_yes(dice: Desk, monkeypatch: pytest.MonkeyPatc
     ("options", "words"),
     [
         ((), "--throws"),
-        (("--throws", "123", "--yes"), "39 throws, got 3"),
+        (("--throws", "123", "--yes"), "39 throws, and there are 3"),
         (("--throws", thrown().replace("1", "7"), "--yes"), "numbers from 1 to 6"),
         (("--throws", thrown(), "--yes", "--time", "noon"), "YYYY-MM-DDTHH:MM"),
         (("--throws", thrown(), "--yes", "--time", "2026-01-06T00:59"), "as announced"),

@@ -313,6 +313,7 @@ def test_the_end_says_first_what_is_still_open(office: Desk, monkeypatch: pytest
     assert "Not " not in office("end", "--reason", "the law was repealed")[2].partition("type its name")[0]
     office.done("override", "Ash Mill", "--reason", "a fire", INDEPENDENT)
     err = office("end", "--reason", "the law was repealed")[2].partition("type its name")[0]
+    assert "Reports that wait for the draw are deleted" in err
     assert "Not published yet: 1 entry" in err
     assert "Not recorded yet: 1 audit." in err
     assert not office.json("status")["ended"]

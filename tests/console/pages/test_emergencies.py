@@ -244,7 +244,7 @@ def test_what_every_such_visit_means_is_said_once(office: Office, programme: Pro
 
 def test_who_else_can_confirm_is_named(office: Office, programme: Programme) -> None:
     anna = office.browser("Anna")
-    assert "one of these people confirms it: Otto" in text_of(anna.get("/emergencies"))
+    assert "Then Otto confirms it." in text_of(anna.get("/emergencies"))
     ask(anna)
     assert "and so can" not in text_of(office.browser("Otto").get("/emergencies"))
     office.add("Eve", "auditor")

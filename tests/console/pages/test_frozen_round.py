@@ -81,7 +81,13 @@ def test_two_people_who_agree_draw_the_round(office: Office) -> None:
         page = browser.get("/round/draw").text
         assert numbers not in page
         assert spaced[:19] not in page
+    told = text_of(otto.get("/round/draw"))
+    assert "Now Anna enters them too." in told
+    assert told.index("Your numbers are entered.") < told.index(
+        "<summary>Correct your numbers"
+    )
     seen = text_of(anna.get("/round/draw"))
+    assert "<summary>Correct your numbers" not in seen
     assert "Otto entered the numbers" in seen
     assert "The town hall" in seen
     assert 'value="2026-01-06T13:00"' in seen
@@ -158,6 +164,7 @@ def test_what_cannot_have_been_thrown_is_refused(
     assert answer.status_code == 422
     assert words in text_of(answer)
     assert numbers in answer.text
+    assert ('id="numbers-wrong"' in answer.text) == (not fields)
     assert office.console.pending_draws.entered(1) == []
     assert programme.status().waiting is not None
 

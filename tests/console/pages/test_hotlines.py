@@ -59,6 +59,7 @@ def test_a_hotline_is_handed_over(office: Office) -> None:
     office.begin()
     office.add("Ivo", "importer")
     ada = office.browser("Ada")
+    assert "selected" not in ada.get("/hotlines").text.split('id="hand-over-to"')[1].split("</select>")[0]
     answer = ada.post("/hotlines/hand-over", {"hotline": "hotline", "person": "id-Ivo"})
     assert answer.status_code == 303
     assert "The hotline <bdi>hotline</bdi> is assigned to <bdi>Ivo</bdi>" in ada.get(answer.headers["location"]).text

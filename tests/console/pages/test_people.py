@@ -114,7 +114,7 @@ def test_a_link_says_until_when_it_works(office: Office) -> None:
     ada = office.browser("Ada")
     over = ada.get("/people").text
     assert f"The link worked {words}. Withdraw it" in over
-    assert f"The link worked {words}. Choose <em>New codes</em>" in over
+    assert f"The link worked {words}. Choose <em>New codes for signing in</em>" in over
     assert office.browser().get(link[0]).status_code == 404
     withdrawn = re.search('action="(/people/[^"]+/withdraw)"', over)
     assert withdrawn is not None

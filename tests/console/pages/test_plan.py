@@ -71,7 +71,7 @@ def test_a_plan_is_looked_at_and_begun(office: Office) -> None:
 @pytest.mark.parametrize(
     ("changes", "source", "words"),
     [
-        ({}, None, "must trust that it drew them fairly"),
+        ({}, None, "must trust that it draws them fairly"),
         ({"randomness": "drand", "minutes": "20"}, Drand(minutes=20), "drand publishes 20 minutes after the due time"),
         (
             {"randomness": "dice", "sides": "20", "days": "3", "place": "Town hall"},
@@ -188,6 +188,7 @@ def test_there_is_one_programme(office: Office) -> None:
         ({"oversight": "age1"}, "Key of an oversight body must be an age recipient"),
         ({"weights": "forecast", "mechanism": "tca", "horizon": "9"}, "A forecast is for race alone"),
         ({"classes": "serious"}, "Class serious needs a weight: write serious=1"),
+        ({"classes": "serious 3"}, "Class serious needs a weight: write serious=1"),
         ({"classes": "minor=1\nserious=1.5"}, "weight of class serious must be a whole number"),
         ({"classes": "minor=0"}, "weight of class minor must be a whole number"),
         ({"classes": "minor=1\nMinor=2"}, "its own name"),
@@ -470,6 +471,7 @@ def test_a_running_plan_speaks_of_a_gap_where_there_is_one_and_keeps_charts_for_
     begin(browser, check(browser, max_gap=max_gap))
     told, experts = browser.get("/plan").text.split('<main id="content"')[1].split("<summary>For experts</summary>")
     assert ("gap" in told) == bool(max_gap)
+    assert "They are public as soon as you publish them." in told
     assert '<svg class="chart"' not in told
     assert '<svg class="chart"' in experts
     assert re.findall(r"\brace\b.", told) == ["race)"]  # after what it means

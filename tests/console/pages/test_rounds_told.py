@@ -108,7 +108,7 @@ def test_the_person_who_asked_reads_who_refused_a_visit(office: Office) -> None:
     told = anna.get("/round").text
     assert "Otto" in told
     assert "refused the visit in an emergency that you asked for" in told
-    assert "no request for the visit waits" not in told
+    assert "Ask for the visit now" not in told
     assert "<bdi>Otto</bdi> refused the visit that you asked for" in anna.get("/emergencies").text
     assert "refused the visit" not in otto.get("/round").text
     anna.post("/emergencies/ask", visit)

@@ -249,8 +249,8 @@ def end(
     destroy the key. What was sealed for an oversight body stays in the database, for that body's key alone: hand it
     over, then delete the database.
 
-    Before it asks for the programme's name, it says what is still open: entries that are not published, audits that
-    are not recorded, a round that is not drawn.
+    Before it asks for the programme's name, it says that waiting reports are lost, and what is still open: entries
+    that are not published, audits that are not recorded, a round that is not drawn.
     """
     with options.unlocked(database, key, passphrase) as programme:
         name = programme.parameters.name
@@ -268,6 +268,7 @@ def end(
 
 def _still_open(programme: Programme) -> Iterator[str]:
     """What can no longer be done after the end, or is easily forgotten. Public facts."""
+    yield "Reports that wait for the draw are deleted at the end, and never followed up."
     status, terms = programme.status(), programme.parameters.terms
     unpublished, unrecorded = max(0, status.entries - status.published), len(programme.whole_work_list())
     if unpublished:

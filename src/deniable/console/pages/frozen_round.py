@@ -24,12 +24,13 @@ from deniable.console.pages.common import (
     refusal,
 )
 from deniable.console.pages.open_round import asked, round_in
+from deniable.console.pages.plan_form import about, field_of
 from deniable.console.pages.published import check_undamaged
 from deniable.console.pending_draws import AskedWithout, EnteredNumbers
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, require, text, uploaded
-from deniable.console.voices import voice_of
+from deniable.console.voices import sentence, voice_of
 from deniable.errors import DeniableError
 from deniable.message import Message, all_of, noted, why_not
 from deniable.programme.programme import Programme
@@ -77,6 +78,8 @@ class FrozenPage:
     """Who else did, by name."""
     numbers: str
     """What the person who sees the page typed."""
+    wrong_numbers: str
+    """What is wrong with them; empty where nothing is."""
     place: str
     """Of the throw, as announced; empty with drand."""
     time: str
@@ -259,7 +262,7 @@ def _refused(sent: _Sent, error: DeniableError) -> Response:
     status, wanted = sent.programme.status(), number_in(text(sent.fields, "round")) or 0
     if 0 < wanted < status.open_round and (status.waiting is None or status.waiting.round != wanted):
         return shown(sent.request, sent.programme, sent.programme.close_round(wanted))
-    return _page(sent, refusal(error))
+    return _page(sent, refusal(error), field_of(error))
 
 
 def _fetched(waiting: Waiting, programme: Programme, console: Console) -> PublicValue:
@@ -302,9 +305,11 @@ def _entered(sent: _Sent) -> EnteredNumbers:
     source, fields = sent.programme.parameters.randomness, sent.fields
     if not isinstance(source, Dice):
         raise DeniableError("this programme draws with drand's beacons, and not with numbers that people throw")
+    with about("numbers"):
+        numbers = source.throws.read(text(fields, "numbers"))
     return EnteredNumbers(
         person=sent.person.id,
-        numbers=source.throws.read(text(fields, "numbers")),
+        numbers=numbers,
         time=written_instant(sent.programme.parameters.calendar.instant(text(fields, "time"))),
     )
 
@@ -334,7 +339,7 @@ def _lines(source: Drand | Dice, numbers: str) -> list[str]:
     return source.throws.grouped(numbers) if isinstance(source, Dice) else []
 
 
-def _page(sent: _Sent, error: Message | None = None) -> Response:
+def _page(sent: _Sent, error: Message | None = None, field: str = "") -> Response:
     """With what was typed, and otherwise with what is known."""
     console, status, fields, person = sent.console, sent.programme.status(), sent.fields, sent.person
     record = copied_record(sent.request, sent.programme, status.folder)
@@ -360,6 +365,7 @@ def _page(sent: _Sent, error: Message | None = None) -> Response:
         has_entered=bool(own),
         entered_by=tuple(names[one.person] for one in entered if one.person != person.id),
         numbers=text(fields, "numbers") or ("\n".join(_lines(source, own)) if differ else ""),
+        wrong_numbers=sentence(say(error)) if error and field == "numbers" else "",
         place=source.place if isinstance(source, Dice) else "",
         time=text(fields, "time") or f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%dT%H:%M}",
         zone=zone,

@@ -140,6 +140,8 @@ class PlannedPage:
     facts: Facts
     expert_facts: Facts
     explained: Explained
+    is_published: bool
+    """Whether the public can read the rules."""
     ended: bool
     administrators: tuple[str, ...]
     missing: tuple[Role, ...]
@@ -172,6 +174,7 @@ def plan_page(request: Request, _: Annotated[Person, require("plan")]) -> Respon
         facts=facts,
         expert_facts=expert_facts,
         explained=explained(parameters, say),
+        is_published=status.published > 0,
         ended=status.ended,
         administrators=tuple(one.name for one in administrators),
         missing=tuple(role for role in ROLES if role not in filled),

@@ -65,6 +65,8 @@ class NotChosen:
     """The page of the documentation that has more, where the console does not serve it."""
     where: str = ""
     """How it can be chosen, where the form does not have it under More choices."""
+    option: str = ""
+    """What is added to the command for it."""
     help: str = "first-day"
     """The help page that explains it."""
 
@@ -152,10 +154,9 @@ def _not_chosen(parameters: Parameters, say: Voice) -> Iterator[NotChosen]:
         means = say("The public would learn once a year how many reports came in, give or take some.")
         where = say(
             "It is not on the form: ask the person who runs the server to start the programme with the command at the "
-            "end of this page, and with {option}.",
-            option="--yearly-figures-delta 0.02",
+            "end of this page. An addition to it is named there."
         )
-        yield NotChosen(say("Yearly figures"), means, "Yearly figures", where)
+        yield NotChosen(say("Yearly figures"), means, "Yearly figures", where, option="--yearly-figures-delta 0.02")
     if parameters.registered is None:
         means = say("Each {target} would have its number in the register beside its name.")
         where = say(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from deniable.languages.voice import Voice
@@ -68,7 +68,8 @@ def _doubts(parameters: Parameters, say: Voice) -> Iterator[Doubt]:
             ("audits",),
         )
         return
-    yield from _like_lots(parameters.built(), parameters.audits, counted_reports(parameters, MANY), say)
+    for doubt in _like_lots(parameters.built(), parameters.audits, counted_reports(parameters, MANY), say):
+        yield _with_classes(doubt, say) if _has_heavy_class(parameters) else doubt
     yield from _little_freedom(len(parameters.targets), parameters.audits, parameters.rules, say)
 
 
@@ -100,6 +101,16 @@ def _like_lots(mechanism: Mechanism[Any], audits: int, most: int, say: Voice) ->
         ),
         _PROMISE,
     )
+
+
+def _has_heavy_class(parameters: Parameters) -> bool:
+    """Whether a class counts more than another, for which chance must hide more."""
+    return len({one.weight for one in parameters.classes if one.weight is not None}) > 1
+
+
+def _with_classes(doubt: Doubt, say: Voice) -> Doubt:
+    lighter = say("A smaller weight for your heaviest class helps as well.")
+    return replace(doubt, warning=f"{doubt.warning} {lighter}", fields=(*doubt.fields, "classes"))
 
 
 def _little_freedom(C: int, audits: int, rules: Rules, say: Voice) -> Iterator[Doubt]:

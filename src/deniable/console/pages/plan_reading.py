@@ -275,9 +275,7 @@ def _probability(form: PlanForm) -> float | None:
     if not form.deadline:
         return None
     if not re.fullmatch(r"[0-9]{1,2}([.,][0-9]{1,6})?", form.probability) or not decimal_of(form.probability):
-        raise FieldError(
-            "probability", "how often a visit must come in time is a number above 0 and below 100, such as 90"
-        )
+        raise FieldError("probability", "so many times in 100 must be a number above 0 and below 100, such as 90")
     return float(Fraction(form.probability.replace(",", ".")) / 100)
 
 

@@ -192,7 +192,7 @@ def randomness_rule(parameters: Parameters, say: Voice) -> str:
     """Where the random numbers of the draws come from, and what that leaves open."""
     source = parameters.randomness
     if source is None:
-        return say("The office fixed the random numbers itself. A reader must trust that it drew them fairly.")
+        return say("The office fixes the random numbers itself. A reader must trust that it draws them fairly.")
     return " ".join(_rules(source, say))
 
 

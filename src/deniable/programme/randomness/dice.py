@@ -150,17 +150,17 @@ class Throws:
         if self.numbers == 1:
             raise DeniableError.of(
                 self.times,
-                "there must be {number} throw, got {throws}: with fewer the result could be foreseen, and with more "
-                "the office could stop when it likes the result",
-                "there must be {number} throws, got {throws}: with fewer the result could be foreseen, and with more "
-                "the office could stop when it likes the result",
+                "there must be {number} throw, and there are {throws}: with fewer the result could be foreseen, and "
+                "with more the office could stop when it likes the result",
+                "there must be {number} throws, and there are {throws}: with fewer the result could be foreseen, and "
+                "with more the office could stop when it likes the result",
                 throws=throws,
             )
         raise DeniableError.of(
             self.times,
-            "there must be {number} drawing, got {throws}: with fewer the result could be foreseen, and with more the "
-            "office could stop when it likes the result",
-            "there must be {number} drawings, got {throws}: with fewer the result could be foreseen, and with more the "
-            "office could stop when it likes the result",
+            "there must be {number} drawing, and there are {throws}: with fewer the result could be foreseen, and "
+            "with more the office could stop when it likes the result",
+            "there must be {number} drawings, and there are {throws}: with fewer the result could be foreseen, and "
+            "with more the office could stop when it likes the result",
             throws=throws,
         )
