@@ -32,8 +32,8 @@ WHAT = why_not("the CSV file")
 _NAME = re.compile(r"(?=.{1,64}$)[^\W\d]+([ -][^\W\d]+){0,2}")
 """Of a column: words without digits, which the ids of reports have."""
 
-_NUMBER = re.compile(r"[\d\W]*\d[\d\W]*")
-"""No name of a column: a number or a date."""
+_NO_NAME = re.compile(r"[\d\W]*\d[\d\W]*|[\da-fA-F-]{32,}")
+"""Of a column: a number, a date or a long id."""
 
 
 class OtherColumnsError(DeniableError):
@@ -69,7 +69,7 @@ def records(file: File, class_column: str | None = None) -> Iterator[Row]:
             others = _others(table.names, names)
             if others:
                 raise OtherColumnsError(names, others)
-            if not {*names} & {*table.names} and any(map(_NUMBER.fullmatch, table.names)):
+            if not {*names} & {*table.names} and any(map(_NO_NAME.fullmatch, table.names)):
                 raise DeniableError(
                     "the first line has no column names: {what} must have the columns {names} and no others, named in "
                     "its first line between commas, semicolons or tabs",
