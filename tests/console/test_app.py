@@ -703,7 +703,7 @@ def test_before_the_first_run_there_is_nothing_else(tmp_path: Path) -> None:
     assert browser.get("/api/v1/openapi.json").status_code == 503
     assert browser.get("/first-run/guess").status_code == 404
     assert browser.get("/first-run/guess/qr.png").status_code == 404
-    assert "printed in the terminal" in browser.get("/").text
+    assert "ask that person for the link" in browser.get("/").text
 
 
 def test_the_first_run(tmp_path: Path) -> None:
@@ -721,7 +721,7 @@ def test_the_first_run(tmp_path: Path) -> None:
     assert "with the next code that the app shows" in browser.get("/login?done=joined").text
     assert "next code" not in browser.get("/login?done=something").text
     assert browser.get(path).status_code == 404
-    assert "start it again: it prints a new link" in browser.get(path).text
+    assert "to start the console again, and for the new link" in browser.get(path).text
     assert browser.get(f"{path}/qr.png").status_code == 404
     with office.console.store.reading() as connection:
         eve = people.by_name(connection, office.console.key, "Eve")

@@ -129,7 +129,8 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     ),
     "invitation.html": (
         invitations.InvitationPage,
-        {"name", "role", "is_first", "joins", "until", "here", "qr", "uri", "secret", "typed_name", "mistakes"},
+        {"name", "role", "is_first", "joins", "until", "here", "qr", "uri", "secret", "typed_name", "mistakes",
+         "wrong"},
     ),
     "office_details.html": (
         office_details.OfficeDetailsPage,
@@ -243,6 +244,7 @@ def test_a_template_uses_its_page_the_frame_and_the_voice_alone(name: str) -> No
         "channels_of",
         "class_of",
         "consequences",
+        "emergencies",
         "entered",
         "imported",
         "parts",
@@ -254,6 +256,8 @@ def test_a_template_uses_its_page_the_frame_and_the_voice_alone(name: str) -> No
         "targets",
         "unassigned",
         "value",
+        "what_it_does",
+        "wrong",
     }  # of which all but those given are macros
     assert rendering._templates().globals.keys() >= FOR_ALL
     assert _used(tree, "frame") <= FRAME

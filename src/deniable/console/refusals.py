@@ -40,8 +40,8 @@ class ErrorPage:
 _KEY_CHANGED = noted("The key was changed. Nothing was written. Ask the person who runs the console to start it again.")
 NOT_SET_UP = noted("Set-up is not finished")
 FIRST_RUN = noted(
-    "The console has no administrator yet. To become the administrator, open the link that deniable serve printed in "
-    "the terminal."
+    "The console has no administrator yet. To become the administrator, open the link that the server showed when it "
+    "was started. If another person runs the server, ask that person for the link."
 )
 HEADINGS = {
     400: noted("This request cannot be read"),

@@ -93,7 +93,7 @@ def test_what_is_set_aside_is_told_with_what_to_do(office: Desk, export: tuple[s
     for more in (["--dry-run"], []):
         out = " ".join(office.done(*export, *more).split())
         assert "the mapping does not name these channels: west. Give each of them a target" in out
-        assert "cannot be read: line 4 (expected 2 cells as in the first line, got 1) and line 5 (a quote" in out
+        assert "cannot be read: line 4 (the first line has 2 cells, and this line has 1) and line 5 (a quote" in out
         assert "import the same export again" in out
     assert office.counts() == {"Ash Mill": 2}
     document = office.json(*export, "--show-counts")

@@ -3,13 +3,15 @@
 import re
 from datetime import timedelta
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.console.offices import PASSWORD, Browser, Office, form_on, form_token
+from tests.console.offices import PASSWORD, Browser, Office, form_on, form_token, new_office
 from tests.console.test_security import everything
 
 from deniable.console import kept_forms, sessions
+from deniable.console.accounts import invitations
 from deniable.console.kept_forms import LASTS
 from deniable.console.routing import Pages
 from deniable.programme.secrets.vault import Vault
@@ -293,6 +295,21 @@ def test_all_mistakes_are_told_at_once(office: Office) -> None:
     for words in ("The code is wrong", "The two passwords must be the same", "Type both passwords again"):
         assert words in answer.text
     assert 'value="short' not in answer.text
+    marked = re.findall(r'<input id="(\w+)"[^>]*aria-invalid="true"', answer.text)
+    assert marked == ["again", "code"]  # and nothing else
+
+
+def test_the_first_administrator_sees_which_fields_are_wrong(tmp_path: Path) -> None:
+    office = new_office(tmp_path, people=False)
+    with office.console.store.writing() as connection:
+        first = invitations.invite_first(connection, office.console.key, office.clock.now)
+    stranger, address = office.browser(), f"/first-run/{first}"
+    stranger.get(address)
+    answer = stranger.post(address, {"code": "1", "name": "", "password": "short", "again": "short"})
+    assert answer.status_code == 422
+    marked = re.findall(r'<input id="(\w+)"[^>]*aria-invalid="true"', answer.text)
+    assert marked == ["name", "password", "code"]
+    office.console.close()
 
 
 def test_a_wrong_sign_in_leads_to_help(office: Office) -> None:

@@ -351,6 +351,10 @@ def test_visits_in_an_emergency_are_told_to_those_who_may_know(office: Office) -
     assert "Visit at once (emergency): <bdi>Ash Mill</bdi>" in closed[0]
     assert "unless your people were there already: <bdi>Ash Mill</bdi>" in closed[1]
     assert all("Go first, then publish" in page for page in closed)
+    assert all('<a class="button quiet" href="/transcript">' in page for page in closed)
+    assert ("Drawn, and also an emergency: <bdi>Ash Mill</bdi>. One visit is enough." in closed[0]) == (
+        '<p class="drawn-one"><bdi>Ash Mill</bdi></p>' in closed[0]
+    )
 
 
 def test_an_auditor_has_something_to_do_while_a_report_leads_to_a_visit(office: Office) -> None:

@@ -251,7 +251,8 @@ def test_a_round_with_a_visit_is_not_to_be_published_before_people_are_sent(offi
     otto = office.browser("Otto")
     otto.post("/round/close", {"round": "1"})
     page = otto.get("/transcript").text
-    assert "Round 1 is closed but not published yet.</strong> Send your people first, then publish." in page
+    assert "Round 1 is closed but not published yet.</strong> Send your people first, then publish. " in page
+    assert "Emergency: <bdi>Ash Mill</bdi>." in page
     assert "Press Publish" not in page
     office.clock.now += DAY
     otto = office.browser("Otto")  # the session is over

@@ -154,7 +154,7 @@ def first_run(walk: Walk) -> Page:
     with walk.console.store.writing() as connection:
         token = invitations.invite_first(connection, walk.console.key, walk.clock.now)
     page = walk.window()
-    assert "printed in the terminal" in walk.visit(page, "/", "before-the-first-run")
+    assert "ask that person for the link" in walk.visit(page, "/", "before-the-first-run")
     walk.join(page, f"{walk.address}/first-run/{token}", "first-run", name="Ada")
     walk.look(page, "sign-in")
     page.get_by_label("Name", exact=True).fill("Ada")

@@ -56,7 +56,7 @@ def test_it_cannot_be_changed() -> None:
         ("north,Acme Ltd\n", "must have the columns channel and target"),
         ("channel,target,zq7canary\n", "only these"),
         ("channel|target\nnorth|Acme Ltd\n", "must have the columns"),
-        ("channel,target\nzq7canary\n", "line 2: expected 2 cells"),
+        ("channel,target\nzq7canary\n", "line 2: the first line has 2 cells"),
         ("channel,target\n,Acme Ltd\n", "line 2: the channel must be 1 to 200"),
         ("channel,target\nnorth,zq7canary\n", "line 2: the target must be the name of a target"),
         ("channel,target\nnorth,acme ltd\n", "line 2: the target must be the name of a target"),

@@ -83,7 +83,7 @@ def test_values_and_their_classes(text: str) -> None:
         ("value,class\n", "must give at least one value a class"),
         ("1,minor\n", "must have the columns value and class"),
         ("value,class,zq7canary\n", "only these"),
-        ("value,class\nzq7canary\n", "line 2: expected 2 cells"),
+        ("value,class\nzq7canary\n", "line 2: the first line has 2 cells"),
         ("value,class\n1,zq7canary\n", "line 2: the class must be one of minor, serious, danger, or empty"),
         ("value,class\n1,Minor\n", "line 2: the class must be one of"),
         (FILE + "3,serious\n", "line 7: a value must come only once"),

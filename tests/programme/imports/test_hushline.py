@@ -231,7 +231,7 @@ def test_a_name_with_a_nul_byte_is_refused() -> None:
     ("row", "why"),
     [
         (b'1,"11', "a quote"),
-        (b"1,11,x", "expected 7 cells"),
+        (b"1,11,x", "the first line has 7 cells"),
         (b"x" * 400_000, "at most 131,072 bytes"),
         (b"1,\xff", "a letter cannot be read"),
         (table((), [message(1, "")]).strip(), "username_id must be an id of db/usernames.csv"),

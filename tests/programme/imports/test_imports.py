@@ -142,7 +142,7 @@ def test_at_most_20_rows_are_listed() -> None:
     assert [str(row.place) for row in aside.malformed] == [f"line {number}" for number in range(6, 26)]
     assert (aside.more_malformed, aside.reports) == (13, 33)
     (words,) = aside.in_words()
-    assert "cannot be read: line 6 (expected 2 cells as in the first line, got 1), line 7 (" in words
+    assert "cannot be read: line 6 (the first line has 2 cells, and this line has 1), line 7 (" in words
     assert " and 13 more. Export again" in words
 
 

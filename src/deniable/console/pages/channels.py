@@ -23,7 +23,7 @@ from deniable.console.routing import Router
 from deniable.console.security import Fields, Refused, check_chosen, console_of, require, text, uploaded
 from deniable.console.target_search import FEW
 from deniable.errors import DeniableError
-from deniable.message import Message, noted, why_not
+from deniable.message import Message, all_of, noted, why_not
 from deniable.programme.imports import read_mapping
 from deniable.programme.imports.hotline_settings import Assigned, Kept, from_mapping
 from deniable.programme.imports.reading import is_name
@@ -177,7 +177,9 @@ def _chosen_channels(
     request: Request, programme: Programme, fields: FormData, *, asks_class: bool
 ) -> dict[str, Assigned | None]:
     numbers = {name: number for number, name in enumerate(programme.all_targets())}
+    classes = {one.name for one in programme.parameters.classes}
     chosen: dict[str, Assigned | None] = {}
+    lacking: dict[str, bool] = {}  # channels without a class, and whether they were only proposed
     for row in typed_rows(fields, "channel"):
         if not is_name(row.name):
             raise DeniableError("A channel's name has 1 to 200 printable characters.")
@@ -186,10 +188,17 @@ def _chosen_channels(
             chosen[row.name] = Assigned(None)
         elif row.choice == "remove":
             chosen[row.name] = None
-        elif target is not None and (row.report_class or not asks_class or target != row.name):
-            if asks_class and row.report_class not in {one.name for one in programme.parameters.classes}:
-                raise DeniableError("Choose a class for the channel {name}.", name=row.name)
+        elif target is not None and asks_class and row.report_class not in classes:
+            lacking[row.name] = target == row.name and not row.report_class
+        elif target is not None:
             chosen[row.name] = Assigned(numbers[target], row.report_class if asks_class else None)
+    if not all(lacking.values()):
+        raise DeniableError.of(
+            len(lacking),
+            "Choose a class for the channel {names}.",
+            "Choose a class for these {number} channels: {names}.",
+            names=all_of(lacking),
+        )
     return chosen
 
 

@@ -63,7 +63,9 @@ FINAL = noted(
     "{audited}."
 )
 TOO_MANY = noted(
-    "The file has more than {most} reports. Cut it into several files, or import it at the terminal.", most=MOST_REPORTS
+    "The file has more than {most} reports. Cut it into several files, or ask the person who runs the server to import "
+    "it.",
+    most=MOST_REPORTS,
 )
 STILL_COMING_IN = noted(
     "The file that you imported before is still coming in. Wait until it has come in, then import this one."
@@ -102,7 +104,10 @@ def preview(
         held = Held(kind, source, batch, is_large=len(file) > MOST_UPLOADED // 2, file=file_name(fields, "file"))
         pending = console.pending_imports.add(person.id, _session(request), held)
     except DeniableError as error:
-        refused = replace(page_of(request, person, programme, fields, refusal(error)), shows_files=bool(file))
+        refused = replace(
+            page_of(request, person, programme, fields, refusal(error)),
+            shows_files=bool(file or file_name(fields, "file")),
+        )
         if isinstance(error, OtherColumnsError):
             refused = replace(refused, expected_columns=error.expected, other_columns=error.others)
         return render(request, "import.html", refused, 422)
@@ -280,7 +285,9 @@ def _check_file(kind: str, fields: FormData, status: Status) -> None:
         raise DeniableError("the programme has ended; no more reports are counted")
     if kind not in EXPORTS:
         raise DeniableError("Choose what made the file.")
-    check_chosen(fields, "file", may_be_empty=kind == "globaleaks")  # which writes an empty one without reports
+    check_chosen(fields, "file", may_be_empty=True)
+    if kind != "globaleaks" and not uploaded(fields, "file"):  # GlobaLeaks writes an empty one without reports
+        raise DeniableError("The file is empty. If no report came in, there is nothing to import.")
 
 
 def _check_number(batch: Batch) -> None:

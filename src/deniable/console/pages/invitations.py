@@ -1,6 +1,7 @@
 """What a one-time link opens: the first administrator, somebody who was invited, and new one-time codes."""
 
 import io
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -30,8 +31,8 @@ GONE = noted(
     "This link was used or has expired. Ask the administrator for a new one. If you have joined already, sign in."
 )
 GONE_FIRST = noted(
-    "This link was used, or the console was started again since. If there is no administrator yet, stop deniable serve "
-    "in the terminal and start it again: it prints a new link."
+    "This link was used, or the console was started again since. If there is no administrator yet, ask the person who "
+    "runs the server to start the console again, and for the new link that it shows then."
 )
 WRONG_CODE = noted(
     "The code is wrong. Type the six digits that the app shows now, and check that your telephone's clock is right."
@@ -59,6 +60,8 @@ class InvitationPage:
     """The same for typing, in groups of four; every visit has another."""
     typed_name: str
     mistakes: tuple[Message, ...]
+    wrong: Mapping[str, Message]
+    """Of the mistakes, those of a field, by its name."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,10 +99,9 @@ async def accept(request: Request, token: str, who: AnyVisitor, fields: Fields) 
     try:
         mistakes = await console.password_queues.run(partial(_accept, console, opened, fields), stranger=False)
     except DeniableError as error:
-        mistakes = [refusal(error)]
+        mistakes = {"": refusal(error)}
     if mistakes:
-        again = [TYPE_AGAIN] if opened.invitation.joins else []
-        return await quickly(request, partial(_page, request, opened, 422, text(fields, "name"), (*mistakes, *again)))
+        return await quickly(request, partial(_page, request, opened, 422, text(fields, "name"), mistakes))
     response = redirect("/login", "joined" if opened.invitation.joins else "codes")
     console.set_cookie(response, "device", sessions.new_device_cookie(console.key, person.id))
     return response
@@ -122,17 +124,19 @@ def _opened(request: Request, token: str, who: Visitor) -> OpenedInvitation:
     return OpenedInvitation(token, invitation, invitations.salt(console.key, token, who.name))
 
 
-def _accept(console: Console, opened: OpenedInvitation, fields: FormData) -> list[Message]:
-    """All that is wrong with the code and the new password; nothing where the person has joined."""
+def _accept(console: Console, opened: OpenedInvitation, fields: FormData) -> dict[str, Message]:
+    """All that is wrong, by the field; nothing where the person has joined."""
     now, key, invitation = console.clock(), console.key, opened.invitation
     step = totp.matching_step(totp.totp(key, invitation.person.id, opened.salt), text(fields, "code"), now)
     password, again = (str(fields.get(name, "")) for name in ("password", "again"))
     if invitation.joins:
-        mistakes = [] if step is not None else [WRONG_CODE]
+        mistakes = {} if step is not None else {"code": WRONG_CODE}
         try:
             stored = console.passwords.new(password, again)
         except DeniableError as error:
-            mistakes.append(refusal(error))
+            mistakes["password" if password == again else "again"] = refusal(error)
+        if invitation.is_first:
+            mistakes |= _wrong_name(console, text(fields, "name"))
         if mistakes or step is None:
             return mistakes
     else:
@@ -147,13 +151,30 @@ def _accept(console: Console, opened: OpenedInvitation, fields: FormData) -> lis
         joined = noted("joined as {role}", role=ROLE_NAMES[person.role])
         action = joined if invitation.joins else noted("set up new one-time codes")
         activity.record(connection, now, person.name, action, "people")
-    return []
+    return {}
+
+
+def _wrong_name(console: Console, name: str) -> dict[str, Message]:
+    try:
+        with console.store.reading() as connection:
+            people.free_name(connection, console.key, name)
+    except DeniableError as error:
+        return {"name": refusal(error)}
+    return {}
+
+
+_NONE: Mapping[str, Message] = {}
 
 
 def _page(
-    request: Request, opened: OpenedInvitation, status: int, typed_name: str = "", mistakes: tuple[Message, ...] = ()
+    request: Request,
+    opened: OpenedInvitation,
+    status: int,
+    typed_name: str = "",
+    mistakes: Mapping[str, Message] = _NONE,
 ) -> Response:
     invitation = opened.invitation
+    again = (TYPE_AGAIN,) if mistakes and invitation.joins else ()
     secret = totp.totp(console_of(request).key, invitation.person.id, opened.salt).secret
     page = InvitationPage(
         name=invitation.person.name,
@@ -166,6 +187,7 @@ def _page(
         uri=_uri(request, opened),
         secret=" ".join(secret[at : at + 4] for at in range(0, len(secret), 4)),
         typed_name=typed_name,
-        mistakes=mistakes,
+        mistakes=(*mistakes.values(), *again),
+        wrong={field: mistake for field, mistake in mistakes.items() if field},
     )
     return render(request, "invitation.html", page, status)

@@ -41,7 +41,6 @@ from deniable.message import Message, noted
 from deniable.programme.calendar import Day, due_in_words
 from deniable.programme.names import LONGEST_NAME
 from deniable.programme.programme import Programme
-from deniable.programme.public.guarantee_wording import class_in_words
 from deniable.programme.receipt import receipt_from
 from deniable.programme.status import Status
 
@@ -104,8 +103,6 @@ class ClassChoice:
     """A class of reports, for the person who chooses it."""
 
     name: str
-    words: str
-    """Its name, and in few words what a report does."""
     weight: int | None
     """How often a report counts; None where it leads to a visit at once."""
 
@@ -329,9 +326,7 @@ def _page(request: Request, person: Person, programme: Programme, known: Status 
         is_long=is_long,
         most=MOST,
         most_counted=status.parameters.most_counted,
-        classes=tuple(ClassChoice(one.name, class_in_words(one, say), one.weight) for one in classes)
-        if len(classes) > 1
-        else (),
+        classes=tuple(ClassChoice(one.name, one.weight) for one in classes) if len(classes) > 1 else (),
         visits=tuple(foreseen(programme, None, name, say) for name in status.parameters.visit_classes),
         may_withdraw=may(person, "withdraw"),
         auditors=auditors_of(request),

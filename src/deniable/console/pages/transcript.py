@@ -81,8 +81,8 @@ class TranscriptPage:
     """Whether the published page still promises what a decision took."""
     has_emergencies: bool
     """Whether reports of a class lead to a visit, and are covered by no guarantee."""
-    visits_to_publish: bool
-    """Whether the next publication has a visit in an emergency that is not recorded as made."""
+    visits_to_publish: tuple[str, ...]
+    """Targets of visits in an emergency that the next publication has, and that are not recorded as made."""
     names_to_publish: tuple[tuple[int, tuple[str, ...]], ...]
     """Rounds whose names the next publication has, with those that are not recorded as visited."""
     sends_first: bool
@@ -194,7 +194,7 @@ def _page(
             unselected = _unselected(record, named.names)
     proposed = proposed_folder(console.store)
     found_there = None if status.folder is None else verified(console, programme, status.folder)
-    visits_to_publish = record is not None and _has_visits(record, status.published)
+    visits_to_publish = () if record is None else _visits(record, status.published)
     names = () if record is None else names_to_publish(record, status)
     page = TranscriptPage(
         entries=status.entries,
@@ -206,7 +206,7 @@ def _page(
         has_emergencies=bool(status.coverage.visit_classes),
         visits_to_publish=visits_to_publish,
         names_to_publish=names,
-        sends_first=visits_to_publish or bool(names),
+        sends_first=bool(visits_to_publish or names),
         revealed={}
         if record is None
         else {one.number: one.of for one in record.revealed if one.number > status.published},
@@ -234,10 +234,11 @@ def _page(
     return render(request, "transcript.html", page, 422 if error else 200)
 
 
-def _has_visits(record: Record, published: int) -> bool:
-    """Whether a visit in an emergency is in the record, and neither published nor recorded as made."""
+def _visits(record: Record, published: int) -> tuple[str, ...]:
+    """Targets of visits in an emergency that are in the record, and neither published nor recorded as made."""
     late = (event for event in record.events if event.kind == "emergency" and event.number > published)
-    return any(one.carried_out and one.visited is None for event in late for one in event.audited)
+    named = {one.name for event in late for one in event.audited if one.carried_out and one.visited is None}
+    return tuple(sorted(named))
 
 
 def _places(events: Sequence[Event]) -> tuple[int, int] | None:

@@ -61,7 +61,7 @@ def read(
     >>> batch.set_aside.channels
     ('west',)
     >>> [(str(place), str(why)) for place, why in batch.set_aside.malformed]
-    [('line 5', 'expected 2 cells as in the first line, got 1')]
+    [('line 5', 'the first line has 2 cells, and this line has 1')]
     """
     if kind not in EXPORTS:
         raise DeniableError(

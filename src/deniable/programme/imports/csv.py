@@ -32,6 +32,9 @@ WHAT = why_not("the CSV file")
 _NAME = re.compile(r"(?=.{1,64}$)[^\W\d]+([ -][^\W\d]+){0,2}")
 """Of a column: words without digits, which the ids of reports have."""
 
+_NO_NAME = re.compile(r"[\d\W]*\d[\d\W]*|[\da-fA-F-]{32,}")
+"""Of a column: a number, a date or a long id."""
+
 
 class OtherColumnsError(DeniableError):
     """A refusal of columns that are not expected."""
@@ -66,6 +69,13 @@ def records(file: File, class_column: str | None = None) -> Iterator[Row]:
             others = _others(table.names, names)
             if others:
                 raise OtherColumnsError(names, others)
+            if not {*names} & {*table.names} and any(map(_NO_NAME.fullmatch, table.names)):
+                raise DeniableError(
+                    "the first line has no column names: {what} must have the columns {names} and no others, named in "
+                    "its first line between commas, semicolons or tabs",
+                    what=WHAT,
+                    names=all_of(names),
+                )
             raise DeniableError(
                 "{what} must have the columns {names} and no others, named in its first line "
                 "between commas, semicolons or tabs",

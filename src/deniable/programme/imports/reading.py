@@ -232,7 +232,14 @@ class Table:
                 yield number, cells
             elif len(cells) != width:
                 got = len(cells)
-                yield number, why_not("expected {width} cells as in the first line, got {got}", width=width, got=got)
+                yield (
+                    number,
+                    why_not(
+                        "the first line has {width} cells, and this line has {got}",
+                        width=width,
+                        got=got,
+                    ),
+                )
             else:
                 yield number, [cells[i] for i in at]
 
