@@ -83,9 +83,7 @@ def test_two_people_who_agree_draw_the_round(office: Office) -> None:
         assert spaced[:19] not in page
     told = text_of(otto.get("/round/draw"))
     assert "Now Anna enters them too." in told
-    assert told.index("Your numbers are entered.") < told.index(
-        "<summary>Correct your numbers"
-    )
+    assert told.index("Your numbers are entered.") < told.index("<summary>Correct your numbers")
     seen = text_of(anna.get("/round/draw"))
     assert "<summary>Correct your numbers" not in seen
     assert "Otto entered the numbers" in seen
