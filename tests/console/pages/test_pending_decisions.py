@@ -315,7 +315,7 @@ def test_a_second_person_who_looked_at_counts_reads_who_can_confirm_instead(offi
     ask(office.browser("Otto"))
     anna = office.browser("Anna")
     anna.counts()
-    assert "Only people who have looked can confirm this" in anna.get("/round/pending").text
+    assert "All people who could confirm this have looked" in anna.get("/round/pending").text
     office.add("Eve", "auditor")
     office.add("Axel", "auditor")
     office.browser("Axel").counts()

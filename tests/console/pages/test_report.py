@@ -77,7 +77,7 @@ def test_a_number_above_what_can_count_is_asked_about_once_more(office: Office) 
     typed = {"target": "Ash Mill", "number": "500", "form_id": form_on(ida.get("/report").text)}
     asked = ida.post("/report", typed).text
     assert said(asked).startswith("You typed 500 reports about Ash Mill. Is this number right?")
-    assert "At most 5 of them count in this round." in asked
+    assert "At most 5 of them count; the others count in no round." in asked
     assert "receipt down" not in asked
     assert sum(programme.active_counts().values()) == 0
     sent = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', asked.split("</form>")[1]))
