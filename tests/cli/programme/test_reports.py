@@ -37,7 +37,7 @@ def test_reports_of_a_file_have_one_receipt(office: Desk, monkeypatch: pytest.Mo
 ASIDE = {
     "Nobody,1": "no target of this name takes part",
     "\x1b[2J,1": "no target of this name takes part",
-    f"Ash Mill,{SECRET},1": "expected 2 cells",
+    f"Ash Mill,{SECRET},1": "the first line has 2 cells",
     f"Ash Mill,-{SECRET}": "must be a whole number",
     f"{SECRET},Ash Mill": "must be a whole number",
     "Ash Mill,0": "must be a whole number",

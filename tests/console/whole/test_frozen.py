@@ -115,13 +115,13 @@ def with_dice(walk: Walk, office: Office, otto: Page, anna: Page) -> None:
     walk.clock.now += timedelta(minutes=70)
     for name, page in (("Otto", otto), ("Anna", anna)):
         walk.sign_in(page, name)
-    assert "Round 1 is frozen" in walk.visit(otto, "/round", "round-waits")
-    assert "Round 1 is frozen" in walk.visit(anna, "/round", "round-waits-auditor")
+    assert "Round 1 was frozen" in walk.visit(otto, "/round", "round-waits")
+    assert "Round 1 was frozen" in walk.visit(anna, "/round", "round-waits-auditor")
     assert "Two of you enter the numbers" in walk.visit(otto, "/health", "health")
     enter(walk, otto, "1 2 3")
     assert "must be 39 throws" in walk.look(otto, "too-few")
     enter(walk, otto, thrown(1))
-    assert "must enter them too" in walk.look(otto, "entered")
+    assert "Now Anna enters them too" in walk.look(otto, "entered")
     assert "Otto entered the numbers" in walk.visit(anna, "/round/draw", "second-person")
     assert anna.get_by_label("Day and time").input_value() == f"{walk.clock.now - timedelta(minutes=5):%Y-%m-%dT%H:%M}"
     enter(walk, anna, thrown(2))
