@@ -44,20 +44,20 @@ def test_others_are_refused_with_those_there_are(
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("en", "Yearly figures of 2026, -1 report ± 20"),
-        ("fr", "Chiffres annuels de 2026, -1 signalement ±\xa020"),
-        ("pl", "Liczby roczne za 2026, -1 zgłoszenie ± 20"),
+        ("en", "yearly figures of 2026, −1 report ± 20"),
+        ("fr", "chiffres annuels de 2026, −1 signalement ±\xa020"),
+        ("pl", "liczby roczne za 2026, −1 zgłoszenie ± 20"),
     ],
 )
 def test_a_number_below_zero_has_the_form_of_the_one_above_it(code: str, said: str) -> None:
     say = Voice(language(code))
     figures = (
-        "Yearly figures of {year}, {number} report ± {error}",
-        "Yearly figures of {year}, {number} reports ± {error}",
+        "yearly figures of {year}, {number} report ± {error}",
+        "yearly figures of {year}, {number} reports ± {error}",
     )
     assert say.counted(*figures, -1, year="2026", error=20) == said
     below, above = (say.counted(*figures, number, year="2026", error=20) for number in (-38, 38))
-    assert below.replace("-38", "38") == above
+    assert below.replace("−38", "38") == above
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ class Voice:
         while digits:
             groups.insert(0, digits[-others:])
             digits = digits[:-others]
-        return ("-" if number < 0 else "") + self.digits(locale.group.join(groups))
+        return ("\N{MINUS SIGN}" if number < 0 else "") + self.digits(locale.group.join(groups))
 
     def figure(self, figure: str) -> str:
         """A number that was rounded for readers, such as 99.91 or 1,235."""

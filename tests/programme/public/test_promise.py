@@ -156,8 +156,8 @@ def test_without_a_cap_it_promises_no_limit_in_a_single_case() -> None:
     assert "If you report once" not in promise.first, "of those who reported, more may be found"
     assert "So is a boss who is only 20 % sure" in part(promise, "promise").after[0]
     said = part(promise, "promise").before[0]
-    assert "may even make your boss nearly sure" in said
-    assert "90 % sure or more at most 12 times in 100" in said  # 9/8 of 0.1
+    assert "your boss stays less than 90 % sure in at least 88 cases of 100" in said  # 9/8 of 0.1 in the others
+    assert "In the other cases the audits may make your boss nearly sure." in said
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=8), st.sampled_from([1, 9]))
@@ -212,8 +212,8 @@ def test_yearly_figures_have_no_limit_in_a_single_case() -> None:
     promise = english(made(**KINDS["figures"]))
     assert "at most 56 times in 100" in promise.first  # 5 points for the audits, 1 for the figures
     said = part(promise, "promise").before[0]
-    assert "yearly numbers may even make your boss nearly sure" in said
-    assert "90 % sure or more at most 3 times in 100" in said
+    assert "your boss stays less than 90 % sure in at least 97 cases of 100" in said
+    assert "In the other cases the yearly numbers may make your boss nearly sure." in said
     assert "mostly by up to 20" in part(promise, "promise").after[1]
     effect = part(promise, "effect").table
     assert effect is not None
@@ -435,7 +435,7 @@ def test_an_audit_because_of_danger_costs_the_promise_where_no_class_leads_to_a_
     assert "lose the promise, yours too" in answer(english(made()), "in danger")
     told = answer(english(made(classes=CLASSES)), "in danger")
     assert "lose the promise" not in told
-    assert "deletes all other reports about the same target: they count in no later draw" in told
+    assert "deletes all other reports about the same target: they count in no round that closes later" in told
     assert answer(english(made(), Situation(Coverage(made().calendar), 4, 4, ended=True)), "in danger").startswith(
         "Call"
     )
@@ -558,15 +558,17 @@ def test_a_person_who_reported_before_it_was_lost_gets_advice() -> None:
 
 @pytest.mark.parametrize("kind", ["counters", "figures"])
 def test_without_a_limit_in_single_cases_it_tells_what_happens_in_most_of_them(kind: str) -> None:
-    rest = "In all other cases your boss is less than 90 % sure after watching."
     one, several = made(**KINDS[kind]), made(**KINDS[kind], reports_per_person=2)
-    assert [part(english(each), "promise").before[0].endswith(rest) for each in (one, several)] == [True, True]
+    for parameters in (one, several):
+        assert (
+            part(english(parameters), "promise").before[0].startswith("If you report once and your boss was 50 % sure")
+        )
     unlimited = part(english(made(mechanism="tca", horizon=100, delta=0.5, reports_per_person=3)), "promise").before[0]
     assert unlimited.endswith("With 3 reports there is no such limit.")
-    assert rest not in " ".join(prose(english(one, lapsed(one, 7))))
+    assert part(english(one, lapsed(one, 7)), "promise").before[0].startswith("From then on, if you report once")
     table = part(english(one), "promise").table
     assert table is not None
-    assert table.head[1:] == tuple(f"Without watching: {right}" for right in (50, 80, 95))
+    assert table.head[1:] == tuple(f"{right} right without watching" for right in (50, 80, 95))
 
 
 def test_after_the_end_the_office_has_no_numbers_but_in_old_backups() -> None:

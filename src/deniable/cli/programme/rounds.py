@@ -154,7 +154,7 @@ def _besides(closed: Closed, status: Status) -> str:
     if closed.visits:
         told += f" {at_once(closed.visits)}"
     if closed.figures is not None:
-        told += f" {closed.figures.heading(status.parameters.voice())}."
+        told += f" Also recorded: {closed.figures.deed(status.parameters.voice())}."
     return told
 
 

@@ -344,7 +344,7 @@ def _danger(parameters: Parameters, now: Situation, say: Voice) -> str:
         return f"{call} {by_hand}"
     classes = say.one_of(parameters.visit_classes)
     visit = say("A report of class {classes} also leads to a visit at once, but it is not protected.", classes=classes)
-    gone = say("It also deletes all other reports about the same {target}: they count in no later draw.")
+    gone = say("It also deletes all other reports about the same {target}: they count in no round that closes later.")
     if standing != "holds" or not is_made(parameters):
         return f"{call} {visit} {gone}"
     own = say(

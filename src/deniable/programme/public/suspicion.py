@@ -5,6 +5,7 @@ Every figure is a proven upper bound and rounded up (docs/explanation/how-sure.m
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 from deniable.guarantee import Guarantee
@@ -148,46 +149,55 @@ def nearly_sure_after(parameters: Parameters, reports: int) -> str | None:
 
 
 def single_case(parameters: Parameters, lapsed: bool, say: Voice) -> str:
-    """What may happen in single cases, where there is no likelihood cap; from then on, while the promise has lapsed."""
-    promised = parameters.reports_per_person
-    often = nearly_sure_after(parameters, 1)
-    rare = (
-        say("The {audits} may even make your boss nearly sure.")
-        if math.isinf(parameters.guarantee_of_audits().likelihood_cap)
-        else say("The yearly numbers may even make your boss nearly sure.")
-    )
-    if often is None:
-        return rare
+    """What holds in most single cases, where there is no likelihood cap; from then on, while the promise has lapsed."""
+    by_audits = math.isinf(parameters.guarantee_of_audits().likelihood_cap)
+    most = _mostly_unsure_after(parameters, 1, say)
+    if most is None:
+        return (
+            say("The {audits} may even make your boss nearly sure.")
+            if by_audits
+            else say("The yearly numbers may even make your boss nearly sure.")
+        )
     once = (
         say(
-            "From then on, if you report once and your boss is 50 % sure, then your boss becomes 90 % sure or more at "
-            "most {often} times in 100.",
-            often=say.figure(often),
+            "From then on, if you report once and your boss was 50 % sure, your boss stays less than 90 % sure in at "
+            "least {most} cases of 100.",
+            most=most,
         )
         if lapsed
         else say(
-            "If you report once, and your boss is 50 % sure, then your boss becomes 90 % sure or more at most {often} "
-            "times in 100.",
-            often=say.figure(often),
+            "If you report once and your boss was 50 % sure, your boss stays less than 90 % sure in at least {most} "
+            "cases of 100.",
+            most=most,
         )
     )
-    others = "" if lapsed else say("In all other cases your boss is less than 90 % sure after watching.")
-    if promised == 1:
-        return f"{rare} {once} {others}".strip()
-    more = nearly_sure_after(parameters, promised)
+    others = (
+        say("In the other cases the {audits} may make your boss nearly sure.")
+        if by_audits
+        else say("In the other cases the yearly numbers may make your boss nearly sure.")
+    )
+    if (promised := parameters.reports_per_person) == 1:
+        return f"{once} {others}"
+    most = _mostly_unsure_after(parameters, promised, say)
     repeated = (
         say.counted(
             "With {number} report there is no such limit.", "With {number} reports there is no such limit.", promised
         )
-        if more is None
+        if most is None
         else say.counted(
-            "With up to {number} report it is at most {often} times in 100.",
-            "With up to {number} reports it is at most {often} times in 100.",
+            "With up to {number} report it is at least {most} cases of 100.",
+            "With up to {number} reports it is at least {most} cases of 100.",
             promised,
-            often=say.figure(more),
+            most=most,
         )
     )
-    return f"{rare} {once} {repeated}" if more is None else f"{rare} {once} {repeated} {others}".strip()
+    return f"{once} {others} {repeated}"
+
+
+def _mostly_unsure_after(parameters: Parameters, reports: int, say: Voice) -> str | None:
+    """In how many cases of 100 a boss who was 50 % sure stays less than 90 % sure, at least: rounded down."""
+    often = nearly_sure_after(parameters, reports)
+    return None if often is None else say.figure(str(100 - Decimal(often)))
 
 
 def rows(parameters: Parameters, say: Voice) -> tuple[tuple[str, ...], ...]:
@@ -229,7 +239,7 @@ def head(capped: bool, say: Voice) -> tuple[str, ...]:
     starts = (
         [say("{sure} % sure before", sure=say.figure(in_hundred(start))) for start in SURE_BEFORE]
         if capped
-        else [say("Without watching: {right}", right=say.figure(in_hundred(start))) for start in RIGHT_BEFORE]
+        else [say("{right} right without watching", right=say.figure(in_hundred(start))) for start in RIGHT_BEFORE]
     )
     return (say("What you report"), *starts)
 

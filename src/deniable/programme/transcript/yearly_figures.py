@@ -81,20 +81,7 @@ class Figures(Entry):
         )
 
     def heading(self, say: Voice) -> str:
-        facts = self._facts(say)
-        if len(self.reports) == 1:
-            return say.counted(
-                "Yearly figures of {year}, {number} report ± {error}",
-                "Yearly figures of {year}, {number} reports ± {error}",
-                self.in_all,
-                **facts,
-            )
-        return say.counted(
-            "Yearly figures of {year}, {number} report ± {error} ({by_class}, each ± {deviation})",
-            "Yearly figures of {year}, {number} reports ± {error} ({by_class}, each ± {deviation})",
-            self.in_all,
-            **facts,
-        )
+        return say("Yearly figures of {year}", year=say.digits(str(self.year)))
 
     def _facts(self, say: Voice) -> dict[str, Any]:
         by_class = say.all_of([f"{name} {say.number(number)}" for name, number in self.reports])
