@@ -571,6 +571,15 @@ def test_without_a_limit_in_single_cases_it_tells_what_happens_in_most_of_them(k
     assert table.head[1:] == tuple(f"{right} right without watching" for right in (50, 80, 95))
 
 
+@pytest.mark.parametrize("kind", ["race", "counters", "figures"])
+def test_after_the_end_it_speaks_of_reports_that_were_made(kind: str) -> None:
+    parameters = made(**KINDS[kind])
+    ended = english(parameters, replace(Situation.at_start(parameters), ended=True))
+    said = " ".join((ended.first, *part(ended, "promise").before))
+    assert "If you reported once" in said
+    assert "If you report once" not in said
+
+
 def test_after_the_end_the_office_has_no_numbers_but_in_old_backups() -> None:
     parameters = made()
     ended = replace(Situation.at_start(parameters), ended=True)

@@ -126,29 +126,34 @@ def _first(parameters: Parameters, now: Situation, say: Voice) -> str:
         gone = say("Nothing is promised about reports made before {since}.", since=now.since(say))
         wait = say("Wait until then if you can.")
         return f"{gone} {wait}"
-    limit = _limit(parameters, say)
+    limit = _limit(parameters, now.ended, say)
     if not now.coverage.lapses:
         return limit
     return " ".join((limit, say("This is for reports made from {since} on.", since=now.since(say))))
 
 
-def _limit(parameters: Parameters, say: Voice) -> str:
+def _limit(parameters: Parameters, ended: bool, say: Voice) -> str:
     """Of one report: of the class that counts most first."""
     most, capped = heaviest_class(parameters), is_capped(parameters)
     at_most = _at_most(parameters, most, say)
-    limit = (
-        say(
-            "If you report once, a boss who was 50 % sure that you reported can become at most {sure} % sure by "
-            "watching the {audits}.",
-            sure=at_most,
-        )
-        if capped
-        else say(
+    if not capped:
+        limit = say(
             "A boss who can only guess whether you reported once or not at all is right 50 times in 100. A boss who "
             "watches is right at most {right} times in 100.",
             right=at_most,
         )
-    )
+    elif ended:
+        limit = say(
+            "If you reported once, a boss who was 50 % sure of it can become at most {sure} % sure by watching the "
+            "{audits}.",
+            sure=at_most,
+        )
+    else:
+        limit = say(
+            "If you report once, a boss who was 50 % sure that you reported can become at most {sure} % sure by "
+            "watching the {audits}.",
+            sure=at_most,
+        )
     drawn = [each for each in parameters.classes if each.weight is not None]
     if len(drawn) == 1:
         return limit
@@ -200,7 +205,7 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
     return Part(
         "promise",
         title,
-        before=(before,) if capped else (single_case(parameters, lapsed, say), before),
+        before=(before,) if capped else (single_case(parameters, lapsed, now.ended, say), before),
         table=Table(caption(capped, now.since(say) if lapsed else None, say), head(capped, say), rows(parameters, say)),
         after=(
             say("The numbers are rounded up. Your boss can also become less sure than before.")

@@ -148,7 +148,7 @@ def nearly_sure_after(parameters: Parameters, reports: int) -> str | None:
     return nearly_sure(guarantee, audits.likelihood_cap, figures)
 
 
-def single_case(parameters: Parameters, lapsed: bool, say: Voice) -> str:
+def single_case(parameters: Parameters, lapsed: bool, ended: bool, say: Voice) -> str:
     """What holds in most single cases, where there is no likelihood cap; from then on, while the promise has lapsed."""
     by_audits = math.isinf(parameters.guarantee_of_audits().likelihood_cap)
     most = _mostly_unsure_after(parameters, 1, say)
@@ -158,19 +158,24 @@ def single_case(parameters: Parameters, lapsed: bool, say: Voice) -> str:
             if by_audits
             else say("The yearly numbers may even make your boss nearly sure.")
         )
-    once = (
-        say(
+    if lapsed:
+        once = say(
             "From then on, if you report once and your boss was 50 % sure, your boss stays less than 90 % sure in at "
             "least {most} cases of 100.",
             most=most,
         )
-        if lapsed
-        else say(
+    elif ended:
+        once = say(
+            "If you reported once and your boss was 50 % sure, your boss stays less than 90 % sure in at least {most} "
+            "cases of 100.",
+            most=most,
+        )
+    else:
+        once = say(
             "If you report once and your boss was 50 % sure, your boss stays less than 90 % sure in at least {most} "
             "cases of 100.",
             most=most,
         )
-    )
     others = (
         say("In the other cases the {audits} may make your boss nearly sure.")
         if by_audits
