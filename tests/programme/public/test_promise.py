@@ -563,8 +563,10 @@ def test_without_a_limit_in_single_cases_it_tells_what_happens_in_most_of_them(k
         assert (
             part(english(parameters), "promise").before[0].startswith("If you report once and your boss was 50 % sure")
         )
-    unlimited = part(english(made(mechanism="tca", horizon=100, delta=0.5, reports_per_person=3)), "promise").before[0]
+    unlimited = part(english(made(mechanism="tca", horizon=100, delta=0.3, reports_per_person=3)), "promise").before[0]
     assert unlimited.endswith("With 3 reports there is no such limit.")
+    seldom = part(english(made(mechanism="tca", horizon=100, delta=0.5)), "promise").before[0]
+    assert seldom == "The audits may even make your boss nearly sure.", "less than half of all cases are no limit"
     assert part(english(one, lapsed(one, 7)), "promise").before[0].startswith("From then on, if you report once")
     table = part(english(one), "promise").table
     assert table is not None

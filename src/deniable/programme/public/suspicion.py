@@ -24,6 +24,8 @@ USUAL = (1, 2, 3)
 HALF = Fraction(1, 2)
 NINEFOLD = 9
 """What makes odds of 50 : 50 odds of 90 : 10."""
+MOST = 50
+"""In more cases of 100 than that, what may happen is no exception."""
 
 
 @dataclass(frozen=True)
@@ -190,8 +192,10 @@ def single_case(parameters: Parameters, lapsed: bool, ended: bool, say: Voice) -
         )
         if most is None
         else say.counted(
-            "With up to {number} report it is at least {most} cases of 100.",
-            "With up to {number} reports it is at least {most} cases of 100.",
+            "With up to {number} report, a boss who was 50 % sure stays less than 90 % sure in at least {most} cases "
+            "of 100.",
+            "With up to {number} reports, a boss who was 50 % sure stays less than 90 % sure in at least {most} cases "
+            "of 100.",
             promised,
             most=most,
         )
@@ -200,9 +204,11 @@ def single_case(parameters: Parameters, lapsed: bool, ended: bool, say: Voice) -
 
 
 def _mostly_unsure_after(parameters: Parameters, reports: int, say: Voice) -> str | None:
-    """In how many cases of 100 a boss who was 50 % sure stays less than 90 % sure, at least: rounded down."""
+    """In how many cases of 100 a boss who was 50 % sure stays less than 90 % sure, at least, rounded down; None where
+    these are not most cases.
+    """
     often = nearly_sure_after(parameters, reports)
-    return None if often is None else say.figure(str(100 - Decimal(often)))
+    return None if often is None or Decimal(often) > MOST else say.figure(str(100 - Decimal(often)))
 
 
 def rows(parameters: Parameters, say: Voice) -> tuple[tuple[str, ...], ...]:
