@@ -127,18 +127,18 @@ def test_danger_leads_to_a_visit_also_where_its_target_leaves(office: Office) ->
     """Of others the visit waits on."""
     programme = office.programme
     programme.report({ASH: 1, BIRCH: 1}, report_class="danger")
-    entry = programme.change_targets("it has closed", independent=True, remove=[ASH])
+    new = programme.change_targets("it has closed", independent=True, remove=[ASH])
     *_, visit, left = [parse(line) for line in lines_of(office.database)]
-    assert (visit.kind, visit.audited, left) == ("emergency", (ASH,), entry)
+    assert (visit.kind, visit.audited, left, new.visits) == ("emergency", (ASH,), new.entry, (ASH,))
     assert programme.waiting_visits() == [(BIRCH, "danger")]
 
 
 def test_danger_leads_to_a_visit_also_where_the_programme_ends(office: Office) -> None:
     programme = office.programme
     programme.report({BIRCH: 1}, report_class="danger")
-    programme.end("the law has changed")
+    new = programme.end("the law has changed")
     *_, visit, end = [parse(line) for line in lines_of(office.database)]
-    assert (visit.kind, visit.audited, end.kind) == ("emergency", (BIRCH,), "end")
+    assert (visit.kind, visit.audited, end, new.visits) == ("emergency", (BIRCH,), new.entry, (BIRCH,))
 
 
 def test_danger_leads_to_a_visit_before_the_names_that_the_end_makes_public(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from deniable.programme.receipt import new_receipt
 from deniable.programme.secrets.keys import Key
 from deniable.programme.secrets.lock import check_key, create_locked, unlock
 from deniable.programme.secrets.vault import Vault
-from deniable.programme.status import Closed, Status
+from deniable.programme.status import Closed, NewEntry, Status
 from deniable.programme.transcript.decision import Consequence, Decision, consequence
 from deniable.programme.transcript.entries import Emergency, Override, Renamed, Targets
 from deniable.programme.transcript.entry import Entry
@@ -300,7 +300,7 @@ class Programme:
 
     def override(self, targets: Sequence[str], reason: str, *, independent: bool) -> Entry:
         """Record audits ordered by hand now, outside the draw. The reports about these targets are deleted."""
-        return self._decide(Override, reason, independent, audits=targets)
+        return self._decide(Override, reason, independent, audits=targets).entry
 
     def waiting_visits(self) -> list[tuple[str, str]]:
         """(target, class) for each target that must be visited because of a report, and is not yet. Confidential."""
@@ -321,13 +321,13 @@ class Programme:
 
     def change_targets(
         self, reason: str, *, independent: bool, add: Sequence[str] = (), remove: Sequence[str] = ()
-    ) -> Entry:
+    ) -> NewEntry:
         """Let targets join or leave from the open round on. The reports about those that leave are deleted."""
         return self._decide(Targets, reason, independent, added=add, removed=remove)
 
     def rename_target(self, target: str, name: str, reason: str, *, independent: bool) -> Entry:
         """Give a target another name from the open round on. Its reports stay counted."""
-        return self._decide(Renamed, reason, independent, target=target, name=name)
+        return self._decide(Renamed, reason, independent, target=target, name=name).entry
 
     def tell_details(self, contact: str | None, hotline: str | None) -> Entry:
         """Tell the public how to reach the office and its hotline, and that this had nothing to do with any report."""
@@ -357,9 +357,9 @@ class Programme:
 
     def not_carried_out(self, round_: int, target: str, reason: str, *, independent: bool) -> Entry:
         """Record that an audit could not be carried out. That it was chosen stands, and its reports stay deleted."""
-        return self._decide(NotCarriedOut, reason, independent, of=round_, target=target)
+        return self._decide(NotCarriedOut, reason, independent, of=round_, target=target).entry
 
-    def end(self, reason: str) -> Entry:
+    def end(self, reason: str) -> NewEntry:
         """End the programme for good: all counts, seeds and keys in the database are destroyed."""
         with self._access.making_entry() as transaction:
             return rounds.end(transaction, reason)
@@ -389,10 +389,10 @@ class Programme:
         with self._access.store.reading() as connection:
             return self._access.state(connection)
 
-    def _decide(self, kind: type[Decision], reason: str, independent: bool, **own: Any) -> Entry:
+    def _decide(self, kind: type[Decision], reason: str, independent: bool, **own: Any) -> NewEntry:
         with self._access.making_entry() as transaction:
             decided = self._decided(transaction.state, reason, independent)
-            return rounds.apply(transaction, kind.following(transaction.state, **decided, **own))
+            return rounds.apply_with_visits(transaction, kind.following(transaction.state, **decided, **own))
 
     def _decided(self, state: PublicState, reason: str, independent: bool) -> dict[str, Any]:
         """The fields of every decision."""

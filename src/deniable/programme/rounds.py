@@ -16,7 +16,7 @@ from deniable.programme.randomness.source import WITHOUT
 from deniable.programme.secrets.capsules import Selected
 from deniable.programme.secrets.frozen import Frozen
 from deniable.programme.secrets.sealed_inputs import Inputs, noise_of_figures
-from deniable.programme.status import Closed
+from deniable.programme.status import Closed, NewEntry
 from deniable.programme.transaction import NewSeed, Transaction
 from deniable.programme.transcript.chain import commitment
 from deniable.programme.transcript.closings import NO_REASON, Closing
@@ -224,8 +224,14 @@ def _publish_figures(transaction: Transaction, seed: bytes) -> Figures | None:
 
 def apply(transaction: Transaction, entry: Entry) -> Entry:
     """Append an entry made in the open round, with what it means for the targets' runs."""
+    return apply_with_visits(transaction, entry).entry
+
+
+def apply_with_visits(transaction: Transaction, entry: Entry) -> NewEntry:
+    """The same, and which visits were recorded first, to targets that leave."""
     entry.after(transaction.state)  # refuses an entry that breaks the rules, in words about it
-    if entry.left and record_waiting_visits(transaction, entry.left):
+    visits = record_waiting_visits(transaction, entry.left) if entry.left else ()
+    if visits:
         entry = type(entry).following(transaction.state, **entry.own())
     run, tally = transaction.read_counts()
     tally = entry.change_run(run, tally, transaction.state)
@@ -234,7 +240,7 @@ def apply(transaction: Transaction, entry: Entry) -> Entry:
         run.mechanism.rules.eligible(run.history, none, transaction.state.parameters.audits)
     transaction.append(entry)
     transaction.write_counts(run, tally)
-    return entry
+    return NewEntry(entry, visits)
 
 
 def decide(transaction: Transaction, foreseen: Decision, now: datetime) -> Entry:
@@ -307,14 +313,14 @@ def details(state: PublicState, contact: str | None, hotline: str | None, now: d
     return entry
 
 
-def end(transaction: Transaction, reason: str) -> Entry:
+def end(transaction: Transaction, reason: str) -> NewEntry:
     """Record the end, after visits that wait and all names that are not public yet, and destroy every secret."""
-    record_waiting_visits(transaction)
+    visits = record_waiting_visits(transaction)
     reveal(transaction, ending=True)
     entry = End.following(transaction.state, reason=reason)
     transaction.append(entry)
     transaction.destroy()
-    return entry
+    return NewEntry(entry, visits)
 
 
 def days_late(transaction: Transaction, round_: int, now: datetime) -> int:

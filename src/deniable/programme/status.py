@@ -9,6 +9,7 @@ from deniable.message import why_not
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.folder import TRANSCRIPT, entries_in
 from deniable.programme.transcript.coverage import Coverage
+from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import OfficeDetails
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript.waiting import Waiting
@@ -40,6 +41,15 @@ class Closed:
     """Whether it is frozen and not drawn; where it waits for nothing, it never is."""
     entry: int = 0
     """The number of the entry that drew, froze or skipped it; 0 where that does not matter."""
+    visits: tuple[str, ...] = ()
+    """Targets whose visits, because of reports of an emergency class, were recorded with it."""
+
+
+@dataclass(frozen=True)
+class NewEntry:
+    """An entry that was recorded now, and may delete reports."""
+
+    entry: Entry
     visits: tuple[str, ...] = ()
     """Targets whose visits, because of reports of an emergency class, were recorded with it."""
 

@@ -156,6 +156,15 @@ def test_only_visits_of_danger_are_named_with_what_deletes_its_reports(graded: D
     assert graded.json(*command, "--reason", "it closed")["visits"] == []
 
 
+@pytest.mark.parametrize("command", [["targets", "remove", "Cedar Bank", "--independent-of-reports"], ["end", "--yes"]])
+def test_a_visit_is_named_also_where_its_target_was_ordered_by_hand_in_the_round(
+    graded: Desk, command: list[str]
+) -> None:
+    graded.done("override", "Cedar Bank", "--reason", "a fire", "--independent-of-reports")
+    graded.done("report", "Cedar Bank", "--class", "danger")
+    assert graded.json(*command, "--reason", "it closed")["visits"] == ["Cedar Bank"]
+
+
 def test_several_classes_of_a_file_have_one_receipt(graded: Desk) -> None:
     write_today("Ash Mill,2,serious", "Ash Mill,1,minor", "Cedar Bank,1,danger", "Ash Mill,1,serious")
     document = graded.json("report", "--file", "today.csv")

@@ -10,7 +10,7 @@ import typer
 from deniable.cli.groups import Command
 from deniable.cli.options import DEFAULT_DATABASE, AsJson, AskPassphrase, Database, KeyPath, shared
 from deniable.cli.programme import options
-from deniable.cli.programme.output import answer, at_once, described, told, visits_with
+from deniable.cli.programme.output import answer, at_once, described, told
 from deniable.errors import DeniableError
 from deniable.programme.programme import Programme
 from deniable.programme.transcript import office_details
@@ -129,7 +129,7 @@ def add(
     """
     declaration = options.declared(independent, because)
     with options.unlocked(database, key, passphrase) as programme:
-        tell(programme, programme.change_targets(reason, independent=declaration, add=names), as_json)
+        tell(programme, programme.change_targets(reason, independent=declaration, add=names).entry, as_json)
 
 
 @targets.command(cls=Command)
@@ -153,9 +153,9 @@ def remove(
     """
     declaration = options.declared(independent, because)
     with options.unlocked(database, key, passphrase) as programme:
-        left, before = [*map(programme.naming(), names)], programme.work_list()
-        entry = programme.change_targets(reason, independent=declaration, remove=left)
-        tell(programme, entry, as_json, visits=visits_with(programme, entry, before))
+        left = [*map(programme.naming(), names)]
+        new = programme.change_targets(reason, independent=declaration, remove=left)
+        tell(programme, new.entry, as_json, visits=new.visits)
 
 
 @targets.command(cls=Command)

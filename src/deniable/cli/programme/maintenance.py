@@ -11,7 +11,7 @@ import typer
 from deniable.cli.groups import Command
 from deniable.cli.options import DEFAULT_DATABASE, AsJson, AskPassphrase, Database, KeyPath, shared
 from deniable.cli.programme import options
-from deniable.cli.programme.output import answer, at_once, described, due, told, visits_with
+from deniable.cli.programme.output import answer, at_once, described, due, told
 from deniable.errors import DeniableError
 from deniable.programme import backup as backups
 from deniable.programme.programme import Programme
@@ -259,8 +259,8 @@ def end(
                 typer.echo(line, err=True)
         if not yes and options.typed(f"To end the programme for good, type its name ({name}): ") != name:
             raise DeniableError(f"that is not the programme's name, {name}; nothing was changed")
-        before, entry = programme.work_list(), programme.end(reason)
-        visits = visits_with(programme, entry, before)
+        ended = programme.end(reason)
+    entry, visits = ended.entry, ended.visits
     following = "Publish it, then destroy the key: deniable programme publish"
     document, words = described(entry, programme.parameters), told(entry, programme.parameters)
     answer(as_json, {**document, "visits": visits}, *([at_once(visits)] if visits else []), words, following)

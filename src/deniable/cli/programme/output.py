@@ -1,11 +1,11 @@
 """How the commands of a programme tell what happened."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from deniable.languages.voice import plain
@@ -17,10 +17,6 @@ from deniable.programme.randomness.source import Dice
 from deniable.programme.status import Status
 from deniable.programme.transcript.closings import NOT_THE_TIME, Closing
 from deniable.programme.transcript.entry import Entry
-
-if TYPE_CHECKING:
-    from deniable.programme.programme import Programme
-    from deniable.programme.work_list import OpenAudit
 
 
 def answer(as_json: bool, document: Mapping[str, Any], *texts: str, wrap: bool = True) -> None:
@@ -94,13 +90,6 @@ def told(entry: Entry, parameters: Parameters) -> str:
     why = "" if reason is None else f" Reason: {reason}{'' if reason.endswith(('.', '!', '?')) else '.'}"
     effect = entry.effect(parameters.calendar, say)
     return f"Entry {entry.number}, round {entry.round}: {entry.deed(say)}.{why} {effect}"
-
-
-def visits_with(programme: "Programme", entry: Entry, before: Collection["OpenAudit"]) -> list[str]:
-    """Targets of the visits in emergencies that were recorded with an entry, because it deletes their reports; before:
-    the work list without them. Names that the end makes public are of earlier rounds.
-    """
-    return [one.target for one in programme.work_list() if one.round == entry.round and one not in before]
 
 
 def at_once(targets: Iterable[str]) -> str:
