@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Self
+from typing import Literal, Self
 
 from deniable.console.remembered import Remembered
 from deniable.languages.language import CONSOLE
@@ -69,6 +69,12 @@ def unpublished_audits(record: Record, published: int) -> frozenset[tuple[int, s
     return frozenset(late - known)
 
 
+SelectedBy = Literal["emergency", "order", "draw"]
+"""Why a target is on the work list: because of a report it is visited at once, the office ordered the audit by hand, or
+it was drawn.
+"""
+
+
 class Unrecorded:
     """What the public record has of each target since an audit of it was last recorded."""
 
@@ -87,10 +93,12 @@ class Unrecorded:
         """Also where the target was drawn as well."""
         return audit.secret_until is None and any(kind == "emergency" for _, kind in self._of(audit))
 
-    def is_ordered(self, audit: OpenAudit) -> bool:
-        """By hand, in that round; not where it was drawn in it, too."""
-        kinds = {kind for of, kind in self._of(audit) if of == audit.round}
-        return audit.secret_until is None and kinds == {"override"}
+    def selected_by(self, audit: OpenAudit) -> SelectedBy:
+        """In that round. An emergency goes before all else, and a draw before an order."""
+        kinds = set() if audit.secret_until else {kind for of, kind in self._of(audit) if of == audit.round}
+        if "emergency" in kinds:
+            return "emergency"
+        return "order" if kinds == {"override"} else "draw"
 
     def emergency_before(self, audit: OpenAudit) -> tuple[int, ...]:
         """Earlier rounds with an emergency, the oldest first; none where this round has one, too."""

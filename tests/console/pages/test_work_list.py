@@ -239,3 +239,16 @@ def test_an_emergency_of_an_earlier_round_is_told_beside_the_later_one(office: O
     assert "also selected in" not in page
     for path in ("/work-list", "/round"):
         assert "Round 2, visit at once" not in otto.get(path).text
+
+
+def test_in_one_round_an_emergency_goes_before_an_order_wherever_it_is_told(office: Office) -> None:
+    programme = office.begin(classes=CLASSES)
+    programme.report({"Ash Mill": 1}, report_class="danger")
+    programme.visit("Ash Mill", "danger")
+    programme.override(["Ash Mill"], "A fire.", independent=True)
+    otto = office.browser("Otto")
+    for path in ("/work-list", "/round"):
+        page = otto.get(path).text
+        assert "Round 1, visit at once" in page
+        assert "ordered by hand</td>" not in page
+    assert '"visit at once"' in otto.get("/work-list/work-list.csv").text

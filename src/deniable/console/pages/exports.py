@@ -16,13 +16,13 @@ from deniable.console.csv_download import csv_response
 from deniable.console.pages.activity import called
 from deniable.console.pages.common import CurrentProgramme, copied_record
 from deniable.console.pages.work_list import open_audits
-from deniable.console.public_record import Record, Unrecorded, unpublished_audits
+from deniable.console.public_record import Record, SelectedBy, Unrecorded, unpublished_audits
 from deniable.console.remembered import takes_long
 from deniable.console.routing import Router
 from deniable.console.security import console_of, may, require
 from deniable.console.voices import voice_of
 from deniable.languages.voice import Voice
-from deniable.message import noted
+from deniable.message import Message, noted
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.page import Audited, Event
 from deniable.programme.transcript.outcomes import present_names
@@ -60,6 +60,11 @@ WORK_LIST = (
     noted("earlier emergency in round"),
     noted("name is public"),
 )
+SELECTED_BY: dict[SelectedBy, Message] = {
+    "emergency": noted("visit at once"),
+    "order": noted("ordered by hand"),
+    "draw": noted("draw"),
+}
 ACTIVITY = (noted("day"), noted("who"), noted("what"))
 PEOPLE = (noted("name"), noted("role"), noted("state"))
 
@@ -95,7 +100,7 @@ def work_list(request: Request, _: Annotated[Person, require("decide")], program
             numbers.get(audit.target),
             audit.round,
             audit.day.isoformat(),
-            _selected_by(audit, unrecorded, say),
+            say(SELECTED_BY[unrecorded.selected_by(audit)]),
             say.all_of([str(of) for of in unrecorded.emergency_before(audit)]),
             _is_public(audit, unpublished, say),
         )
@@ -133,12 +138,6 @@ def _state(row: PersonRow, say: Voice) -> str:
     if not row.has_joined:
         return say("invited")
     return say("needs new codes") if row.waiting else say("active")
-
-
-def _selected_by(audit: OpenAudit, unrecorded: Unrecorded, say: Voice) -> str:
-    if unrecorded.is_emergency(audit) and not unrecorded.emergency_before(audit):
-        return say("visit at once")
-    return say("ordered by hand") if unrecorded.is_ordered(audit) else say("draw")
 
 
 def _is_public(audit: OpenAudit, unpublished: frozenset[tuple[int, str]], say: Voice) -> str:

@@ -27,7 +27,7 @@ from deniable.console.pages.notices import Notices, notices_of
 from deniable.console.pages.pending_decisions import waiting_decisions
 from deniable.console.pages.published import check_undamaged, damage_of
 from deniable.console.pending_visits import PendingVisit
-from deniable.console.public_record import Record, Unrecorded
+from deniable.console.public_record import Record, SelectedBy, Unrecorded
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, may, require, text
@@ -59,10 +59,8 @@ class ToVisit:
     round: int
     due: Day
     is_emergency: bool
-    is_at_once: bool
-    """Whether the emergency was in this round."""
-    is_ordered: bool
-    """By hand."""
+    selected_by: SelectedBy
+    """In this round; an emergency of an earlier one may wait as well."""
 
 
 @dataclass(frozen=True)
@@ -201,8 +199,7 @@ def round_page(request: Request, person: Annotated[Person, require("round")], pr
                 round=one.round,
                 due=day_in_words(one.day, say),
                 is_emergency=unrecorded.is_emergency(one),
-                is_at_once=unrecorded.is_emergency(one) and not unrecorded.emergency_before(one),
-                is_ordered=unrecorded.is_ordered(one),
+                selected_by=unrecorded.selected_by(one),
             )
             for one in to_visit[:MOST_TO_VISIT]
         ),

@@ -17,7 +17,7 @@ from deniable.console.pages.common import (
     redirect,
     refusal,
 )
-from deniable.console.public_record import Unrecorded, unpublished_audits
+from deniable.console.public_record import SelectedBy, Unrecorded, unpublished_audits
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, require, text
@@ -52,8 +52,8 @@ class Waiting:
     is_published: bool
     """Whether the public can read of it by now; not where only the office's own record has it."""
     is_emergency: bool
-    is_ordered: bool
-    """By hand."""
+    selected_by: SelectedBy
+    """In this round."""
     emergency_before: tuple[int, ...]
     """Earlier rounds in which it was to be visited at once, where it is selected in another way now."""
     also_in: tuple[int, ...]
@@ -190,7 +190,7 @@ def _page(
             first=calendar.first_day(one.round).isoformat(),
             is_published=one.secret_until is None and (one.round, one.target) not in unpublished,
             is_emergency=unrecorded.is_emergency(one),
-            is_ordered=unrecorded.is_ordered(one),
+            selected_by=unrecorded.selected_by(one),
             emergency_before=unrecorded.emergency_before(one),
             also_in=unrecorded.also_in(one),
         )
