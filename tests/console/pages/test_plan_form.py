@@ -2,8 +2,7 @@ import dataclasses
 
 from tests.console.pages.test_plan import FORM
 
-from deniable.console.pages.plan_form import MORE, PlanForm, field_of
-from deniable.errors import DeniableError
+from deniable.console.pages.plan_form import MORE, PlanForm
 
 
 def test_a_form_is_known_by_what_it_says_however_lines_end() -> None:
@@ -17,7 +16,3 @@ def test_more_choices_are_those_that_have_a_default_that_works() -> None:
     assert {*MORE} < {field.name for field in dataclasses.fields(PlanForm)}
     assert dataclasses.replace(FORM, randomness="drand").has_more
     assert not dataclasses.replace(FORM, audits="2").has_more
-
-
-def test_an_error_that_is_about_no_field_is_known_as_such() -> None:
-    assert field_of(DeniableError("something else")) == ""

@@ -8,7 +8,8 @@ import pytest
 from tests.console.offices import Office
 from tests.console.pages.test_plan import FORM, check, show
 
-from deniable.console.pages.plan_form import PlanForm, field_of
+from deniable.console.pages.field_errors import field_of
+from deniable.console.pages.plan_form import PlanForm
 from deniable.console.pages.plan_reading import read_form, settings_of
 from deniable.errors import DeniableError
 

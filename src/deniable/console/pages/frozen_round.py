@@ -23,8 +23,8 @@ from deniable.console.pages.common import (
     redirect,
     refusal,
 )
+from deniable.console.pages.field_errors import about, field_of
 from deniable.console.pages.open_round import asked, round_in
-from deniable.console.pages.plan_form import about, field_of
 from deniable.console.pages.published import check_undamaged
 from deniable.console.pending_draws import AskedWithout, EnteredNumbers
 from deniable.console.rendering import render

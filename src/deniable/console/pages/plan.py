@@ -16,6 +16,7 @@ from deniable.console.accounts import people
 from deniable.console.accounts.people import ROLES, Person, Role
 from deniable.console.charts import Chart, plan_charts
 from deniable.console.pages.common import redirect, refusal
+from deniable.console.pages.field_errors import field_of
 from deniable.console.pages.guarantee import promise_now
 from deniable.console.pages.notices import Notices, notices_of
 from deniable.console.pages.plan_check import Facts, check_page, facts_of_begun
@@ -29,7 +30,7 @@ from deniable.console.pages.plan_choices import (
     taken,
 )
 from deniable.console.pages.plan_doubts import Doubt, doubts
-from deniable.console.pages.plan_form import MORE, PlanForm, field_of
+from deniable.console.pages.plan_form import MORE, PlanForm
 from deniable.console.pages.plan_reading import read_form
 from deniable.console.remembered import Remembered
 from deniable.console.rendering import render

@@ -1,38 +1,14 @@
-"""The form of a plan: the choices as they are typed, and what is wrong with one of them."""
+"""The form of a plan: the choices as they are typed, and their numbers."""
 
 import hashlib
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
-from typing import Any
 
-from deniable.errors import DeniableError
+from deniable.console.pages.field_errors import FieldError
 from deniable.languages.language import DEFAULT_TERMS
-from deniable.message import Message, noted
+from deniable.message import noted
 from deniable.rules import MAX_GAP
-
-
-class FieldError(DeniableError):
-    """What is wrong with one field of the form; the values are filled in."""
-
-    def __init__(self, field: str, text: str | Message, /, **values: Any) -> None:
-        if isinstance(text, Message):
-            text, values = text._replace(values=(*text.values, *values.items())), {}
-        super().__init__(text, **values)
-        self.field = field
-
-
-@contextmanager
-def about(field: str) -> Iterator[None]:
-    """What is refused inside is wrong with this field."""
-    try:
-        yield
-    except FieldError:
-        raise
-    except DeniableError as error:
-        raise FieldError(field, error.message) from None
 
 
 @dataclass(frozen=True)
@@ -143,8 +119,3 @@ def rounds(form: PlanForm, name: str) -> int | None:
     if value is not None and value > MAX_GAP:
         raise FieldError(name, TOO_LONG[name], most=MAX_GAP)
     return value
-
-
-def field_of(error: DeniableError) -> str:
-    """The field that an error is about; empty where that is not known."""
-    return error.field if isinstance(error, FieldError) else ""

@@ -8,16 +8,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from deniable.console.pages.plan_form import (
-    FieldError,
-    PlanForm,
-    about,
-    advantage_of,
-    decimal_of,
-    field_of,
-    rounds,
-    whole,
-)
+from deniable.console.pages.field_errors import FieldError, about, field_of
+from deniable.console.pages.plan_form import PlanForm, advantage_of, decimal_of, rounds, whole
 from deniable.errors import DeniableError
 from deniable.languages.language import AUDIT_TERMS, Terms, usable_languages
 from deniable.mechanisms.forecasts import FORECASTS
