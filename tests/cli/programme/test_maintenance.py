@@ -307,6 +307,15 @@ def test_the_end_is_public_and_for_good(office: Desk, monkeypatch: pytest.Monkey
     assert office.json("verify", "moved")["ended"]
 
 
+def test_after_the_end_no_round_is_named_from_which_the_promise_would_hold(office: Desk) -> None:
+    office.done("override", "Ash Mill", "--reason", "a hint", "--because-of-reports", "--yes")
+    office.done("end", "--reason", "the law was repealed", "--yes")
+    office.done("publish", "--public", "public")
+    for command in (["status"], ["verify", "public"]):
+        told = " ".join(office.done(*command).split())
+        assert "The promise holds for no report: it does not cover reports filed in round 1 or earlier" in told
+
+
 def test_the_end_says_first_what_is_still_open(office: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     office.done("publish", "--public", "public")
     monkeypatch.setattr("sys.stdin", io.StringIO(""))

@@ -15,6 +15,7 @@ from deniable.languages.voice import plain
 from deniable.message import noted
 from deniable.noise import ReplayNoise
 from deniable.programme.parameters import Parameters
+from deniable.programme.public.situation import Situation
 from deniable.programme.transcript.chain import digest
 from deniable.programme.transcript.coverage import Coverage, Lapse
 from deniable.programme.transcript.entries import Override, Round, Skip, Targets
@@ -408,6 +409,30 @@ def test_a_lapse_in_words() -> None:
     words = Coverage(made().calendar, (Lapse(9, 7, because),)).in_words(plain())
     assert "from round 8 on" in words
     assert "round 7 or earlier. The office ordered audits by hand (entry 9)." in words
+
+
+def test_a_lapse_of_a_programme_that_has_ended() -> None:
+    """No words of rounds that never come, as on the public page; the same from the stored state."""
+    lost = folded(made(), drawn(1, A), override(2, B, independent=False), end(2))
+    held = folded(made(), drawn(1, A), override(2, B, independent=False), drawn(2, C), drawn(3, D), end(4))
+    for state, standing, words in (
+        (
+            lost,
+            "lost",
+            "The promise holds for no report: it does not cover reports filed in round 2 or earlier, and the programme "
+            "ended in round 2. The office ordered an audit by hand",
+        ),
+        (
+            held,
+            "holds",
+            "The promise holds for reports filed from round 3 on, that is, from Monday 19 January 2026, 00:00 "
+            "(Europe/Berlin time) on, until the programme ended in round 4. It does not cover reports filed in round 2 "
+            "or earlier. The office ordered an audit by hand",
+        ),
+    ):
+        assert state.coverage.in_words(plain()).startswith(words)
+        assert Situation.after(state).standing(state.parameters) == standing
+        assert PublicState.from_bytes(state.parameters, state.to_bytes()).coverage == state.coverage
 
 
 def test_without_a_lapse() -> None:

@@ -44,6 +44,8 @@ class Coverage:
     lapses: tuple[Lapse, ...] = ()
     visit_classes: tuple[str, ...] = ()
     """The names of the classes whose reports lead to a visit at once: the promise covers none of them."""
+    ended_in: int | None = None
+    """The round that was open when the programme ended; None where it goes on."""
 
     @property
     def holds_from(self) -> int:
@@ -85,11 +87,28 @@ class Coverage:
         return " ".join([self._since(last, say), say(last.because), *self._besides(last, say)])
 
     def _since(self, last: Lapse, say: Voice) -> str:
+        since = due_in_words(self.calendar, last.round, say).words
+        if self.ended_in is None:
+            return say(
+                "The promise holds for reports filed from round {first} on, that is, from {since} on. It does not "
+                "cover reports filed in round {last} or earlier.",
+                first=self.holds_from,
+                since=since,
+                last=last.round,
+            )
+        if self.holds_from > self.ended_in:
+            return say(
+                "The promise holds for no report: it does not cover reports filed in round {last} or earlier, and the "
+                "programme ended in round {ended}.",
+                last=last.round,
+                ended=self.ended_in,
+            )
         return say(
-            "The promise holds for reports filed from round {first} on, that is, from {since} on. It does not cover "
-            "reports filed in round {last} or earlier.",
+            "The promise holds for reports filed from round {first} on, that is, from {since} on, until the programme "
+            "ended in round {ended}. It does not cover reports filed in round {last} or earlier.",
             first=self.holds_from,
-            since=due_in_words(self.calendar, last.round, say).words,
+            since=since,
+            ended=self.ended_in,
             last=last.round,
         )
 

@@ -281,7 +281,7 @@ class End(Entry):
         state.check_revealed(ending=True)
 
     def _change(self, state: PublicState) -> PublicState:
-        return replace(state, ended=True)
+        return replace(state, ended=True, coverage=replace(state.coverage, ended_in=state.open_round))
 
     def deed(self, say: Voice) -> str:
         return say("the programme ended")

@@ -148,7 +148,7 @@ class Entry:
             changed = replace(changed, commitment=self.new_commitment)
         if self.closes_round:
             changed = replace(changed, closed=self.round)
-        line, coverage = self.line(), state.coverage.after(self.lapse)
+        line, coverage = self.line(), changed.coverage.after(self.lapse)
         return replace(changed, entries=self.number, head=digest(line), tree=state.tree.after(line), coverage=coverage)
 
     def check_commitment_is_new(self, published: Collection[str]) -> None:

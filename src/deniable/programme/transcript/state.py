@@ -373,7 +373,8 @@ class PublicState:
             for number, _, name in renamed:
                 names[number] = name
             targets = tuple(names)
-        after = facts + 9 * len(targets)
+        after, ended_in = facts + 9 * len(targets), small["closed"] + 1 if small["ended"] else None
+        lapses = tuple(map(Lapse.from_list, small["lapses"]))
         return replace(
             start,
             **{name: small[name] for name in _SMALL},
@@ -385,9 +386,7 @@ class PublicState:
             renamed=renamed,
             waiting=None if small["waiting"] is None else Waiting(*small["waiting"]),
             details=None if small["details"] is None else OfficeDetails(*small["details"]),
-            coverage=Coverage(
-                parameters.calendar, tuple(map(Lapse.from_list, small["lapses"])), parameters.visit_classes
-            ),
+            coverage=Coverage(parameters.calendar, lapses, parameters.visit_classes, ended_in),
             hidden=Hidden.from_bytes(stored[facts + 13 * len(targets) :]),
         )
 
