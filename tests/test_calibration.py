@@ -327,8 +327,14 @@ def test_greedy_and_uniform() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: cal.kappa(1.0), "delta must be in (0, 1), got 1.0; 0.1, say, means at most 5 points in 100"),
-        (lambda: cal.race_rho(math.nan), "delta must be in (0, 1), got nan; 0.1, say, means at most 5 points in 100"),
+        (
+            lambda: cal.kappa(1.0),
+            "delta must be above 0 and below 1, got 1.0; 0.1 lets a guess improve by at most 5 in 100",
+        ),
+        (
+            lambda: cal.race_rho(math.nan),
+            "delta must be above 0 and below 1, got nan; 0.1 lets a guess improve by at most 5 in 100",
+        ),
         (lambda: cal.race_delta(0.5), "rho must be at least 1, got 0.5"),
         (lambda: cal.race_delta(math.nan), "rho must be at least 1, got nan"),
         (lambda: cal.gaussian_sigma(0.1, 0.0), "sensitivity must be a positive number, got 0.0"),
@@ -342,8 +348,8 @@ def test_greedy_and_uniform() -> None:
         (lambda: cal.rr_p_rand(0.1, 5, 0), "horizon must be a whole number of at least 1, got 0"),
         (lambda: cal.rr_necessary_p_rand(0.1, 1), "n_targets must be a whole number of at least 2, got 1"),
         (lambda: cal.sensitivity(0), "horizon must be a whole number of at least 1, got 0"),
-        (lambda: cal.delta_for_person(0.5, 3), "advantage must be in (0, 1/2), got 0.5"),
-        (lambda: cal.race_delta_for_person(0.0, 3), "advantage must be in (0, 1/2), got 0.0"),
+        (lambda: cal.delta_for_person(0.5, 3), "advantage must be above 0 and below 0.5, got 0.5"),
+        (lambda: cal.race_delta_for_person(0.0, 3), "advantage must be above 0 and below 0.5, got 0.0"),
         (
             lambda: cal.gaussian_delta_for_person(0.1, 0),
             "max_reports must be a whole number of at least 1, got 0",

@@ -332,7 +332,7 @@ def _asked(delta: float) -> float:
 
 def _asked_advantage(advantage: float) -> float:
     if not 0 < advantage < 0.5:
-        raise DeniableError(f"advantage must be in (0, 1/2), got {advantage}")
+        raise DeniableError(f"advantage must be above 0 and below 0.5, got {advantage}")
     return as_written(advantage)
 
 

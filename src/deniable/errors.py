@@ -80,15 +80,15 @@ def why(error: OSError) -> str | Message:
 
 
 def check_delta(delta: float) -> float:
-    """The per-report privacy level, in (0, 1).
+    """The per-report privacy level, above 0 and below 1.
 
     >>> check_delta(1.5)
     Traceback (most recent call last):
-    deniable.errors.DeniableError: delta must be in (0, 1), got 1.5; 0.1, say, means at most 5 points in 100
-    """
+    deniable.errors.DeniableError: delta must be above 0 and below 1, got 1.5; 0.1 lets a guess improve by at most 5 in 100
+    """  # noqa: E501  (an error is one line)
     if not isinstance(delta, Real) or not 0 < delta < 1:  # also false for NaN
         raise DeniableError(
-            "delta must be in (0, 1), got {delta}; 0.1, say, means at most 5 points in 100", delta=delta
+            "delta must be above 0 and below 1, got {delta}; 0.1 lets a guess improve by at most 5 in 100", delta=delta
         )
     return float(delta)
 

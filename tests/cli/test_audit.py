@@ -29,11 +29,11 @@ def public(tmp_path: Path) -> list[str]:
 # What is refused
 
 BAD_OPTIONS = [
-    (["--mechanism", "race", "--delta", "1.5"], "delta must be in (0, 1), got 1.5"),
-    (["--mechanism", "race", "--delta", "0"], "delta must be in (0, 1), got 0.0"),
-    (["--mechanism", "race", "--delta", "-0.1"], "delta must be in (0, 1), got -0.1"),
-    (["--mechanism", "race", "--delta", "nan"], "delta must be in (0, 1), got nan"),
-    (["--mechanism", "greedy", "--delta", "nan"], "delta must be in (0, 1), got nan"),
+    (["--mechanism", "race", "--delta", "1.5"], "delta must be above 0 and below 1, got 1.5"),
+    (["--mechanism", "race", "--delta", "0"], "delta must be above 0 and below 1, got 0.0"),
+    (["--mechanism", "race", "--delta", "-0.1"], "delta must be above 0 and below 1, got -0.1"),
+    (["--mechanism", "race", "--delta", "nan"], "delta must be above 0 and below 1, got nan"),
+    (["--mechanism", "greedy", "--delta", "nan"], "delta must be above 0 and below 1, got nan"),
     (["--mechanism", "race", "--delta", "low"], "--delta must be a number"),
     *((["--mechanism", name], f"delta is missing: {name} needs") for name in NEEDS if "delta" in NEEDS[name]),
     (["--mechanism", "best", "--delta", "0.1"], "mechanism must be one of greedy, uniform"),

@@ -164,7 +164,7 @@ def test_without_matplotlib_the_figure_is_refused_at_once(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--delta", "0.1,1"], "delta must be in (0, 1), got 1.0"),
+        (["--delta", "0.1,1"], "delta must be above 0 and below 1, got 1.0"),
         (["--delta", "0.1,"], "--delta must be a number such as 0.1, got '0.1,'"),
         (["--delta", "0.1,0.1"], "give each --delta once, got 0.1, 0.1"),
         (["--period", "month"], "period must be a number of days or weeks"),

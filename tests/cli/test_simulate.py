@@ -129,7 +129,7 @@ def test_a_95_percent_wait_that_has_not_ended_is_a_lower_bound(run: Run) -> None
         ([*RACE, "--targets", "4", "--scenario", "quiet"], "'--scenario'"),
         ([*RACE, "--targets", "4", "--period", "7D"], "--target-list and --period are for --stream"),
         ([*RACE, "--targets", "4", "--out", "no/where.csv"], "cannot write no/where.csv: no is not a folder"),
-        (["--mechanism", "greedy", "--delta", "2", "--targets", "4"], "delta must be in (0, 1), got 2.0"),
+        (["--mechanism", "greedy", "--delta", "2", "--targets", "4"], "delta must be above 0 and below 1, got 2.0"),
         (["--mechanism", "best", "--targets", "4"], "mechanism must be one of greedy, uniform"),
         (["--mechanism", "rr", "--delta", "0.1", "--targets", "4", "--audits", "2"], "covers one audit a round, got 2"),
         (

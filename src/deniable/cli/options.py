@@ -53,8 +53,8 @@ OPTIONS = {
     "--database": Words("DB", "The programme's database: a SQLite file, or a URL such as postgresql://user@host/name."),
     "--delta": Words(
         "DELTA",
-        "Privacy level of one report, in (0, 1): watching the audits improves a guess whether it was filed by at most "
-        "DELTA / 2.",
+        "Privacy level of one report, above 0 and below 1: watching the audits improves a guess whether it was filed "
+        "by at most DELTA / 2.",
     ),
     "--end": Words("YYYY-MM-DD", "Last day of the last round."),
     "--file": Words(

@@ -52,7 +52,7 @@ def calibrate(
     if mechanism_id == "uniform":
         return UniformRandom(n_targets, rules=rules)
     if delta is None:
-        raise DeniableError(f"delta is missing: {mechanism_id} needs a privacy level in (0, 1), such as 0.1")
+        raise DeniableError(f"delta is missing: {mechanism_id} needs a privacy level above 0 and below 1, such as 0.1")
     if mechanism_id == "rr":
         return RandomizedResponse.calibrate(n_targets, delta, horizon, rules=rules)
     if mechanism_id == "race":
