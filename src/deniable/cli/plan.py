@@ -45,7 +45,13 @@ def plan(
     targets: Annotated[int, shared("--targets")],
     delta: Annotated[list[str] | None, shared("--delta", "Give this or --advantage.")] = None,
     advantage: Annotated[float | None, shared("--advantage")] = None,
-    reports_per_person: Annotated[int, shared("--reports-per-person")] = 3,
+    reports_per_person: Annotated[
+        int,
+        shared(
+            "--reports-per-person",
+            "The default shows what several reports give away, beside one; that of programme init is 1.",
+        ),
+    ] = 3,
     horizon: Annotated[
         int | None,
         shared("--horizon", f"Default {DEFAULT_HORIZON}, or without end if --max-gap is given.", show_default=False),

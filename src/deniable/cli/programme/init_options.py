@@ -25,7 +25,9 @@ Delta = Annotated[
     list[str] | None, shared("--delta", "If there are classes: of a report of weight 1. Give this or --advantage.")
 ]
 Advantage = Annotated[float | None, shared("--advantage")]
-ReportsPerPerson = Annotated[int, shared("--reports-per-person")]
+ReportsPerPerson = Annotated[
+    int, shared("--reports-per-person", "The default of deniable plan is 3: give the number that its advice names.")
+]
 Mechanism = Annotated[str, shared("--mechanism", "race or tca. See deniable plan.")]
 Horizon = Annotated[int | None, shared("--horizon", "tca needs it, or --max-gap.")]
 Start = Annotated[str | None, shared("--start", "By default today.", show_default=False)]
