@@ -54,7 +54,7 @@ def test_the_work_list(office: Office) -> None:
     (audited,) = programme.close_round().audits
     (row,) = rows(office.browser("Otto"), "/work-list/work-list.csv")
     assert row == {"target": audited, "register number": "", "round": "1", "round was due": "2026-01-06",
-                   "selected by": "draw", "earlier emergency in round": "",
+                   "selected by": "draw", "rounds of earlier emergencies not recorded yet": "",
                    "name is public": "after round 3 is closed"}  # fmt: skip
     record = office.browser("Otto").get("/transcript/record.csv").text
     assert audited not in record

@@ -57,7 +57,7 @@ WORK_LIST = (
     noted("round"),
     noted("round was due"),
     noted("selected by"),
-    noted("earlier emergency in round"),
+    noted("rounds of earlier emergencies not recorded yet"),
     noted("name is public"),
 )
 SELECTED_BY: dict[SelectedBy, Message] = {
