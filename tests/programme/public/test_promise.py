@@ -533,9 +533,10 @@ def test_after_the_end_of_a_lapsed_programme_nothing_is_promised_and_no_one_is_t
     assert len(promise.experts.before) == 1
 
 
-def test_a_lapse_beyond_the_last_round_is_not_waited_for() -> None:
+@pytest.mark.parametrize("open_round", [7, 8])
+def test_a_lapse_beyond_the_last_round_is_not_waited_for(open_round: int) -> None:
     parameters = made(mechanism="tca", horizon=7)
-    promise = english(parameters, lapsed(parameters, 7))
+    promise = english(parameters, lapsed(parameters, open_round))
     assert "Wait until" not in " ".join(prose(promise))
     assert promise.holds.title == "no, for no report"
 

@@ -53,10 +53,11 @@ class Situation:
     def standing(self, parameters: Parameters) -> Standing:
         """Of the promise to a person who reports in the open round."""
         first = self.coverage.holds_from
+        if parameters.horizon is not None and first > parameters.horizon:
+            return "lost"
         if first <= self.open_round:
             return "holds"
-        never = self.is_over(parameters) or (parameters.horizon is not None and first > parameters.horizon)
-        return "lost" if never else "lapsed"
+        return "lost" if self.is_over(parameters) else "lapsed"
 
     def since(self, say: Voice) -> str:
         """The day and the hour from which on the promise covers reports, after a lapse."""
