@@ -148,6 +148,7 @@ def _templates() -> Environment:
         auto_reload=False,
         cache_size=-1,
     )
+    templates.filters["unbroken"] = _unbroken
     templates.globals |= {
         "sentence": sentence,
         "static": static_address,
@@ -155,6 +156,11 @@ def _templates() -> Environment:
         "ROLE_NAMES": ROLE_NAMES,
     }
     return templates
+
+
+def _unbroken(words: str) -> str:
+    """The same, also of markup: no per cent sign begins a line."""
+    return words.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def compile_templates() -> None:

@@ -77,14 +77,14 @@ def test_the_form_says_what_points_mean(office: Office, people: str) -> None:
     page = office.browser("Anna").get("/plan").text
     hint = page.split('id="points-hint">')[1].split("</span>")[0]
     assert measures_of(parameters_of(points="5", reports_per_person=people)[1], plain()).sure == "57 %"
-    assert re.search(r"\b5\b.*\b57 % sure", hint)
+    assert re.search(r"\b5\b.*\b57\xa0% sure", hint)
 
 
 @pytest.mark.parametrize("changes", [{}, {"points": "2.5", "reports_per_person": "1"}, {"classes": "a=1\nb=3"}])
 def test_one_figure_is_told_and_the_others_are_for_experts(office: Office, changes: dict[str, str]) -> None:
     browser, (_, parameters) = office.browser("Anna"), parameters_of(FORM, **changes)
     measured = measures_of(parameters, plain())
-    page = html.unescape(show(browser, **changes).text)
+    page = html.unescape(show(browser, **changes).text).replace("\xa0%", " %")
     told, experts = page.split('id="meaning"')[1].split("<summary>For experts</summary>")
     assert f"{measured.sure} sure" in told
     assert not re.search(rf"\b{measured.right}\b (are|in 100|times)|right guess|[Dd]elta", told)

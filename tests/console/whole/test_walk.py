@@ -198,7 +198,7 @@ def plan(walk: Walk, page: Page) -> None:
     page.get_by_role("link", name="This is no time zone").click()
     page.get_by_label("Time zone").fill("Europe/Berlin")
     page.get_by_role("button", name="Show what this means").click()
-    assert "at most 57 % sure" in walk.look(page, "plan-shown")
+    assert "at most 57\xa0% sure" in walk.look(page, "plan-shown")
     assert page.locator("svg.chart").count() == 3
     page.get_by_role("button", name="One more audit a round").click()
     assert "2 audits a round" in walk.look(page, "plan-taken")
@@ -206,7 +206,7 @@ def plan(walk: Walk, page: Page) -> None:
     page.get_by_label("Audits a round").press("Enter")
     page.get_by_text("1 audit a round").wait_for()
     page.get_by_role("button", name="Check before you start").click()
-    assert "at most 53 % sure" in walk.look(page, "plan-check")
+    assert "at most 53\xa0% sure" in walk.look(page, "plan-check")
     page.get_by_role("button", name="Start this programme").click()
     assert "The programme has started" in walk.look(page, "plan-begun")
 
