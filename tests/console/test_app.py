@@ -835,7 +835,7 @@ def test_what_cannot_be_invited(office: Office) -> None:
     for fields, says in (
         ({"name": "otto", "role": "auditor"}, "there is a person called otto already"),
         ({"name": "Berta", "role": "god"}, "the role must be one of"),
-        ({"name": "", "role": "auditor"}, "the name must have"),
+        ({"name": "", "role": "auditor"}, "the name must not be empty"),
     ):
         answer = ada.post("/people/invite", fields)
         assert answer.status_code == 422

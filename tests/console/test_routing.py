@@ -75,6 +75,7 @@ def test_who_may_not_open_a_page_is_told_for_whom_it_is(office: Office) -> None:
     answer = office.browser("Ida").get("/round")
     assert answer.status_code == 403
     assert "Your role is importer. This page is for these roles: operator and auditor." in answer.text
+    assert "This page is for another role: administrator." in office.browser("Ida").get("/people").text
 
 
 def test_what_a_page_is_given() -> None:

@@ -116,7 +116,13 @@ class Unrecorded:
         return tuple(sorted(name for name, found in self._selected.items() if (round_, "emergency") in found))
 
     def emergencies_first(self, audits: Sequence[OpenAudit]) -> list[OpenAudit]:
-        return sorted(audits, key=lambda one: not self.is_emergency(one))
+        """Then those that have waited longest: since the first round in which they were selected. Of one round, in the
+        order of the names.
+        """
+        return sorted(audits, key=lambda one: (not self.is_emergency(one), self._since(one), caseless(one.target)))
+
+    def _since(self, audit: OpenAudit) -> int:
+        return min([audit.round, *self.emergency_before(audit), *self.also_in(audit)])
 
     def _of(self, audit: OpenAudit) -> list[tuple[int, str]]:
         return self._selected.get(audit.target, [])

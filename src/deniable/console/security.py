@@ -22,7 +22,7 @@ from deniable.console.limits import Refused as Refused  # noqa: PLC0414, pages h
 from deniable.console.remembered import TakesLong
 from deniable.console.sessions import Session
 from deniable.errors import DeniableError
-from deniable.message import Message, all_of, noted
+from deniable.message import Message, all_of, noted, noted_count
 from deniable.programme.names import check_name, has_piled_marks
 from deniable.storage.store import OneMomentError, is_storable
 
@@ -177,10 +177,13 @@ def require(permission: Permission) -> Given:
 
 
 def _not_for(person: Person, permission: Permission) -> Message:
-    return noted(
+    allowed = ALLOWED[permission]
+    return noted_count(
+        "Your role is {role}. This page is for another role: {roles}.",
         "Your role is {role}. This page is for these roles: {roles}.",
+        len(allowed),
         role=ROLE_NAMES[person.role],
-        roles=all_of(ROLE_NAMES[one] for one in ALLOWED[permission]),
+        roles=all_of(ROLE_NAMES[one] for one in allowed),
     )
 
 

@@ -38,7 +38,9 @@ def check_name(what: str | Message, name: object, longest: int = LONGEST_NAME) -
         return name  # soon found out, where there are a million
     if isinstance(name, str) and len(name) > longest:
         raise DeniableError("{what} can have at most {longest} characters", what=what, longest=longest)
-    if not isinstance(name, str) or not name or not name.isprintable() or name != name.strip() or _UNSEEN.search(name):
+    if name == "":
+        raise DeniableError("{what} must not be empty", what=what)
+    if not isinstance(name, str) or not name.isprintable() or name != name.strip() or _UNSEEN.search(name):
         came = ascii(name) if isinstance(name, str) else type(name).__name__
         raise DeniableError(
             "{what} must have 1 to {longest} printable characters and no spaces at the ends, got {came}",

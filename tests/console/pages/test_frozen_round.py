@@ -83,6 +83,7 @@ def test_two_people_who_agree_draw_the_round(office: Office) -> None:
         assert spaced[:19] not in page
     told = text_of(otto.get("/round/draw"))
     assert "Now Anna enters them too." in told
+    assert "Enter the numbers" not in told
     assert told.index("Your numbers are entered.") < told.index("<summary>Correct your numbers")
     seen = text_of(anna.get("/round/draw"))
     assert "<summary>Correct your numbers" not in seen
@@ -287,6 +288,7 @@ def test_two_people_draw_without_the_value(office: Office) -> None:
     assert "another person must confirm" in text_of(otto.post("/round/draw/confirm", ONE))
     told = text_of(anna.get("/round/draw"))
     assert "Otto asked to draw" in told
+    assert "the value" not in told  # these are numbers
     assert "The dice were stolen." in told
     assert anna.post("/round/draw/withdraw", ONE).headers["location"] == "/round/draw?done=refused"
     assert "withdrawn" in text_of(anna.post("/round/draw/confirm", ONE))

@@ -237,6 +237,15 @@ def unsigned(file: Path) -> None:
     file.write_text("\n".join([*lines, head.replace(signature, signature[::-1])]) + "\n")
 
 
+def test_a_round_is_closed_when_the_public_files_are_right(office: Office) -> None:
+    office.begin().publish(office.public)
+    office.clock.tomorrow()
+    assert checks(office)["Rounds"].to_do.startswith("An operator or auditor closes it now, under Round.")
+    lost(office.public / "transcript.jsonl")
+    first = "Put the public files right first. Then an operator or auditor closes it, under Round."
+    assert checks(office)["Rounds"].to_do.startswith(first)
+
+
 @pytest.mark.parametrize("damage", [lost, changed, unsigned])
 def test_a_damaged_transcript_is_one_card_and_its_instruction_works(
     office: Office, damage: Callable[[Path], None]

@@ -41,7 +41,8 @@ def test_an_administrator_says_who_brings_a_hotline(office: Office) -> None:
 
 @pytest.mark.parametrize(
     ("data", "told"),
-    [({"name": "", "person": "id-Ida"}, "printable"), ({"name": "n", "person": "id-Otto"}, "Otto must be an importer"),
+    [({"name": "", "person": "id-Ida"}, "must not be empty"),
+     ({"name": "n", "person": "id-Otto"}, "Otto must be an importer"),
      ({"name": "n", "person": "x"}, "There is no such person"),
      ({"name": " HOTLINE", "person": "id-Ida"}, "There is a hotline called hotline already")],
 )  # fmt: skip

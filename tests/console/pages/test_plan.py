@@ -318,6 +318,22 @@ def test_what_a_deadline_has_to_do_with_delta_is_for_experts(office: Office) -> 
     assert "A longest gap of 13 rounds" not in after
 
 
+def test_a_plan_that_keeps_the_deadline_can_be_tried(office: Office) -> None:
+    browser, names = office.browser("Anna"), "\n".join(f"Depot {number}" for number in range(20))
+    in_time = {"targets": names, "deadline": "13", "probability": "90"}
+    assert "Enough audits for your deadline" not in show(browser, targets=names).text
+    assert "Enough audits for your deadline" not in show(browser, **in_time, max_gap="13", audits="2").text  # kept
+    page = html.unescape(show(browser, **in_time).text)
+    needed = re.search(r"you need (\d+) audits a round", page)
+    assert needed
+    row = page.partition("Enough audits for your deadline")[2].partition("</tr>")[0]
+    assert f"{needed[1]} audits a round instead of 1" in row
+    assert 'name="take" value="deadline"' in row
+    page = browser.post("/plan", {**typed(**in_time), "take": "deadline"}).text
+    assert re.search(rf'name="audits"[^>]* value="{needed[1]}"', page)
+    assert "Enough audits for your deadline" not in page
+
+
 def test_the_first_language_is_not_offered_as_a_further_one() -> None:
     """The browser hides it, whichever is chosen: without scripts, the server learns of the choice too late."""
     style = (Path(static_files.__file__).parent / "static/style.css").read_text()

@@ -330,10 +330,10 @@ def test_what_is_printed_says_of_what_and_when_and_which_entries(office: Office)
         programme.override(["Ash Mill"], "A fire.", independent=True)
     page = otto.get("/transcript").text
     assert '<p class="print-head"><bdi>Site visits</bdi>, printed on <time datetime="2026-01-05">' in page
-    assert "all 3 entries" in page
+    assert "3 entries, the newest first." in page
     for _ in range(MOST):
         programme.override(["Ash Mill"], "A fire.", independent=True)
     page = otto.get("/transcript").text
-    assert f"entries 4 to {3 + MOST} of {3 + MOST}" in page
+    assert f"Entries 4 to {3 + MOST} of {3 + MOST}" in page
     assert "record.csv, under Download, has them all" in page
-    assert f"entries 1 to 3 of {3 + MOST}" in otto.get(f"/transcript?start={MOST}").text
+    assert f"Entries 1 to 3 of {3 + MOST}" in otto.get(f"/transcript?start={MOST}").text

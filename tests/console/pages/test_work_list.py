@@ -103,6 +103,22 @@ def test_a_target_that_was_selected_again_is_there_once(office: Office) -> None:
     assert "also selected in" not in office.browser("Otto").get("/work-list").text
 
 
+def test_what_has_waited_longest_comes_first(office: Office) -> None:
+    """Since its first selection, though the list has it with the latest."""
+    programme = office.begin()
+    programme.override(["Cedar Bank"], "A fire.", independent=True)
+    office.clock.tomorrow()
+    programme.skip("A holiday.", independent=True)
+    programme.override(["Birch Works", "Ash Mill"], "A flood.", independent=True)
+    office.clock.tomorrow()
+    programme.skip("A holiday.", independent=True)
+    programme.override(["Cedar Bank"], "Another fire.", independent=True)
+    otto, names = office.browser("Otto"), ["Cedar Bank", "Ash Mill", "Birch Works"]
+    page = otto.get("/work-list").text
+    assert re.findall(r'role="rowheader"><bdi>([^<]+)</bdi>', page) == names
+    assert [line.split('"')[1] for line in otto.get("/work-list/work-list.csv").text.splitlines()[1:]] == names
+
+
 def test_who_sees_it(office: Office) -> None:
     office.begin()
     assert office.browser("Ida").get("/work-list").status_code == 403
@@ -147,7 +163,9 @@ def test_what_is_not_published_is_not_called_public(office: Office) -> None:
     programme.visit("Ash Mill", "danger")
     otto = office.browser("Otto")
     page = otto.get("/work-list").text
-    marked = re.findall(r"<bdi>([^<]+)</bdi> <a class=\"state warn\" href=\"/transcript\">not published yet", page)
+    marked = re.findall(
+        r"<bdi>([^<]+)</bdi> <a class=\"state warn\" href=\"/transcript\">not published yet: go first", page
+    )
     assert marked == ["Ash Mill"]
     assert "The public record says that these" not in page
     emergency, ordered = otto.get("/work-list/work-list.csv").text.splitlines()[1:]

@@ -45,7 +45,7 @@ from deniable.programme.transcript_copies import NotKeptError
 router = Router()
 
 DONE = {
-    "asked": noted("You asked to draw the round without its public value. Another person must confirm it now."),
+    "asked": noted("Your request is noted. Another person must confirm it now."),
     "withdrawn": noted("The request is withdrawn. Nothing was drawn."),
     "refused": noted("The request is refused. Nothing was drawn. Tell the person who asked why."),
 }

@@ -99,11 +99,11 @@ def _ended(status: Status, say: Voice) -> Check:
 
 def _programme(console: Console, programme: Programme, say: Voice) -> Iterator[Check]:
     status = programme.status()
-    yield _rounds(status, say)
-    if status.waiting is not None and not status.ended:
-        yield from _frozen(console, programme.parameters, status.waiting, say)
     found = None if status.folder is None else verified(console, programme, status.folder)
     is_damaged, behind = found is not None and found.damage != "", _behind(programme)
+    yield _rounds(status, say, is_damaged=is_damaged)
+    if status.waiting is not None and not status.ended:
+        yield from _frozen(console, programme.parameters, status.waiting, say, is_damaged=is_damaged)
     if not is_damaged:
         yield _database(behind, say)
     if status.is_paused and not status.ended:
@@ -149,17 +149,20 @@ def _kept_out(say: Voice) -> Check:
     )
 
 
-def _rounds(status: Status, say: Voice) -> Check:
+def _rounds(status: Status, say: Voice, *, is_damaged: bool) -> Check:
     what, due = noted("Rounds"), due_in_words(status.parameters.calendar, status.open_round, say).words
     if status.ended:
         return Check(what, "good", say("The programme has ended. No round is open."))
     if not status.overdue:
         return Check(what, "good", say("Round {round} is open and closes on {due}.", round=status.open_round, due=due))
     waiting = status.waiting
-    first = [] if waiting is None else [say("Round {round} must be drawn first.", round=waiting.round)]
+    first = [say("Put the public files right first.")] if is_damaged else []
+    first += [] if waiting is None else [say("Round {round} must be drawn first.", round=waiting.round)]
     if status.overdue == 1:
         late = say("Round {round} was due on {due} and is not closed.", round=status.open_round, due=due)
-        to_do = " ".join([*first, say("An operator or auditor closes it now, under Round.")])
+        now = say("An operator or auditor closes it now, under Round.")
+        then = say("Then an operator or auditor closes it, under Round.")
+        to_do = " ".join([*first, then if first else now])
         command = "deniable programme close-round" + (' --reason "TEXT"' if status.late else "")
         return Check(what, "warn", late, to_do, command, "/round")
     last = status.open_round + status.overdue - 1
@@ -168,7 +171,9 @@ def _rounds(status: Status, say: Voice) -> Check:
     return Check(what, "wrong", late, " ".join([*first, then]), "deniable programme run --once --catch-up", "/round")
 
 
-def _frozen(console: Console, parameters: Parameters, waiting: Waiting, say: Voice) -> Iterator[Check]:
+def _frozen(
+    console: Console, parameters: Parameters, waiting: Waiting, say: Voice, *, is_damaged: bool
+) -> Iterator[Check]:
     """The round that waits, since when, and what to do."""
     frozen, source = console.public_records.current(parameters, say).waiting, parameters.randomness
     now = console.clock()
@@ -191,7 +196,8 @@ def _frozen(console: Console, parameters: Parameters, waiting: Waiting, say: Voi
     )
     bring = by_people if frozen.is_thrown else by_beacon
     command = "" if frozen.is_thrown else "deniable programme draw-round"
-    to_do = f"{bring} {late}" if is_late else bring
+    mend = [say("Put the public files right first.")] if is_damaged else []
+    to_do = " ".join([*mend, bring, *([late] if is_late else [])])
     yield Check(what, "wrong" if is_late else "warn", frozen.now, to_do, command, "/round/draw")
 
 

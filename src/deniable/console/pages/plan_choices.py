@@ -6,7 +6,7 @@ from typing import Any
 
 from deniable.console.pages.plan_doubts import counted_reports, doubts, visit_in_per_cent
 from deniable.console.pages.plan_form import PlanForm, decimal_of
-from deniable.console.pages.plan_reading import settings_of
+from deniable.console.pages.plan_reading import read_form, settings_of
 from deniable.errors import DeniableError
 from deniable.guarantee import points_above_half
 from deniable.languages.voice import Voice
@@ -18,7 +18,9 @@ from deniable.programme.public.suspicion import heaviest_class, per_cent, sure_a
 from deniable.programme.public.visit_chances import wait_in_words
 from deniable.promptness import (
     FEW_REPORTS,
+    audits_needed,
     is_bound,
+    is_too_large,
     quick_waits,
 )
 from deniable.rounding import rounded_up
@@ -176,7 +178,20 @@ def _neighbours(form: PlanForm, parameters: Parameters) -> dict[str, PlanForm]:
     }
     if parameters.cooldown or rest:
         found["rest"] = replace(form, cooldown="0" if parameters.cooldown else str(rest))
+    needed = _audits_for_deadline(form, parameters)
+    if needed is not None and needed > audits + 1:
+        found["deadline"] = replace(form, audits=str(needed))
     return found
+
+
+def _audits_for_deadline(form: PlanForm, parameters: Parameters) -> int | None:
+    """So many a round; None where no deadline was typed, where the longest gap keeps it, or where it is not known."""
+    deadline, gap = read_form(form).deadline, parameters.max_gap
+    if deadline is None or (gap is not None and gap <= deadline.rounds):
+        return None
+    if gap is not None and is_too_large(len(parameters.targets), 1, gap):
+        return None
+    return audits_needed(parameters.built(), deadline)
 
 
 def _title(key: str, changed: PlanForm, say: Voice) -> str:
@@ -184,6 +199,8 @@ def _title(key: str, changed: PlanForm, say: Voice) -> str:
     match key:
         case "audits":
             return say("One more {audit} a round")
+        case "deadline":
+            return say("Enough {audits} for your deadline")
         case "stronger":
             return say("A stronger promise")
         case "weaker":
@@ -197,7 +214,7 @@ def _title(key: str, changed: PlanForm, say: Voice) -> str:
 def _difference(key: str, form: PlanForm, changed: PlanForm, calendar: Calendar, say: Voice) -> str:
     """In what a neighbour differs from the plan on the form."""
     match key:
-        case "audits":
+        case "audits" | "deadline":
             return say.counted(
                 "{number} {audit} a round instead of {before}",
                 "{number} {audits} a round instead of {before}",
