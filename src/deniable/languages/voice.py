@@ -156,6 +156,11 @@ def plain() -> Voice:
     return Voice(english())
 
 
+def unbroken(words: str) -> str:
+    """The same, also of markup: no per cent sign begins a line."""
+    return words.replace(" %", "\N{NO-BREAK SPACE}%")
+
+
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 

@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from deniable.languages.language import language
-from deniable.languages.voice import Voice
+from deniable.languages.voice import Voice, unbroken
 from deniable.programme.calendar import Day, day_in_words, due_in_words, moment_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.check_table import told
@@ -228,7 +228,7 @@ def _languages(parameters: Parameters, say: Voice) -> tuple[InLanguage, ...]:
 
 @cache
 def templates() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("deniable.programme.public"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -236,6 +236,8 @@ def templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.filters["unbroken"] = unbroken
+    return environment
 
 
 def verify_text(parameters: Parameters) -> str:
