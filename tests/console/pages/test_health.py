@@ -298,7 +298,11 @@ def test_a_missing_page_is_put_back_by_publishing_and_told_once(office: Office) 
     assert checks(office)["Public folder"].state == "good"
 
 
-@pytest.mark.parametrize("name", ["VERIFY.md", "index.html", "public_key.pem", "programme.json", "transcript.jsonl"])
+PUBLISHED_AGAIN = ("VERIFY.md", "index.html", "calendar.ics", "checkpoint", "public_key.pem")
+"""What publishing puts right."""
+
+
+@pytest.mark.parametrize("name", [*PUBLISHED_AGAIN, "programme.json", "transcript.jsonl"])
 def test_health_of_public_files_that_were_changed(office: Office, name: str) -> None:
     """Instructions that lead readers astray are worse than none."""
     programme = office.begin()
@@ -310,7 +314,7 @@ def test_health_of_public_files_that_were_changed(office: Office, name: str) -> 
     found = checks(office)["Public folder"]
     assert found.state == "wrong"
     assert name.lower() in found.result.lower()
-    if name in {"VERIFY.md", "index.html", "public_key.pem"}:
+    if name in PUBLISHED_AGAIN:
         programme.publish()
         assert checks(office)["Public folder"].state == "good"
 

@@ -3,6 +3,7 @@
 import io
 import os
 import re
+import resource
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator
@@ -19,12 +20,21 @@ from tests.programme.public.published import lines_in
 
 from deniable.console.pages import published
 from deniable.console.pages.transcript import MOST, proposed_folder
+from deniable.programme.public.folder import published_names
 from deniable.programme.public.verify import verify
 from deniable.programme.transcript_copies import KeyCopy, NotKeptError
 from deniable.storage import tables
 from deniable.storage.store import Store
 
-PUBLISHED = ("programme.json", "transcript.jsonl", "public_key.pem", "VERIFY.md", "index.html")
+PUBLISHED = (
+    "programme.json",
+    "transcript.jsonl",
+    "checkpoint",
+    "public_key.pem",
+    "VERIFY.md",
+    "calendar.ics",
+    "index.html",
+)
 
 
 def test_a_longer_copy_with_other_entries_does_not_let_a_draw_be_shown(
@@ -107,7 +117,9 @@ def test_published_files_that_were_changed(office: Office) -> None:
 
 def test_every_change_of_the_published_files_is_seen(office: Office) -> None:
     """Though the check is not made anew while nothing changes: also of those made after it was made, and taken back."""
-    office.begin().publish(office.public)
+    programme = office.begin()
+    programme.publish(office.public)
+    assert {*PUBLISHED} == {*published_names(programme.parameters)}
     browser = office.browser("Otto")
 
     def found() -> bool:
@@ -151,22 +163,53 @@ def test_a_file_that_is_changed_back_while_it_is_checked_is_seen(
         assert "not in order" in browser.get("/transcript").text
 
 
+def empty_device(path: Path) -> None:
+    path.symlink_to("/dev/null")
+
+
+def endless_device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
 @pytest.mark.parametrize("name", PUBLISHED)
-@pytest.mark.parametrize("put", [os.mkfifo, lambda path: path.symlink_to("/dev/null"), os.mkdir])
+@pytest.mark.parametrize("put", [os.mkfifo, empty_device, endless_device, os.mkdir])
 def test_no_page_waits_for_a_pipe_or_a_device_in_the_public_folder(
     office: Office, name: str, put: Callable[[Path], None]
 ) -> None:
+    """Nor reads a device that never ends."""
     office.begin().publish(office.public)
     (office.public / name).unlink()
     put(office.public / name)
     otto = office.browser("Otto")
-    with freed_at_last(office.public / name) as is_freed:
+    with little_memory(), freed_at_last(office.public / name) as is_freed:
         for page in ("/health", "/transcript", "/round", "/guarantee"):
             answer = otto.get(page)
             assert answer.status_code == 200
             assert "in order<" not in answer.text.replace("not in order<", "")
         assert otto.post("/transcript/publish").status_code in {303, 422}
         assert not is_freed.is_set()
+
+
+def test_a_page_that_reads_a_device_is_noticed(
+    office: Office, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in 0.1.0, which read what a link leads to."""
+    monkeypatch.setattr(published, "read_public", Path.read_bytes)
+    with pytest.raises(AssertionError, match="500"):
+        test_no_page_waits_for_a_pipe_or_a_device_in_the_public_folder(office, "index.html", endless_device)
+    assert "MemoryError" in capsys.readouterr().err
+
+
+@contextmanager
+def little_memory() -> Iterator[None]:
+    """No more than half a gibibyte above what is in use, so that the machine does not suffer from a bug."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + 2**29, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 @contextmanager

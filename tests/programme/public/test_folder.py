@@ -1,4 +1,4 @@
-"""The public folder is none in which the database or a key is."""
+"""The public folder is none in which the database or a key is, and of its files only ordinary ones are read."""
 
 import os
 import shutil
@@ -9,7 +9,8 @@ from tests.programme.offices import new_office
 
 from deniable.errors import DeniableError
 from deniable.programme import publication
-from deniable.programme.public.folder import check_apart
+from deniable.programme.public import folder as public_files
+from deniable.programme.public.folder import check_apart, read_public
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.secrets.vault import new_key_file
 
@@ -82,3 +83,20 @@ def test_a_key_that_comes_later_stops_the_next_publication(database: str, tmp_pa
         office.programme.publish()
     with pytest.raises(DeniableError, match="the key is in the folder"):
         office.programme.publish(tmp_path / "new", keys=[KeyFile(tmp_path / "new" / "programme.key").path])
+
+
+def test_what_is_no_ordinary_file_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("ordinary").write_text("a file")
+    os.mkfifo("pipe")
+    Path("folder").mkdir()
+    Path("link").symlink_to("/dev/zero")
+    read = list[int]()
+    monkeypatch.setattr(public_files, "_read", lambda descriptor, _: read.append(descriptor))
+    for path in ("pipe", "folder", "/dev/zero"):
+        with pytest.raises(DeniableError, match="must be an ordinary file"):
+            read_public(Path(path))
+    with pytest.raises(OSError, match="symbolic link"):
+        read_public(Path("link"))
+    assert read == []
+    read_public(Path("ordinary"))
+    assert len(read) == 1
