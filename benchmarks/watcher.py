@@ -1,11 +1,12 @@
 """A watcher without the key: does anything that can be seen from outside tell when a report comes in?
 
-The watcher looks at the sizes and times of the database's files, compares two copies of the database, reads
-PostgreSQL's statistics, and polls pages that need no account, 200 times a second and 10 times a second. Each quarter of
-a second a report is entered, or a page is looked at, or nothing happens: then the same report is entered in another
-console on the same computer, so that what the computer does is the same. What happens in a second is of one kind. The
-watcher's power is the AUC: 0.5 for one who learns nothing, 1 for one who always knows. As a control, the same is played
-against a console that writes every report at once and counts it at once, as 0.1.0 did; there the watcher must win.
+The watcher looks at how long the database's files are and how much of the disk they take, but not at when they were
+changed. It compares two copies of the database, reads PostgreSQL's statistics, and polls pages that need no account,
+200 times a second and 10 times a second. Each quarter of a second a report is entered, or a page is looked at, or
+nothing happens: then the same report is entered in another console on the same computer, so that what the computer does
+is the same. What happens in a second is of one kind. The watcher's power is the AUC: 0.5 for one who learns nothing, 1
+for one who always knows. As a control, the same is played against a console that writes every report at once and counts
+it at once, as 0.1.0 did; there the watcher must win.
 """
 
 import argparse
@@ -61,7 +62,7 @@ class Watched:
 
 
 def of_files(database: Path) -> Callable[[], dict[str, Any]]:
-    """Sizes and times of files, which need no permission to read them; and what a copy has."""
+    """The sizes of files, which need no permission to read them; and what a copy has."""
     files = [database, database.with_name(database.name + "-wal")]
 
     def look() -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import io
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -156,23 +157,42 @@ def test_a_round_that_was_seen_is_not_drawn_again_from_a_backup(office: Desk) ->
 
 
 def test_a_database_that_was_set_back_without_the_key_draws_nothing(office: Desk) -> None:
+    """As it was, or with another value in a column that says how far the programme is, or where it is published."""
     office.done("publish", "--public", "public")
     office.close()
     office.done("publish")
     shutil.copy("programme.db", "old.db")
     office.close()
     office.done("publish")
-    for changed in ("folder = folder", "folder = NULL"):
+    shutil.copy("programme.db", "new.db")
+    newest = _standing("new.db")
+    assert newest.keys() == {"id", "head", "folder"}  # 0.1.0 had another, and did not notice that it was changed
+    for changed, says in (
+        ({}, "has more entries (2) than the database (1): the database is an old one"),
+        ({"folder": None}, "public folder were changed"),
+        ({"folder": "elsewhere"}, "public folder were changed"),
+        ({"head": newest["head"]}, "public folder were changed"),
+        ({"head": newest["head"], "folder": None}, "public folder were changed"),
+    ):
         for file in Path().glob("programme.db*"):
             file.unlink()
         shutil.copy("old.db", "programme.db")
-        engine = sa.create_engine("sqlite:///programme.db")
-        with engine.begin() as connection:
-            connection.execute(sa.text(f"UPDATE standing SET {changed}"))
-        engine.dispose()
-        assert_refused(office("close-round"))
-        assert_refused(office("publish", "--public", "elsewhere"))
+        before = _standing("programme.db", **changed)
+        assert_refused(office("close-round"), says)
+        assert_refused(office("publish", "--public", "elsewhere"), says)
         assert not Path("elsewhere").exists()
+        assert _standing("programme.db") == before
+
+
+def _standing(database: str, **changed: str | None) -> dict[str, Any]:
+    """How far the programme is, and where it is published, after an attacker changed this."""
+    engine = sa.create_engine(f"sqlite:///{database}")
+    with engine.begin() as connection:
+        for column, value in changed.items():
+            connection.execute(sa.text(f"UPDATE standing SET {column} = :value"), {"value": value})
+        found = dict(connection.execute(sa.text("SELECT * FROM standing")).mappings().one())
+    engine.dispose()
+    return found
 
 
 def test_a_backup_from_before_the_first_publication(office: Desk) -> None:
