@@ -78,7 +78,7 @@ def test_a_source_that_is_mistyped_is_told_before_it_counts_everything_again(
 
 def test_an_import_that_does_not_fit_is_refused(office: Desk, export: tuple[str, ...]) -> None:
     assert_refused(office(*export, "--from", "email"), "csv, globaleaks, hushline")
-    assert_refused(office(*export, "--source", ""), "a hotline's name must have")
+    assert_refused(office(*export, "--source", ""), "a hotline's name must not be empty")
     assert_refused(office(*export, "--mapping", "nowhere.csv"), "mapping")
     Path("other.csv").write_text("channel,target\nnorth,Ash Mil\n", encoding="utf-8")
     assert_refused(office(*export, "--mapping", "other.csv"), "line 2", "spelt exactly")
