@@ -119,9 +119,10 @@ class Unrecorded:
         """Then those that have waited longest: since the first round in which they were selected. Of one round, in the
         order of the names.
         """
-        return sorted(audits, key=lambda one: (not self.is_emergency(one), self._since(one), caseless(one.target)))
+        return sorted(audits, key=lambda one: (not self.is_emergency(one), self.first_round(one), caseless(one.target)))
 
-    def _since(self, audit: OpenAudit) -> int:
+    def first_round(self, audit: OpenAudit) -> int:
+        """Of those in which the target was selected, as far as nothing is recorded of them."""
         return min([audit.round, *self.emergency_before(audit), *self.also_in(audit)])
 
     def _of(self, audit: OpenAudit) -> list[tuple[int, str]]:

@@ -117,6 +117,7 @@ def test_what_has_waited_longest_comes_first(office: Office) -> None:
     page = otto.get("/work-list").text
     assert re.findall(r'role="rowheader"><bdi>([^<]+)</bdi>', page) == names
     assert [line.split('"')[1] for line in otto.get("/work-list/work-list.csv").text.splitlines()[1:]] == names
+    assert otto.get("/round").text.count("<small>first in round 1</small>") == 1
 
 
 def test_who_sees_it(office: Office) -> None:

@@ -57,6 +57,8 @@ class ToVisit:
 
     target: str
     round: int
+    first_round: int
+    """It was selected then already, and not visited since, as far as is recorded."""
     due: Day
     is_emergency: bool
     selected_by: SelectedBy
@@ -197,6 +199,7 @@ def round_page(request: Request, person: Annotated[Person, require("round")], pr
             ToVisit(
                 target=one.target,
                 round=one.round,
+                first_round=unrecorded.first_round(one),
                 due=day_in_words(one.day, say),
                 is_emergency=unrecorded.is_emergency(one),
                 selected_by=unrecorded.selected_by(one),
