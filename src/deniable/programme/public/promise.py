@@ -28,6 +28,7 @@ from deniable.programme.public.suspicion import (
     rows,
     single_case,
     sure_at_most,
+    sure_by_watching,
     until,
     with_figures,
 )
@@ -142,18 +143,8 @@ def _limit(parameters: Parameters, ended: bool, say: Voice) -> str:
             "watches is right at most {right} times in 100.",
             right=at_most,
         )
-    elif ended:
-        limit = say(
-            "If you reported once, a boss who was 50 % sure of it can become at most {sure} % sure by watching the "
-            "{audits}.",
-            sure=at_most,
-        )
     else:
-        limit = say(
-            "If you report once, a boss who was 50 % sure that you reported can become at most {sure} % sure by "
-            "watching the {audits}.",
-            sure=at_most,
-        )
+        limit = sure_by_watching(at_most, ended, say)
     drawn = [each for each in parameters.classes if each.weight is not None]
     if len(drawn) == 1:
         return limit
@@ -215,6 +206,7 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
                 "who is only 20 % sure, and guesses that you did not. The numbers are rounded up. Your boss can also "
                 "become less sure than before."
             ),
+            say("If other people report on their own, your limit does not rise."),
             *with_figures(parameters, say),
             *until(parameters, lapsed, say),
         ),
@@ -281,12 +273,7 @@ def _whose_reports(parameters: Parameters, now: Situation, told: Sequence[Effect
     """That the risk of several reports is that of one person who made all; with classes, each row is one report."""
     if not told or len(parameters.classes) > 1 or not _tells_risk(parameters, now):
         return ()
-    return (
-        say(
-            "The last column is for one person who made all these reports. If other people report on their own, your "
-            "limit does not rise."
-        ),
-    )
+    return (say("The last column is for one person who made all these reports."),)
 
 
 def _contact(now: Situation, say: Voice) -> Part:

@@ -93,6 +93,7 @@ def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
         later = say("Reports made from then on are covered, unless the promise is lost once more.")
         told = [
             say("Do not report before then if you need this protection."),
+            say("If a person is in danger, do not wait: call people who can act at once."),
             *((later,) if is_made(parameters) else ()),
             why,
             about,

@@ -70,6 +70,12 @@ def limits(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, ..
                 "You have to trust them to count your report and to keep it secret."),
         ),
     ]  # fmt: skip
+    if is_made(parameters) and now.standing(parameters) != "lost" and not now.ended:
+        told.append(Item(
+            say("An order by hand."),
+            say("If the office orders {an_audit} by hand because of a report, all reports made before the round ends "
+                "lose the promise, yours too."),
+        ))  # fmt: skip
     if parameters.figures:
         told.append(Item(
             say("The yearly numbers."),

@@ -160,24 +160,7 @@ def single_case(parameters: Parameters, lapsed: bool, ended: bool, say: Voice) -
             if by_audits
             else say("The yearly numbers may even make your boss nearly sure.")
         )
-    if lapsed:
-        once = say(
-            "From then on, if you report once and your boss was 50 % sure, your boss stays less than 90 % sure in at "
-            "least {most} cases of 100.",
-            most=most,
-        )
-    elif ended:
-        once = say(
-            "If you reported once and your boss was 50 % sure, your boss stays less than 90 % sure in at least {most} "
-            "cases of 100.",
-            most=most,
-        )
-    else:
-        once = say(
-            "If you report once and your boss was 50 % sure, your boss stays less than 90 % sure in at least {most} "
-            "cases of 100.",
-            most=most,
-        )
+    once = _once(parameters, most, lapsed, ended, say)
     others = (
         say("In the other cases the {audits} may make your boss nearly sure.")
         if by_audits
@@ -201,6 +184,50 @@ def single_case(parameters: Parameters, lapsed: bool, ended: bool, say: Voice) -
         )
     )
     return f"{once} {others} {repeated}"
+
+
+def _once(parameters: Parameters, most: str, lapsed: bool, ended: bool, say: Voice) -> str:
+    """After one report; where the audits alone have a likelihood cap, what these tell at most comes first."""
+    if lapsed:
+        return say(
+            "From then on, if you report once and your boss was 50 % sure, your boss stays less than 90 % sure in at "
+            "least {most} cases of 100.",
+            most=most,
+        )
+    audits = parameters.guarantee_of(heaviest_class(parameters), audits_only=True)
+    assert audits is not None
+    if (sure := sure_at_most(audits)) is not None:
+        with_numbers = say(
+            "With the yearly numbers as well, such a boss stays less than 90 % sure in at least {most} cases of 100.",
+            most=most,
+        )
+        return f"{sure_by_watching(say.figure(sure), ended, say)} {with_numbers}"
+    if ended:
+        return say(
+            "If you reported once and your boss was 50 % sure, your boss stays less than 90 % sure in at least {most} "
+            "cases of 100.",
+            most=most,
+        )
+    return say(
+        "If you report once and your boss was 50 % sure, your boss stays less than 90 % sure in at least {most} cases "
+        "of 100.",
+        most=most,
+    )
+
+
+def sure_by_watching(sure: str, ended: bool, say: Voice) -> str:
+    """How sure a boss can become by the audits, at most, in 100."""
+    if ended:
+        return say(
+            "If you reported once, a boss who was 50 % sure of it can become at most {sure} % sure by watching the "
+            "{audits}.",
+            sure=sure,
+        )
+    return say(
+        "If you report once, a boss who was 50 % sure that you reported can become at most {sure} % sure by watching "
+        "the {audits}.",
+        sure=sure,
+    )
 
 
 def _mostly_unsure_after(parameters: Parameters, reports: int, say: Voice) -> str | None:
