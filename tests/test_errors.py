@@ -37,7 +37,7 @@ def test_whole_numbers_come_back_as_int(value: Any) -> None:
 
 @pytest.mark.parametrize("delta", [0, 1, -0.1, math.nan, math.inf])
 def test_bad_delta(delta: float) -> None:
-    with pytest.raises(DeniableError, match=rf"^delta must be in \(0, 1\), got {delta}; 0\.1, say, means "):
+    with pytest.raises(DeniableError, match=rf"^delta must be above 0 and below 1, got {delta}; 0\.1 lets a guess "):
         check_delta(delta)
 
 

@@ -27,5 +27,5 @@ def test_ids_need_what_they_are_said_to_need(mechanism_id: str) -> None:
 
 @pytest.mark.parametrize("mechanism_id", NEEDS)
 def test_a_delta_that_is_given_is_checked(mechanism_id: str) -> None:
-    with pytest.raises(dn.DeniableError, match=r"delta must be in \(0, 1\), got nan"):
+    with pytest.raises(dn.DeniableError, match=r"delta must be above 0 and below 1, got nan"):
         calibrate(mechanism_id, 3, float("nan"), 10)

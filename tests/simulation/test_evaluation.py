@@ -127,7 +127,7 @@ def test_recorded_reports_and_outcomes_are_not_sent_to_a_cluster(study: Study) -
     [
         ([("best", 0.1)], 2, "mechanism must be one of"),
         ([("race", None)], 2, "delta is missing"),
-        ([("race", 2.0)], 2, r"delta must be in \(0, 1\), got 2.0"),
+        ([("race", 2.0)], 2, r"delta must be above 0 and below 1, got 2.0"),
         ([("race", 0.1)], 0, "runs must be a whole number of at least 1, got 0"),
         ([("race", 0.1)], 10**6 + 1, "runs must be at most 1000000, got 1000001"),
     ],

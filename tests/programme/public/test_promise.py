@@ -154,7 +154,7 @@ def test_without_a_cap_it_promises_no_limit_in_a_single_case() -> None:
     assert "whether you reported once or not at all is right 50 times in 100" in promise.first
     assert "A boss who watches is right at most 55 times in 100" in promise.first
     assert "If you report once" not in promise.first, "of those who reported, more may be found"
-    assert "So is a boss who is only 20 % sure" in part(promise, "promise").after[0]
+    assert "So is a boss who is only 20 % sure" in part(promise, "promise").before[2]
     said = part(promise, "promise").before[0]
     assert "your boss stays less than 90 % sure in at least 88 cases of 100" in said  # 9/8 of 0.1 in the others
     assert "In the other cases the audits may make your boss nearly sure." in said

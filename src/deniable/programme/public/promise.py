@@ -88,7 +88,7 @@ def promise_of(parameters: Parameters, situation: Situation | None, say: Voice) 
             _suspicion(parameters, now, say),
             _effect(parameters, now, say),
             Part("not-protected", say("What is not protected"), items=limits(parameters, now, say)),
-            _contact(now, say),
+            _contact(parameters, now, say),
             Part("questions", say("Questions and answers"), items=answers(parameters, now, say)),
         ),
         experts=Part("experts", say("For experts: the exact figures"), before=_exact(parameters, now, say)),
@@ -124,13 +124,17 @@ def _first(parameters: Parameters, now: Situation, say: Voice) -> str:
     if standing == "lost":
         return say("This programme promises nothing about any report. There are no more draws for which it could.")
     if standing == "lapsed":
-        gone = say("Nothing is promised about reports made before {since}.", since=now.since(say))
-        wait = say("Wait until then if you can.")
-        return f"{gone} {wait}"
+        return _not_yet(now, say)
     limit = _limit(parameters, now.ended, say)
     if not now.coverage.lapses:
         return limit
     return " ".join((limit, say("This is for reports made from {since} on.", since=now.since(say))))
+
+
+def _not_yet(now: Situation, say: Voice) -> str:
+    gone = say("Nothing is promised about reports made before {since}.", since=now.since(say))
+    wait = say("Wait until then if you can.")
+    return f"{gone} {wait}"
 
 
 def _limit(parameters: Parameters, ended: bool, say: Voice) -> str:
@@ -193,19 +197,17 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
     if capped and not lapsed:
         unproven = say("So draws alone never prove it. Other things may: see “What is not protected”.")
         before = f"{before} {unproven}"
+    guesses = say(
+        "Without watching, a boss who is 80 % sure that you reported is right 80 times in 100. So is a boss who is "
+        "only 20 % sure, and guesses that you did not."
+    )
     return Part(
         "promise",
         title,
-        before=(before,) if capped else (single_case(parameters, lapsed, now.ended, say), before),
+        before=(before,) if capped else (single_case(parameters, lapsed, now.ended, say), before, guesses),
         table=Table(caption(capped, now.since(say) if lapsed else None, say), head(capped, say), rows(parameters, say)),
         after=(
-            say("The numbers are rounded up. Your boss can also become less sure than before.")
-            if capped
-            else say(
-                "Without watching, a boss who is 80 % sure that you reported is right 80 times in 100. So is a boss "
-                "who is only 20 % sure, and guesses that you did not. The numbers are rounded up. Your boss can also "
-                "become less sure than before."
-            ),
+            say("The numbers are rounded up. Your boss can also become less sure than before."),
             say("If other people report on their own, your limit does not rise."),
             *with_figures(parameters, say),
             *until(parameters, lapsed, say),
@@ -276,7 +278,7 @@ def _whose_reports(parameters: Parameters, now: Situation, told: Sequence[Effect
     return (say("The last column is for one person who made all these reports."),)
 
 
-def _contact(now: Situation, say: Voice) -> Part:
+def _contact(parameters: Parameters, now: Situation, say: Voice) -> Part:
     title, details = say("How to report"), now.details
     if now.ended:
         elsewhere = say(
@@ -286,15 +288,16 @@ def _contact(now: Situation, say: Voice) -> Part:
         contact = "" if details is None else details.contact or ""
         return Part("contact", title, before=(elsewhere,), facts=(Fact(say("Contact"), contact),) if contact else ())
     device = say("Use a device and a connection of your own, and not those at work.")
+    wait = (_not_yet(now, say),) if now.standing(parameters) == "lapsed" else ()
     if details is None:
         asked = say(
             "The office has not published here how to report. Look for its hotline on its own website, or ask a union "
             "or an advice centre. Do not ask at work."
         )
-        return Part("contact", title, before=(f"{asked} {device}",))
+        return Part("contact", title, before=(*wait, f"{asked} {device}"))
     told = (
         Fact(say("Hotline"), details.hotline or "", details.link),
         Fact(say("Contact"), details.contact or ""),
         Fact(say("As of"), day_in_words(date.fromisoformat(details.day), say).words),
     )
-    return Part("contact", title, before=(device,), facts=tuple(fact for fact in told if fact.text))
+    return Part("contact", title, before=(*wait, device), facts=tuple(fact for fact in told if fact.text))

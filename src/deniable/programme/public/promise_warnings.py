@@ -18,10 +18,14 @@ class Warned:
     """What must be read before anything else."""
 
     title: str
-    text: str
+    paragraphs: tuple[str, ...]
     is_lapse: bool = False
     is_grave: bool = False
     """Whether nothing is promised, as opposed to what concerns some reports only."""
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.paragraphs)
 
 
 def warnings_of(parameters: Parameters, now: Situation, say: Voice) -> tuple[Warned, ...]:
@@ -29,9 +33,9 @@ def warnings_of(parameters: Parameters, now: Situation, say: Voice) -> tuple[War
     if now.is_over(parameters):
         told.append(Warned(
             say("This programme has ended."),
-            _end(parameters, now, say)
+            (_end(parameters, now, say),)
             if now.ended else
-            say("There are no more draws, and a new report changes nothing here."),
+            (say("There are no more draws, and a new report changes nothing here."),),
         ))  # fmt: skip
     if now.coverage.lapses:
         told.append(_lapse(parameters, now, say))
@@ -42,8 +46,8 @@ def warnings_of(parameters: Parameters, now: Situation, say: Voice) -> tuple[War
     if now.is_paused:
         told.append(Warned(
             say("Some reports do not count now."),
-            say("The office lost records and went on from a backup. Until it has sorted this out, reports from a "
-                "hotline do not count, now or later. Ask the office before you report."),
+            (say("The office lost records and went on from a backup. Until it has sorted this out, reports from a "
+                 "hotline do not count, now or later. Ask the office before you report."),),
         ))  # fmt: skip
     return tuple(told)
 
@@ -78,7 +82,7 @@ def _visits(parameters: Parameters, now: Situation, say: Voice) -> Warned:
         "the class of the report, and not the person. So anyone can see that there was such a report.",
         classes=classes,
     )
-    return Warned(say("A report of class {classes} is not protected.", classes=classes), f"{others} {visit}")
+    return Warned(say("A report of class {classes} is not protected.", classes=classes), (f"{others} {visit}",))
 
 
 def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
@@ -88,27 +92,26 @@ def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
     about = say("This is about every report of this programme, whatever {target} it was about.")
     advice = say("Did you report before then? Get advice if you are worried.")
     second = say("A second report does not protect the first one.")
+    told: tuple[str, ...]
     if standing == "lapsed":
         title = say("Nothing is promised about reports made before {since}.", since=since)
         later = say("Reports made from then on are covered, unless the promise is lost once more.")
-        told = [
+        wait = [
             say("Do not report before then if you need this protection."),
             say("If a person is in danger, do not wait: call people who can act at once."),
             *((later,) if is_made(parameters) else ()),
-            why,
-            about,
-            say(
-                "Have you reported already? Then nothing is promised about that report. Get advice if you are worried."
-            ),
-            second,
         ]
+        reported = say(
+            "Have you reported already? Then nothing is promised about that report. Get advice if you are worried."
+        )
+        told = (" ".join(wait), f"{why} {about}", f"{reported} {second}")
     else:
         gone = say("So nothing is promised about reports made before {since}.", since=since)
         if standing == "lost":
             title = say("Nothing is promised about any report.")
-            told = [why, gone, say("No draw comes after that."), about, advice]
+            told = (" ".join((why, gone, say("No draw comes after that."), about)), advice)
         else:
             title = say("The promise does not cover all reports.")
             covered = say("Reports made since then are covered.")
-            told = [why, gone, about, covered, advice, second]
-    return Warned(title, " ".join(told), is_lapse=True, is_grave=standing != "holds")
+            told = (" ".join((why, gone, about, covered)), f"{advice} {second}")
+    return Warned(title, told, is_lapse=True, is_grave=standing != "holds")

@@ -135,7 +135,7 @@ def two_people(parameters: Parameters, now: Situation, say: Voice) -> str:
     if right is None:
         none = say("If your boss is sure that it was you or one other person, nothing is promised.")
         return f"{advice} {none} {same}"
-    told = [advice, more]
+    told = [advice, more, same]
     if standing == "lapsed":
         told.append(say("When the promise holds again, these limits hold."))
     told.append(
@@ -163,7 +163,7 @@ def two_people(parameters: Parameters, now: Situation, say: Voice) -> str:
             )
         )
     told.append(say("In some cases the {audits} may make your boss nearly sure which of you it was."))
-    return " ".join((*told, same))
+    return " ".join(told)
 
 
 def _right_one(parameters: Parameters, reports: int) -> str | None:
