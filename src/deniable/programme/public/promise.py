@@ -247,7 +247,11 @@ def _effect(parameters: Parameters, now: Situation, say: Voice) -> Part:
                 "happens."),
             say("No report forces {an_audit} in the next draw, and the draw also selects {targets} without any report. "
                 "So a draw never proves that there was a report. {An_audit} outside the draw may. The record marks "
-                "it."),
+                "it.")
+            if is_capped(parameters) else
+            say("No report forces {an_audit} in the next draw, and the draw also selects {targets} without any report. "
+                "So one draw alone never proves that there was a report. {An_audit} outside the draw may. The record "
+                "marks it."),
         ),
         table=_effects(parameters, now, told, say) if told else None,
         after=(

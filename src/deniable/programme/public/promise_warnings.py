@@ -98,8 +98,8 @@ def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
         later = say("Reports made from then on are covered, unless the promise is lost once more.")
         wait = [
             say("Do not report before then if you need this protection."),
-            say("If a person is in danger, do not wait: call people who can act at once."),
             *((later,) if is_made(parameters) else ()),
+            say("If a person is in danger, do not wait: call people who can act at once."),
         ]
         reported = say(
             "Have you reported already? Then nothing is promised about that report. Get advice if you are worried."

@@ -288,8 +288,8 @@ def with_figures(parameters: Parameters, say: Voice) -> tuple[str, ...]:
     if figures is None:
         return ()
     published = say(
-        "Once a year the office also publishes how many reports came in. It blurs each number by chance: mostly by up "
-        "to {deviation}, at times by twice that or more.",
+        "Once a year the office also publishes how many reports came in, from everyone together. Your report changes "
+        "this number by 1. Chance changes it, too: mostly by up to {deviation}, rarely by more than twice that.",
         deviation=figures.deviation(),
     )
     return (" ".join((published, say("The table counts what these numbers tell as well."))),)
