@@ -210,8 +210,8 @@ def test_a_smaller_figure_is_refuted_there_too() -> None:
 
 def test_yearly_figures_have_no_limit_in_a_single_case() -> None:
     promise = english(made(**KINDS["figures"]))
-    assert "at most 56 times in 100" in promise.first  # 5 points for the audits, 1 for the figures
-    said = part(promise, "promise").before[0]
+    assert "at most 56 times in 100" in part(promise, "promise").before[0]  # 5 points for the audits, 1 for the figures
+    said = promise.first
     assert "can become at most 57 % sure by watching the audits. With the yearly numbers as well, such a boss" in said
     assert "stays less than 90 % sure in at least 97 cases of 100" in said
     assert "In the other cases the yearly numbers may make your boss nearly sure." in said
@@ -296,12 +296,16 @@ def wrong_figures(parameters: Parameters) -> list[str]:
                 wrong.append(cell)
     heavy = suspicion.filed_in(parameters, suspicion.heaviest_class(parameters))
     assert heavy.guarantee is not None
-    if suspicion.is_made(parameters) and capped:
-        sure = re.findall(r"at most ([\d.]+) % sure", promise.first)[0]
-        wrong += [promise.first] if Fraction(sure) < 100 * heavy.guarantee.posterior(Fraction(1, 2)) else []
-    elif suspicion.is_made(parameters):
-        right = re.findall(r"at most ([\d.]+) times", promise.first)[0]
-        wrong += [promise.first] if Fraction(right) < 50 * (1 + Fraction(heavy.guarantee.delta)) else []
+    if suspicion.is_made(parameters):
+        said = f"{promise.first} {part(promise, 'promise').before[0]}"
+        audits = parameters.guarantee_of(heavy.one, audits_only=True)
+        assert audits is not None
+        sure = re.findall(r"at most ([\d.]+) % sure", said)
+        assert sure or not capped
+        wrong += [one for one in sure[:1] if Fraction(one) < 100 * audits.posterior(Fraction(1, 2))]
+        right = re.findall(r"at most ([\d.]+) times", said)
+        assert right or capped
+        wrong += [one for one in right[:1] if Fraction(one) < 50 * (1 + Fraction(heavy.guarantee.delta))]
     several = suspicion.filed_in(parameters, suspicion.heaviest_class(parameters), parameters.reports_per_person)
     for words, filed in (("picks the right one", heavy), ("reports each, it is", several)):
         assert filed.guarantee is not None
@@ -448,7 +452,7 @@ def test_the_end_says_when_and_that_visits_may_follow() -> None:
     assert said.startswith("It ended in round 4: the draw planned for 2 February 2026 did not take place.")
     assert "may still take place" in said
     over = replace(now, open_round=101)
-    assert english(made(**KINDS["counters"]), over).warnings[0].text.startswith("There are no more draws.")
+    assert english(made(**KINDS["counters"]), over).warnings[0].text.startswith("The promise stays for all")
 
 
 def test_an_oversight_body_is_among_what_is_not_protected() -> None:
@@ -562,7 +566,8 @@ def test_a_person_who_reported_before_it_was_lost_gets_advice() -> None:
 def test_without_a_limit_in_single_cases_it_tells_what_happens_in_most_of_them(kind: str) -> None:
     one, several = made(**KINDS[kind]), made(**KINDS[kind], reports_per_person=2)
     for parameters in (one, several):
-        assert "stays less than 90 % sure in at least" in part(english(parameters), "promise").before[0]
+        promise = english(parameters)
+        assert "stays less than 90 % sure in at least" in f"{promise.first} {part(promise, 'promise').before[0]}"
     unlimited = part(english(made(mechanism="tca", horizon=100, delta=0.3, reports_per_person=3)), "promise").before[0]
     assert unlimited.endswith("With 3 reports there is no such limit.")
     seldom = part(english(made(mechanism="tca", horizon=100, delta=0.5)), "promise").before[0]

@@ -18,6 +18,7 @@ from deniable.programme.public.promise_warnings import Warned, warnings_of
 from deniable.programme.public.questions import Item, answers, limits
 from deniable.programme.public.situation import Situation
 from deniable.programme.public.suspicion import (
+    audits_are_capped,
     caption,
     filed_in,
     head,
@@ -125,10 +126,20 @@ def _first(parameters: Parameters, now: Situation, say: Voice) -> str:
         return say("This programme promises nothing about any report. There are no more draws for which it could.")
     if standing == "lapsed":
         return _not_yet(now, say)
-    limit = _limit(parameters, now.ended, say)
+    limit = (
+        single_case(parameters, False, now.ended, say)
+        if _leads_with_single_cases(parameters)
+        else _limit(parameters, now.ended, say)
+    )
     if not now.coverage.lapses:
         return limit
     return " ".join((limit, say("This is for reports made from {since} on.", since=now.since(say))))
+
+
+def _leads_with_single_cases(parameters: Parameters) -> bool:
+    """Where the audits alone have a limit, and yearly figures take it away: the limit of the audits comes first."""
+    drawn = [each for each in parameters.classes if each.weight is not None]
+    return audits_are_capped(parameters) and not is_capped(parameters) and len(drawn) == 1
 
 
 def _not_yet(now: Situation, say: Voice) -> str:
@@ -197,6 +208,11 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
     if capped and not lapsed:
         unproven = say("So draws alone never prove it. Other things may: see “What is not protected”.")
         before = f"{before} {unproven}"
+    second = (
+        _limit(parameters, now.ended, say)
+        if _leads_with_single_cases(parameters) and not lapsed
+        else single_case(parameters, lapsed, now.ended, say)
+    )
     guesses = say(
         "Without watching, a boss who is 80 % sure that you reported is right 80 times in 100. So is a boss who is "
         "only 20 % sure, and guesses that you did not."
@@ -204,7 +220,7 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
     return Part(
         "promise",
         title,
-        before=(before,) if capped else (single_case(parameters, lapsed, now.ended, say), before, guesses),
+        before=(before,) if capped else (second, before, guesses),
         table=Table(caption(capped, now.since(say) if lapsed else None, say), head(capped, say), rows(parameters, say)),
         after=(
             say("The numbers are rounded up. Your boss can also become less sure than before."),
@@ -248,7 +264,7 @@ def _effect(parameters: Parameters, now: Situation, say: Voice) -> Part:
             say("No report forces {an_audit} in the next draw, and the draw also selects {targets} without any report. "
                 "So a draw never proves that there was a report. {An_audit} outside the draw may. The record marks "
                 "it.")
-            if is_capped(parameters) else
+            if audits_are_capped(parameters) else
             say("No report forces {an_audit} in the next draw, and the draw also selects {targets} without any report. "
                 "So one draw alone never proves that there was a report. {An_audit} outside the draw may. The record "
                 "marks it."),

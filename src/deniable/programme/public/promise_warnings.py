@@ -57,6 +57,9 @@ def _end(parameters: Parameters, now: Situation, say: Voice) -> str:
         "There are no more draws. Visits that were drawn before may still take place. A new report changes nothing "
         "here: report it elsewhere. If a person is in danger, call people who can act at once."
     )
+    if is_made(parameters) and not now.coverage.lapses:
+        stays = say("The promise stays for all reports made before the end.")
+        after = f"{stays} {after}"
     if parameters.horizon is not None and now.open_round > parameters.horizon:
         return after
     day = day_in_words(parameters.calendar.day(now.open_round), say).words
@@ -104,7 +107,8 @@ def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
         reported = say(
             "Have you reported already? Then nothing is promised about that report. Get advice if you are worried."
         )
-        told = (" ".join(wait), f"{why} {about}", f"{reported} {second}")
+        known = say("This does not mean that your boss knows of it.")
+        told = (" ".join(wait), f"{why} {about}", f"{reported} {known} {second}")
     else:
         gone = say("So nothing is promised about reports made before {since}.", since=since)
         if standing == "lost":

@@ -300,8 +300,8 @@ def _who_sees(parameters: Parameters, now: Situation, say: Voice) -> str:
         if now.ended
         else say(
             "The programme gets no name and no text. It keeps how many reports there are about each {target}, and the "
-            "office can see that. It also keeps a code for your report, so that it is not counted twice. The code says "
-            "nothing about you."
+            "office can see that. It also keeps a code for your report, so that it is not counted twice by mistake. "
+            "The code says nothing about you."
         ),
     ]
     if not now.ended:

@@ -105,6 +105,11 @@ def is_capped(parameters: Parameters) -> bool:
     return one is not None and not math.isinf(one.likelihood_cap)
 
 
+def audits_are_capped(parameters: Parameters) -> bool:
+    """Whether there is one for the audits alone, whatever the yearly figures tell."""
+    return not math.isinf(parameters.guarantee_of_audits().likelihood_cap)
+
+
 def promises_little(guarantee: Guarantee) -> bool:
     """Whether no limit is worth telling."""
     return not guarantee.has_cap if not math.isinf(guarantee.likelihood_cap) else guarantee.delta == 1
@@ -152,7 +157,7 @@ def nearly_sure_after(parameters: Parameters, reports: int) -> str | None:
 
 def single_case(parameters: Parameters, lapsed: bool, ended: bool, say: Voice) -> str:
     """What holds in most single cases, where there is no likelihood cap; from then on, while the promise has lapsed."""
-    by_audits = math.isinf(parameters.guarantee_of_audits().likelihood_cap)
+    by_audits = not audits_are_capped(parameters)
     most = _mostly_unsure_after(parameters, 1, say)
     if most is None:
         return (
@@ -161,6 +166,9 @@ def single_case(parameters: Parameters, lapsed: bool, ended: bool, say: Voice) -
             else say("The yearly numbers may even make your boss nearly sure.")
         )
     once = _once(parameters, most, lapsed, ended, say)
+    if not lapsed:
+        proven = say("That much is proven, and it may be more.")
+        once = f"{once} {proven}"
     others = (
         say("In the other cases the {audits} may make your boss nearly sure.")
         if by_audits

@@ -60,8 +60,8 @@ def circumstances(parameters: Parameters, n_targets: int, is_told: bool, say: Vo
         )  # fmt: skip
         yield say("Reports about others make the wait longer, and so do late draws.")
     else:
-        yield say("We cannot give a figure for how much more likely it is.")
         yield say("Your report can only shorten the wait, never make it longer.")
+        yield say("We cannot give a figure for how much more likely it is.")
     if parameters.most_counted is not None and len(parameters.classes) > 1:
         yield say.counted(
             "At most {number} report of each class about {a_target} counts in one round.",
