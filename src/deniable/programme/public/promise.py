@@ -309,15 +309,16 @@ def _contact(parameters: Parameters, now: Situation, say: Voice) -> Part:
         return Part("contact", title, before=(elsewhere,), facts=(Fact(say("Contact"), contact),) if contact else ())
     device = say("Use a device and a connection of your own, and not those at work.")
     wait = (_not_yet(now, say),) if now.standing(parameters) == "lapsed" else ()
+    danger = say("If a person is in danger, do not wait: call people who can act at once.")
     if details is None:
         asked = say(
             "The office has not published here how to report. Look for its hotline on its own website, or ask a union "
             "or an advice centre. Do not ask at work."
         )
-        return Part("contact", title, before=(*wait, f"{asked} {device}"))
+        return Part("contact", title, before=(*wait, f"{asked} {device}", danger))
     told = (
         Fact(say("Hotline"), details.hotline or "", details.link),
         Fact(say("Contact"), details.contact or ""),
         Fact(say("As of"), day_in_words(date.fromisoformat(details.day), say).words),
     )
-    return Part("contact", title, before=(*wait, device), facts=tuple(fact for fact in told if fact.text))
+    return Part("contact", title, before=(*wait, device, danger), facts=tuple(fact for fact in told if fact.text))

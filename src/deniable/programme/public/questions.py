@@ -119,7 +119,7 @@ def two_people(parameters: Parameters, now: Situation, say: Voice) -> str:
     advice = say("If only two people could know, get advice first.")
     more = say("If your boss is sure that it was you or one other person, the {audits} can show more.")
     if standing == "lost":
-        return f"{advice} {more}"
+        return f"{more} {advice}"
     same = (
         say(
             "If both of you would report the same {target} before the same draw, with a report of the same class, the "
@@ -134,8 +134,8 @@ def two_people(parameters: Parameters, now: Situation, say: Voice) -> str:
     right = _right_one(parameters, 1)
     if right is None:
         none = say("If your boss is sure that it was you or one other person, nothing is promised.")
-        return f"{advice} {none} {same}"
-    told = [advice, more, same]
+        return f"{none} {same} {advice}"
+    told = [more]
     if standing == "lapsed":
         told.append(say("When the promise holds again, these limits hold."))
     told.append(
@@ -163,7 +163,7 @@ def two_people(parameters: Parameters, now: Situation, say: Voice) -> str:
             )
         )
     told.append(say("In some cases the {audits} may make your boss nearly sure which of you it was."))
-    return " ".join(told)
+    return " ".join((*told, same, advice))
 
 
 def _right_one(parameters: Parameters, reports: int) -> str | None:
