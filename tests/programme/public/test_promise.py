@@ -455,6 +455,14 @@ def test_the_end_says_when_and_that_visits_may_follow() -> None:
     assert english(made(**KINDS["counters"]), over).warnings[0].text.startswith("The promise stays for all")
 
 
+def test_after_the_end_nothing_is_said_to_stay_for_reports_that_led_to_a_visit() -> None:
+    now = Situation(Coverage(made().calendar), 4, 4, ended=True)
+    with_visits = made(classes=CLASSES)
+    assert with_visits.visit_classes
+    assert "stays for all reports" in english(made(), now).warnings[0].text
+    assert "stays for all reports" not in english(with_visits, now).warnings[0].text
+
+
 def test_an_oversight_body_is_among_what_is_not_protected() -> None:
     titles = [one.title for one in part(english(made(oversight=RECIPIENT)), "not-protected").items]
     assert "The oversight body." in titles

@@ -208,19 +208,10 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
     if capped and not lapsed:
         unproven = say("So draws alone never prove it. Other things may: see “What is not protected”.")
         before = f"{before} {unproven}"
-    second = (
-        _limit(parameters, now.ended, say)
-        if _leads_with_single_cases(parameters) and not lapsed
-        else single_case(parameters, lapsed, now.ended, say)
-    )
-    guesses = say(
-        "Without watching, a boss who is 80 % sure that you reported is right 80 times in 100. So is a boss who is "
-        "only 20 % sure, and guesses that you did not."
-    )
     return Part(
         "promise",
         title,
-        before=(before,) if capped else (second, before, guesses),
+        before=(before,) if capped else _without_cap(parameters, now, before, say),
         table=Table(caption(capped, now.since(say) if lapsed else None, say), head(capped, say), rows(parameters, say)),
         after=(
             say("The numbers are rounded up. Your boss can also become less sure than before."),
@@ -229,6 +220,21 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
             *until(parameters, lapsed, say),
         ),
     )
+
+
+def _without_cap(parameters: Parameters, now: Situation, proven: str, say: Voice) -> tuple[str, ...]:
+    """What leads to the table of guesses, around what is said of the proof."""
+    lapsed = now.standing(parameters) == "lapsed"
+    first = (
+        _limit(parameters, now.ended, say)
+        if _leads_with_single_cases(parameters) and not lapsed
+        else single_case(parameters, lapsed, now.ended, say)
+    )
+    guesses = say(
+        "Without watching, a boss who is 80 % sure that you reported is right 80 times in 100. So is a boss who is "
+        "only 20 % sure, and guesses that you did not."
+    )
+    return first, proven, guesses
 
 
 def _exact(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...]:

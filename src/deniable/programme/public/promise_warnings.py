@@ -57,7 +57,7 @@ def _end(parameters: Parameters, now: Situation, say: Voice) -> str:
         "There are no more draws. Visits that were drawn before may still take place. A new report changes nothing "
         "here: report it elsewhere. If a person is in danger, call people who can act at once."
     )
-    if is_made(parameters) and not now.coverage.lapses:
+    if is_made(parameters) and not now.coverage.lapses and not parameters.visit_classes:
         stays = say("The promise stays for all reports made before the end.")
         after = f"{stays} {after}"
     if parameters.horizon is not None and now.open_round > parameters.horizon:
