@@ -376,6 +376,18 @@ def test_status_tells_the_round_and_the_standing(office: Desk) -> None:
     assert document["due"] == "2026-01-07T00:00:00+00:00"
 
 
+def test_status_names_no_round_after_the_last_one(desk: Desk) -> None:
+    desk.init("--mechanism", "tca", "--horizon", 1)
+    assert desk.json("status")["holds_from"] == 1
+    desk.done("override", "Ash Mill", "--reason", "an accident", "--because-of-reports", "--yes")
+    assert "The promise holds for no report" in " ".join((out := desk.done("status")).split())
+    assert "round 2" not in out
+    assert desk.json("status")["holds_from"] is None
+    desk.close()
+    assert "Round 1, the last one, is closed: run deniable programme end." in desk.done("status")
+    assert desk.json("status")["open_round"] is None
+
+
 def test_status_tells_that_the_public_folder_is_away(office: Desk) -> None:
     office.done("publish", "--public", "public")
     Path("public").rename("away")

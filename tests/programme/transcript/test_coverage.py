@@ -20,5 +20,13 @@ def test_the_promise_is_lost_until_the_round_of_the_lapse_is_due() -> None:
     assert lost.lost_until(due, plain()) is None
 
 
+def test_a_lapse_in_the_last_round_leaves_no_report_covered() -> None:
+    lapse = Lapse(9, 7, noted("The office ordered {audits}."))
+    words = Coverage(WEEKLY, (lapse,), last_round=7).in_words(plain())
+    assert words.startswith("The promise holds for no report: it does not cover reports filed in round 7 or earlier")
+    assert "round 8" not in words
+    assert "from round 8 on" in Coverage(WEEKLY, (lapse,), last_round=8).in_words(plain())
+
+
 def test_a_promise_that_was_never_lost() -> None:
     assert Coverage(WEEKLY).lost_until(WEEKLY.opens(1), plain()) is None

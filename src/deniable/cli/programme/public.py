@@ -84,15 +84,15 @@ def _document(status: Status) -> dict[str, Any]:
     return {
         "name": status.parameters.name,
         "programme": status.parameters.programme,
-        "open_round": None if status.ended else status.open_round,
-        "due": None if status.ended else status.due.isoformat(),
+        "open_round": None if _is_over(status) else status.open_round,
+        "due": None if _is_over(status) else status.due.isoformat(),
         "overdue": status.overdue,
         "waiting": waiting_document(status),
         "targets": len(status.targets),
         "entries": status.entries,
         "unpublished": status.entries - status.published,
         "folder": None if status.folder is None else str(status.folder),
-        "holds_from": status.coverage.holds_from,
+        "holds_from": None if status.coverage.is_lost else status.coverage.holds_from,
         "coverage": status.coverage.in_words(status.parameters.voice()),
         "guarantee": status.parameters.guarantee().to_dict(),
         "next_figures": _next_figures(status),
@@ -117,7 +117,9 @@ def _lines(status: Status) -> list[str]:
 def _next_figures(status: Status) -> int | None:
     """The round on which the next yearly figures follow."""
     parameters = status.parameters
-    return None if parameters.figures is None or status.ended else parameters.calendar.last_of_year(status.open_round)
+    return (
+        None if parameters.figures is None or _is_over(status) else parameters.calendar.last_of_year(status.open_round)
+    )
 
 
 def _figures(status: Status) -> list[str]:
@@ -137,9 +139,18 @@ def _frozen(status: Status) -> list[str]:
     return [f"Round {waiting.round}, due at {when}, is frozen and {waits(status)} {to_draw(status)}"]
 
 
+def _is_over(status: Status) -> bool:
+    """Whether the programme has ended, or has no round any more."""
+    last = status.parameters.horizon
+    return status.ended or (last is not None and status.open_round > last)
+
+
 def _round(status: Status) -> str:
     if status.ended:
         return "The programme has ended, and its secrets are destroyed."
+    if _is_over(status):
+        closed = f"Round {status.open_round - 1}, the last one, is closed"
+        return f"{closed}: run deniable programme end." if status.waiting is None else f"{closed}."
     when = local(status.parameters.calendar, status.due)
     if not status.overdue:
         return f"Round {status.open_round} is open, and due at {when}."

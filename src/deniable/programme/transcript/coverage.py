@@ -46,11 +46,19 @@ class Coverage:
     """The names of the classes whose reports lead to a visit at once: the promise covers none of them."""
     ended_in: int | None = None
     """The round that was open when the programme ended; None where it goes on."""
+    last_round: int | None = None
+    """The last one that the rules of the programme have; None where it has no end."""
 
     @property
     def holds_from(self) -> int:
         """The first round whose reports the promise covers."""
         return max((lapse.round for lapse in self.lapses), default=0) + 1
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the programme has no round whose reports the promise covers."""
+        last = self.last_round if self.ended_in is None else self.ended_in
+        return last is not None and self.holds_from > last
 
     @property
     def last(self) -> Lapse | None:
@@ -88,6 +96,12 @@ class Coverage:
 
     def _since(self, last: Lapse, say: Voice) -> str:
         since = due_in_words(self.calendar, last.round, say).words
+        if self.ended_in is None and self.is_lost:
+            return say(
+                "The promise holds for no report: it does not cover reports filed in round {last} or earlier, and the "
+                "programme has no round after that.",
+                last=last.round,
+            )
         if self.ended_in is None:
             return say(
                 "The promise holds for reports filed from round {first} on, that is, from {since} on. It does not "
@@ -96,7 +110,7 @@ class Coverage:
                 since=since,
                 last=last.round,
             )
-        if self.holds_from > self.ended_in:
+        if self.is_lost:
             return say(
                 "The promise holds for no report: it does not cover reports filed in round {last} or earlier, and the "
                 "programme ended in round {ended}.",

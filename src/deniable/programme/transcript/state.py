@@ -94,7 +94,9 @@ class PublicState:
             history=no_history(1, len(parameters.targets)),
             latest_audit=np.zeros(len(parameters.targets), dtype=np.int64),
             renamed=(),
-            coverage=Coverage(parameters.calendar, visit_classes=parameters.visit_classes),
+            coverage=Coverage(
+                parameters.calendar, visit_classes=parameters.visit_classes, last_round=parameters.horizon
+            ),
             is_paused=False,
             ended=False,
             figures_after=0,
@@ -386,7 +388,7 @@ class PublicState:
             renamed=renamed,
             waiting=None if small["waiting"] is None else Waiting(*small["waiting"]),
             details=None if small["details"] is None else OfficeDetails(*small["details"]),
-            coverage=Coverage(parameters.calendar, lapses, parameters.visit_classes, ended_in),
+            coverage=replace(start.coverage, lapses=lapses, ended_in=ended_in),
             hidden=Hidden.from_bytes(stored[facts + 13 * len(targets) :]),
         )
 
