@@ -158,6 +158,10 @@ class Calendar:
         days = self._step * (_DAYS_OF_MONTH if self.period.endswith("M") else 1)
         return math.ceil(rounds * days - 1e-9)
 
+    def years(self, rounds: float) -> float:
+        """How long so many rounds are, in years of 12 months or 365 days."""
+        return rounds * self._step / (12 if self.period.endswith("M") else 365)
+
     def to_dict(self) -> dict[str, str]:
         """Plain strings, ready for JSON."""
         return {

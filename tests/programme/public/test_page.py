@@ -402,6 +402,34 @@ def test_the_card_says_what_rests_on_the_word_of_the_office() -> None:
         assert "office’s declarations are true" not in rendered(made(), said)
 
 
+def test_the_box_of_a_lapse_has_the_reason_of_the_office() -> None:
+    box = '<div class="box wrong">'
+    for reason, shown in (("smoke & <b>fire</b>", "smoke &amp; &lt;b&gt;fire&lt;/b&gt;"), ("x" * 400, "x" * 299 + "…")):
+        text = rendered(made(), [drawn(1, A), override(2, B, independent=False, reason=reason)])
+        top = text[text.index(box) : text.index("</div>", text.index(box))]
+        assert f"The office’s reason: <bdi>{shown}</bdi>" in top
+    earlier, later = override(2, B, independent=False, reason="flood"), override(3, B, reason="a court")
+    text = rendered(made(), [drawn(1, A), earlier, drawn(2, A), later])
+    header = Outline(text).text("header")
+    assert "The office’s reason: flood" in header
+    assert "a court" not in header
+
+
+def test_a_newcomer_learns_what_a_target_and_a_round_are() -> None:
+    known = made(terms=Terms("visit", "workplace"))
+    for parameters, told in ((made(), True), (known, False)):
+        header = Outline(rendered(parameters)).text("header")
+        assert "A round is the time from one draw to the next." in header
+        assert ("Targets are what the office can visit" in header) == told
+
+
+def test_after_the_last_round_no_draw_is_foretold() -> None:
+    parameters = made(mechanism="tca", horizon=2)
+    header = Outline(rendered(parameters, [drawn(1, A), drawn(2, B)])).text("header")
+    assert "none: the programme has ended" in header
+    assert "round 3" not in header
+
+
 def test_late_draws_are_counted_at_the_top() -> None:
     late = drawn(2, A, late=5, reason="flood")
     assert "draws so far: 2; late: 1" in Outline(rendered(made(), [drawn(1, A), late])).text("header")

@@ -152,12 +152,12 @@ def test_without_a_cap_it_promises_no_limit_in_a_single_case() -> None:
     promise = english(made(**KINDS["counters"]))
     assert "can become at most" not in " ".join(prose(promise))
     assert "whether you reported once or not at all is right 50 times in 100" in promise.first
-    assert "A boss who watches is right at most 55 times in 100" in promise.first
+    assert "A boss who watches the audits is right at most 55 times in 100" in promise.first
     assert "If you report once" not in promise.first, "of those who reported, more may be found"
     assert "So is a boss who is only 20 % sure" in part(promise, "promise").before[2]
     said = part(promise, "promise").before[0]
-    assert "your boss stays less than 90 % sure in at least 88 cases of 100" in said  # 9/8 of 0.1 in the others
-    assert "In the other cases the audits may make your boss nearly sure." in said
+    assert "a boss who was 50 % sure of it stays less than 90 % sure in at least 88 cases of 100" in said
+    assert "In the other cases, at most 12 of 100, your boss may become nearly sure." in said  # 9/8 of 0.1
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=8), st.sampled_from([1, 9]))
@@ -210,12 +210,16 @@ def test_a_smaller_figure_is_refuted_there_too() -> None:
 
 def test_yearly_figures_have_no_limit_in_a_single_case() -> None:
     promise = english(made(**KINDS["figures"]))
-    assert "at most 56 times in 100" in part(promise, "promise").before[0]  # 5 points for the audits, 1 for the figures
-    said = promise.first
-    assert "can become at most 57 % sure by watching the audits. With the yearly numbers as well, such a boss" in said
-    assert "stays less than 90 % sure in at least 97 cases of 100" in said
-    assert "In the other cases the yearly numbers may make your boss nearly sure." in said
-    assert "mostly by up to 20" in part(promise, "promise").after[2]
+    assert "can become at most 57 % sure by watching the audits. The yearly numbers of reports can" in promise.first
+    said, _, guesses = part(promise, "promise").before
+    assert "the audits and reads the yearly numbers of reports is right at most 56 times" in guesses  # 5 points, and 1
+    assert said.startswith("Once a year the office also publishes how many reports came in")
+    assert "mostly by up to 20" in said
+    assert (
+        "With the yearly numbers as well, a boss who was 50 % sure of it stays less than 90 % sure in at least 97"
+        in said
+    )
+    assert "In the other cases, at most 3 of 100, your boss may become nearly sure." in said
     effect = part(promise, "effect").table
     assert effect is not None
     assert len(effect.head) == 3
@@ -297,7 +301,7 @@ def wrong_figures(parameters: Parameters) -> list[str]:
     heavy = suspicion.filed_in(parameters, suspicion.heaviest_class(parameters))
     assert heavy.guarantee is not None
     if suspicion.is_made(parameters):
-        said = f"{promise.first} {part(promise, 'promise').before[0]}"
+        said = " ".join((promise.first, *part(promise, "promise").before))
         audits = parameters.guarantee_of(heavy.one, audits_only=True)
         assert audits is not None
         sure = re.findall(r"at most ([\d.]+) % sure", said)
@@ -580,7 +584,7 @@ def test_without_a_limit_in_single_cases_it_tells_what_happens_in_most_of_them(k
     assert unlimited.endswith("With 3 reports there is no such limit.")
     seldom = part(english(made(mechanism="tca", horizon=100, delta=0.5)), "promise").before[0]
     assert seldom == "The audits may even make your boss nearly sure.", "less than half of all cases are no limit"
-    assert part(english(one, lapsed(one, 7)), "promise").before[0].startswith("From then on, if you report once")
+    assert "From then on, if you report once, a boss" in part(english(one, lapsed(one, 7)), "promise").before[0]
     table = part(english(one), "promise").table
     assert table is not None
     assert table.head[1:] == tuple(f"{right} right without watching" for right in (50, 80, 95))
@@ -601,6 +605,27 @@ def test_after_the_end_the_office_has_no_numbers_but_in_old_backups() -> None:
     for now, told in ((None, "can see how many reports there are"), (ended, "Old backups show it until")):
         items = part(english(parameters, now), "not-protected").items
         assert told in next(one.text for one in items if one.title == "The hotline and the office.")
+
+
+def test_reports_of_others_help_and_cost_nothing_of_what_is_promised_now() -> None:
+    told = "Reports that other people make about it on their own can help, too. They do not raise your limit."
+    for kind in ("race", "counters", "figures"):
+        assert part(english(made(**KINDS[kind])), "effect").before[0].endswith(told)
+    for parameters, now in ((made(), lapsed(made(), 7)), (made(**KINDS["nothing"]), None), (made(audits=4), None)):
+        assert told not in " ".join(prose(english(parameters, now)))
+
+
+def test_after_the_end_no_last_draw_is_foretold() -> None:
+    parameters = made(**KINDS["counters"])
+    for ended in (False, True):
+        now = replace(Situation.at_start(parameters), ended=ended)
+        said = " ".join(part(english(parameters, now), "promise").after)
+        assert ("The last draw is due on" in said) != ended
+
+
+def test_a_boss_who_knows_that_one_of_a_few_reported_is_told_of_where_draws_never_prove_it() -> None:
+    said = part(english(made()), "promise").before[0]
+    assert "never prove it, unless your boss knows already that you or one of a few others reported" in said
 
 
 def test_the_risk_of_several_reports_is_that_of_one_person() -> None:

@@ -46,6 +46,8 @@ MOST_ENTRIES = 50
 """With those; all others are in the files."""
 MOST_TARGETS = 250
 """In the table of targets."""
+MOST_OF_REASON = 300
+"""Characters of the office's reason in the box of a lapse; the record has all."""
 MOST_NAMES = 10
 """Of what an entry names; where there are more, the rest is counted."""
 
@@ -148,6 +150,7 @@ def render(parameters: Parameters, entries: Sequence[Entry], known: PublicState 
     frozen = [event.frozen for event in events if event.frozen is not None]
     targets = _targets(state, events, present_names(entries))
     now = Situation.after(state)
+    is_over = now.is_over(parameters) and state.waiting is None
     promise = promise_of(parameters, now, say)
     template = templates().get_template("index.html.j2")
     return template.render(
@@ -163,7 +166,7 @@ def render(parameters: Parameters, entries: Sequence[Entry], known: PublicState 
         ended=state.ended,
         latest=next((event for event in events if event.audited), None),
         next_round=state.open_round,
-        next_due=None if state.ended else due_in_words(calendar, state.open_round, say),
+        next_due=None if is_over else due_in_words(calendar, state.open_round, say),
         waiting=next((one for one in frozen if one.state == "waits"), None),
         without=Rounds.of([one.round for one in reversed(frozen) if one.state == "without"], say),
         undrawn=Rounds.of([one.round for one in reversed(frozen) if one.state == "never"], say),
@@ -172,12 +175,13 @@ def render(parameters: Parameters, entries: Sequence[Entry], known: PublicState 
         contact=next(part for part in promise.parts if part.id == "contact"),
         no_reason=NO_REASON,
         figures=tuple(entry for entry in reversed(entries) if isinstance(entry, Figures)),
-        next_figures=None if state.ended else due_in_words(calendar, calendar.last_of_year(state.open_round), say),
+        next_figures=None if is_over else due_in_words(calendar, calendar.last_of_year(state.open_round), say),
         is_visited=any(audited.visited for event in events for audited in event.audited),
         timeline=timeline(parameters, entries, state.coverage.holds_from, say),
         newest=events[:NEWEST],
         earlier=events[NEWEST:MOST_ENTRIES],
         older=sum(event.n_entries for event in events[MOST_ENTRIES:]),
+        lapse_reason=_lapse_reason(entries, state),
         lapses=tuple(lapse.entry for lapse in state.coverage.lapses[-MOST_NAMES:]),
         declared=_declared(parameters, entries, now),
         late=_late(entries),
@@ -204,6 +208,15 @@ def _declared(parameters: Parameters, entries: Sequence[Entry], now: Situation) 
     told = [entry for entry in entries if isinstance(entry, Decision) and entry.independent]
     latest = max(told, key=lambda entry: (entry.during, entry.number), default=None)
     return latest if latest is not None and latest.during >= now.coverage.holds_from else None
+
+
+def _lapse_reason(entries: Sequence[Entry], state: PublicState) -> str | None:
+    """Why the office did what cost the promise, in its own words; None where it has not lapsed."""
+    last = state.coverage.last
+    reason = None if last is None else entries[last.entry - 1].reason
+    if reason is None or len(reason) <= MOST_OF_REASON:
+        return reason
+    return f"{reason[: MOST_OF_REASON - 1].rstrip()}…"
 
 
 def _late(entries: Sequence[Entry]) -> tuple[int, int] | None:

@@ -17,24 +17,15 @@ from deniable.programme.public.guarantee_wording import exact_figures
 from deniable.programme.public.promise_warnings import Warned, warnings_of
 from deniable.programme.public.questions import Item, answers, limits
 from deniable.programme.public.situation import Situation
-from deniable.programme.public.suspicion import (
-    audits_are_capped,
-    caption,
-    filed_in,
-    head,
-    heaviest_class,
-    is_capped,
-    is_made,
-    right_at_most,
-    rows,
+from deniable.programme.public.suspicion import audits_are_capped, caption, head, is_capped, is_made, rows
+from deniable.programme.public.suspicion_wording import (
+    limit_of_one,
+    right_guesses,
     single_case,
-    sure_at_most,
-    sure_by_watching,
     until,
-    with_figures,
+    yearly_numbers,
 )
 from deniable.programme.public.visit_chances import Effect, circumstances, effects
-from deniable.report_classes import ReportClass
 
 
 @dataclass(frozen=True)
@@ -126,20 +117,10 @@ def _first(parameters: Parameters, now: Situation, say: Voice) -> str:
         return say("This programme promises nothing about any report. There are no more draws for which it could.")
     if standing == "lapsed":
         return _not_yet(now, say)
-    limit = (
-        single_case(parameters, False, now.ended, say)
-        if _leads_with_single_cases(parameters)
-        else _limit(parameters, now.ended, say)
-    )
+    limit = limit_of_one(parameters, now, say)
     if not now.coverage.lapses:
         return limit
     return " ".join((limit, say("This is for reports made from {since} on.", since=now.since(say))))
-
-
-def _leads_with_single_cases(parameters: Parameters) -> bool:
-    """Where the audits alone have a limit, and yearly figures take it away: the limit of the audits comes first."""
-    drawn = [each for each in parameters.classes if each.weight is not None]
-    return audits_are_capped(parameters) and not is_capped(parameters) and len(drawn) == 1
 
 
 def _not_yet(now: Situation, say: Voice) -> str:
@@ -148,50 +129,13 @@ def _not_yet(now: Situation, say: Voice) -> str:
     return f"{gone} {wait}"
 
 
-def _limit(parameters: Parameters, ended: bool, say: Voice) -> str:
-    """Of one report: of the class that counts most first."""
-    most, capped = heaviest_class(parameters), is_capped(parameters)
-    at_most = _at_most(parameters, most, say)
-    if not capped:
-        limit = say(
-            "A boss who can only guess whether you reported once or not at all is right 50 times in 100. A boss who "
-            "watches is right at most {right} times in 100.",
-            right=at_most,
-        )
-    else:
-        limit = sure_by_watching(at_most, ended, say)
-    drawn = [each for each in parameters.classes if each.weight is not None]
-    if len(drawn) == 1:
-        return limit
-    told = [limit, say("This is for a report of class {name}, which counts most in the draw.", name=most.name)]
-    for other in drawn:
-        if other != most:
-            at_most = _at_most(parameters, other, say)
-            told.append(
-                say("With class {name} it is at most {sure} % sure.", name=other.name, sure=at_most)
-                if capped
-                else say("With class {name} it is at most {right} times in 100.", name=other.name, right=at_most)
-            )
-    return " ".join(told)
-
-
-def _at_most(parameters: Parameters, one: ReportClass, say: Voice) -> str:
-    """How sure a boss becomes by a report of this class, in 100, or how often a guess is right; there is a limit."""
-    guarantee = filed_in(parameters, one).guarantee
-    assert guarantee is not None
-    limit = sure_at_most(guarantee) if is_capped(parameters) else right_at_most(guarantee)
-    assert limit is not None
-    return say.figure(limit)
-
-
 def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
     capped, standing = is_capped(parameters), now.standing(parameters)
     title = say("Can your boss find out that you reported?")
     if standing == "lost":
         return Part("promise", title, before=(say("The {audits} may show it. Nothing is promised about any report."),))
-    lapsed = standing == "lapsed"
+    table = Table(caption(parameters, now, say), head(parameters, say), rows(parameters, say))
     if not is_made(parameters):
-        table = Table(caption(capped, None, say), head(capped, say), rows(parameters, say))
         return Part("promise", title, table=table, after=(say("“No limit” means that your boss may become sure."),))
     before = (
         say(
@@ -199,42 +143,41 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
             "rules. From then on they hold even if your boss sees every {audit} there ever was, knows how the draw "
             "works and knows every other report."
         )
-        if lapsed
+        if standing == "lapsed"
         else say(
             "This is mathematically proven, as long as the office keeps to its rules. It holds even if your boss sees "
             "every {audit} there ever was, knows how the draw works and knows every other report."
         )
     )
-    if capped and not lapsed:
-        unproven = say("So draws alone never prove it. Other things may: see “What is not protected”.")
+    if capped and standing == "holds":
+        unproven = say(
+            "So draws alone never prove it, unless your boss knows already that you or one of a few others reported. "
+            "Other things may: see “What is not protected”."
+        )
         before = f"{before} {unproven}"
+    counted = say("The table counts what the yearly numbers tell as well.")
     return Part(
         "promise",
         title,
         before=(before,) if capped else _without_cap(parameters, now, before, say),
-        table=Table(caption(capped, now.since(say) if lapsed else None, say), head(capped, say), rows(parameters, say)),
+        table=table,
         after=(
             say("The numbers are rounded up. Your boss can also become less sure than before."),
-            say("If other people report on their own, your limit does not rise."),
-            *with_figures(parameters, say),
-            *until(parameters, lapsed, say),
+            *((counted,) if parameters.figures else ()),
+            *until(parameters, now, say),
         ),
     )
 
 
 def _without_cap(parameters: Parameters, now: Situation, proven: str, say: Voice) -> tuple[str, ...]:
     """What leads to the table of guesses, around what is said of the proof."""
-    lapsed = now.standing(parameters) == "lapsed"
-    first = (
-        _limit(parameters, now.ended, say)
-        if _leads_with_single_cases(parameters) and not lapsed
-        else single_case(parameters, lapsed, now.ended, say)
-    )
     guesses = say(
         "Without watching, a boss who is 80 % sure that you reported is right 80 times in 100. So is a boss who is "
         "only 20 % sure, and guesses that you did not."
     )
-    return first, proven, guesses
+    if audits_are_capped(parameters) and now.standing(parameters) == "holds":  # then these are not said before
+        guesses = f"{right_guesses(parameters, say)} {guesses}"
+    return " ".join((*yearly_numbers(parameters, say), single_case(parameters, now, say))), proven, guesses
 
 
 def _exact(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...]:
@@ -265,8 +208,11 @@ def _effect(parameters: Parameters, now: Situation, say: Voice) -> Part:
         "effect",
         title,
         before=(
-            say("Your report makes it more likely that this {target} is {audited}. It counts in every draw until this "
-                "happens."),
+            " ".join((
+                say("Your report makes it more likely that this {target} is {audited}. It counts in every draw until "
+                    "this happens."),
+                *_by_others(parameters, now, say),
+            )),
             say("No report forces {an_audit} in the next draw, and the draw also selects {targets} without any report. "
                 "So a draw never proves that there was a report. {An_audit} outside the draw may. The record marks "
                 "it.")
@@ -281,6 +227,13 @@ def _effect(parameters: Parameters, now: Situation, say: Voice) -> Part:
             " ".join(circumstances(parameters, now.n_targets, bool(told), say)),
         ),
     )  # fmt: skip
+
+
+def _by_others(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...]:
+    """That their reports help, and cost nothing of what is promised now."""
+    if now.standing(parameters) != "holds" or not is_made(parameters):
+        return ()
+    return (say("Reports that other people make about it on their own can help, too. They do not raise your limit."),)
 
 
 def _effects(parameters: Parameters, now: Situation, told: Sequence[Effect], say: Voice) -> Table:

@@ -162,7 +162,12 @@ def two_people(parameters: Parameters, now: Situation, say: Voice) -> str:
                 right=say.figure(several),
             )
         )
-    told.append(say("In some cases the {audits} may make your boss nearly sure which of you it was."))
+    told.append(
+        say(
+            "In some cases the {audits} may speak so strongly against one of you that your boss is nearly sure of the "
+            "other."
+        )
+    )
     return " ".join((*told, same, advice))
 
 
@@ -282,7 +287,8 @@ def _after(parameters: Parameters, now: Situation, say: Voice) -> str:
     return say(
         "The hotline tells the programme that there is one more report about this {target}. The next draw is due on "
         "{due}. That date does not change because of a report. Your report counts in every draw until the {target} is "
-        "{audited}. No one tells you why {a_target} was drawn: the draw leaves no reason.",
+        "{audited}, in a draw or by hand. {Audits} elsewhere change nothing about that. No one tells you why "
+        "{a_target} was drawn: the draw leaves no reason.",
         due=due_in_words(parameters.calendar, now.open_round, say).words,
     )
 

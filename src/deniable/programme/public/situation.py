@@ -32,7 +32,7 @@ class Situation:
 
     @classmethod
     def at_start(cls, parameters: Parameters) -> Self:
-        coverage = Coverage(parameters.calendar, visit_classes=parameters.visit_classes)
+        coverage = Coverage(parameters.calendar, visit_classes=parameters.visit_classes, last_round=parameters.horizon)
         return cls(coverage, open_round=1, n_targets=len(parameters.targets))
 
     @classmethod

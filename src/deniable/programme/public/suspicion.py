@@ -1,17 +1,16 @@
-"""How sure a boss who watches can become that a person reported: the first part of the promise, in figures and words.
+"""How sure a boss who watches can become that a person reported: the first part of the promise, in figures.
 
 Every figure is a proven upper bound and rounded up (docs/explanation/how-sure.md).
 """
 
 import math
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 
 from deniable.guarantee import Guarantee
 from deniable.languages.voice import Voice
-from deniable.programme.calendar import day_in_words
 from deniable.programme.parameters import Parameters
+from deniable.programme.public.situation import Situation
 from deniable.report_classes import ReportClass, heaviest
 from deniable.rounding import rounded_up
 
@@ -24,8 +23,6 @@ USUAL = (1, 2, 3)
 HALF = Fraction(1, 2)
 NINEFOLD = 9
 """What makes odds of 50 : 50 odds of 90 : 10."""
-MOST = 50
-"""In more cases of 100 than that, what may happen is no exception."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +80,14 @@ def filed_in_words(parameters: Parameters, filed: Filed, say: Voice) -> str:
 
 def heaviest_class(parameters: Parameters) -> ReportClass:
     """Of those in the draw: what is promised about it is promised about each."""
-    return next(one for one in parameters.classes if one.weight == heaviest(parameters.classes))
+    return drawn_classes(parameters)[0]
+
+
+def drawn_classes(parameters: Parameters) -> list[ReportClass]:
+    """Those in the draw, the one that counts most first."""
+    most = heaviest(parameters.classes)
+    drawn = [one for one in parameters.classes if one.weight is not None]
+    return sorted(drawn, key=lambda one: one.weight != most)
 
 
 def filed_in(parameters: Parameters, one: ReportClass, reports: int = 1) -> Filed:
@@ -107,7 +111,8 @@ def is_capped(parameters: Parameters) -> bool:
 
 def audits_are_capped(parameters: Parameters) -> bool:
     """Whether there is one for the audits alone, whatever the yearly figures tell."""
-    return not math.isinf(parameters.guarantee_of_audits().likelihood_cap)
+    one = parameters.guarantee_of(heaviest_class(parameters), audits_only=True)
+    return one is not None and one.has_cap
 
 
 def promises_little(guarantee: Guarantee) -> bool:
@@ -155,97 +160,6 @@ def nearly_sure_after(parameters: Parameters, reports: int) -> str | None:
     return nearly_sure(guarantee, audits.likelihood_cap, figures)
 
 
-def single_case(parameters: Parameters, lapsed: bool, ended: bool, say: Voice) -> str:
-    """What holds in most single cases, where there is no likelihood cap; from then on, while the promise has lapsed."""
-    by_audits = not audits_are_capped(parameters)
-    most = _mostly_unsure_after(parameters, 1, say)
-    if most is None:
-        return (
-            say("The {audits} may even make your boss nearly sure.")
-            if by_audits
-            else say("The yearly numbers may even make your boss nearly sure.")
-        )
-    once = _once(parameters, most, lapsed, ended, say)
-    if not lapsed:
-        proven = say("That much is proven, and it may be more.")
-        once = f"{once} {proven}"
-    others = (
-        say("In the other cases the {audits} may make your boss nearly sure.")
-        if by_audits
-        else say("In the other cases the yearly numbers may make your boss nearly sure.")
-    )
-    if (promised := parameters.reports_per_person) == 1:
-        return f"{once} {others}"
-    most = _mostly_unsure_after(parameters, promised, say)
-    repeated = (
-        say.counted(
-            "With {number} report there is no such limit.", "With {number} reports there is no such limit.", promised
-        )
-        if most is None
-        else say.counted(
-            "With up to {number} report, a boss who was 50 % sure stays less than 90 % sure in at least {most} cases "
-            "of 100.",
-            "With up to {number} reports, a boss who was 50 % sure stays less than 90 % sure in at least {most} cases "
-            "of 100.",
-            promised,
-            most=most,
-        )
-    )
-    return f"{once} {others} {repeated}"
-
-
-def _once(parameters: Parameters, most: str, lapsed: bool, ended: bool, say: Voice) -> str:
-    """After one report; where the audits alone have a likelihood cap, what these tell at most comes first."""
-    if lapsed:
-        return say(
-            "From then on, if you report once and your boss was 50 % sure, your boss stays less than 90 % sure in at "
-            "least {most} cases of 100.",
-            most=most,
-        )
-    audits = parameters.guarantee_of(heaviest_class(parameters), audits_only=True)
-    assert audits is not None
-    if (sure := sure_at_most(audits)) is not None:
-        with_numbers = say(
-            "With the yearly numbers as well, such a boss stays less than 90 % sure in at least {most} cases of 100.",
-            most=most,
-        )
-        return f"{sure_by_watching(say.figure(sure), ended, say)} {with_numbers}"
-    if ended:
-        return say(
-            "If you reported once and your boss was 50 % sure, your boss stays less than 90 % sure in at least {most} "
-            "cases of 100.",
-            most=most,
-        )
-    return say(
-        "If you report once and your boss was 50 % sure, your boss stays less than 90 % sure in at least {most} cases "
-        "of 100.",
-        most=most,
-    )
-
-
-def sure_by_watching(sure: str, ended: bool, say: Voice) -> str:
-    """How sure a boss can become by the audits, at most, in 100."""
-    if ended:
-        return say(
-            "If you reported once, a boss who was 50 % sure of it can become at most {sure} % sure by watching the "
-            "{audits}.",
-            sure=sure,
-        )
-    return say(
-        "If you report once, a boss who was 50 % sure that you reported can become at most {sure} % sure by watching "
-        "the {audits}.",
-        sure=sure,
-    )
-
-
-def _mostly_unsure_after(parameters: Parameters, reports: int, say: Voice) -> str | None:
-    """In how many cases of 100 a boss who was 50 % sure stays less than 90 % sure, at least, rounded down; None where
-    these are not most cases.
-    """
-    often = nearly_sure_after(parameters, reports)
-    return None if often is None or Decimal(often) > MOST else say.figure(str(100 - Decimal(often)))
-
-
 def rows(parameters: Parameters, say: Voice) -> tuple[tuple[str, ...], ...]:
     """Of the table: what is filed, and the limit for each start; one cell where there is no protection at all."""
     capped, told = is_capped(parameters), []
@@ -269,63 +183,26 @@ def _out_of_100(right: str | None, say: Voice) -> str:
     return say("no limit") if right is None else say.figure(right)
 
 
-def caption(capped: bool, since: str | None, say: Voice) -> str:
-    """Of the table; `since` is the day from which on it holds, where it does not hold now."""
-    if capped and since is None:
-        return say("How sure your boss can become, at most")
+def caption(parameters: Parameters, now: Situation, say: Voice) -> str:
+    """Of the table, with the day from which on it holds, where it does not hold now."""
+    capped = is_capped(parameters)
+    if now.standing(parameters) != "lapsed":
+        return (
+            say("How sure your boss can become, at most")
+            if capped
+            else say("How many guesses of 100 are right, at most, after watching")
+        )
+    since = now.since(say)
     if capped:
         return say("From {since} on: how sure your boss can become, at most", since=since)
-    if since is None:
-        return say("How many guesses of 100 are right, at most, after watching")
     return say("From {since} on: how many guesses of 100 are right, at most, after watching", since=since)
 
 
-def head(capped: bool, say: Voice) -> tuple[str, ...]:
+def head(parameters: Parameters, say: Voice) -> tuple[str, ...]:
     """Of the table's columns."""
     starts = (
         [say("{sure} % sure before", sure=say.figure(in_hundred(start))) for start in SURE_BEFORE]
-        if capped
+        if is_capped(parameters)
         else [say("{right} right without watching", right=say.figure(in_hundred(start))) for start in RIGHT_BEFORE]
     )
     return (say("What you report"), *starts)
-
-
-def with_figures(parameters: Parameters, say: Voice) -> tuple[str, ...]:
-    """That the yearly figures are in the limits, where there are any."""
-    figures = parameters.figures
-    if figures is None:
-        return ()
-    published = say(
-        "Once a year the office also publishes how many reports came in, from everyone together. Your report changes "
-        "this number by 1. Chance changes it, too: mostly by up to {deviation}, rarely by more than twice that.",
-        deviation=figures.deviation(),
-    )
-    return (" ".join((published, say("The table counts what these numbers tell as well."))),)
-
-
-def until(parameters: Parameters, lapsed: bool, say: Voice) -> tuple[str, ...]:
-    """When the programme ends, where it does."""
-    if parameters.horizon is None:
-        return ()
-    last = day_in_words(parameters.calendar.day(parameters.horizon), say).words
-    if lapsed:
-        return (
-            say.counted(
-                "The programme has {number} round. The limits cover all rounds from then on. The last draw is due on "
-                "{last}. A report that still waits after it counts no more here.",
-                "The programme has {number} rounds. The limits cover all rounds from then on. The last draw is due on "
-                "{last}. A report that still waits after it counts no more here.",
-                parameters.horizon,
-                last=last,
-            ),
-        )
-    return (
-        say.counted(
-            "The programme has {number} round. The limits cover it. The last draw is due on {last}. A report that "
-            "still waits after it counts no more here.",
-            "The programme has {number} rounds. The limits cover them all. The last draw is due on {last}. A report "
-            "that still waits after it counts no more here.",
-            parameters.horizon,
-            last=last,
-        ),
-    )

@@ -104,22 +104,49 @@ def chances_in_words(chances: Sequence[float], say: Voice) -> list[str]:
 
 
 def wait_in_words(calendar: Calendar, wait: QuietWait, say: Voice) -> str:
-    """For all that people read about one: days first, since people live by them. Both are rounded up.
+    """For all that people read about one: days first, or years from one year on, since people live by them. All are
+    rounded up.
 
     >>> from datetime import date
     >>> from deniable.languages.voice import plain
     >>> weekly = Calendar(date(2026, 1, 5), "1W", "UTC")
     >>> [wait_in_words(weekly, QuietWait(3, rounds, "exact"), plain()) for rounds in (38, 4.15, 1)]
     ['about 266 days (38 rounds)', 'about 30 days (4.2 rounds)', 'about 7 days (1 round)']
+    >>> [wait_in_words(weekly, QuietWait(3, rounds, "exact"), plain()) for rounds in (52.2, 240)]
+    ['about 1.1 years (52.2 rounds)', 'about 4.7 years (240 rounds)']
+    >>> wait_in_words(Calendar(date(2026, 1, 5), "1M", "UTC"), QuietWait(3, 12, "exact"), plain())
+    'about 1 year (12 rounds)'
     >>> wait_in_words(weekly, QuietWait(3, 4.04, "at most"), plain())
     'at most 29 days (4.1 rounds)'
     """
-    days, tenths = calendar.days(wait.rounds), math.ceil(10 * wait.rounds - _ROUNDING) / 10
-    figure = f"{tenths:,.1f}".removesuffix(".0") if tenths < 100 else f"{math.ceil(tenths):,}"
+    days, figure = calendar.days(wait.rounds), _in_tenths(wait.rounds)
     rounds = say.counted("{figure} round", "{figure} rounds", say.plural_of(figure), figure=say.figure(figure))
+    if (years := calendar.years(wait.rounds)) >= 1:
+        return _years_in_words(_in_tenths(years), wait, rounds, say)
     if wait.kind == "at most":
         return say.counted("at most {number} day ({rounds})", "at most {number} days ({rounds})", days, rounds=rounds)
     return say.counted("about {number} day ({rounds})", "about {number} days ({rounds})", days, rounds=rounds)
+
+
+def _years_in_words(years: str, wait: QuietWait, rounds: str, say: Voice) -> str:
+    number, figure = say.plural_of(years), say.figure(years)
+    if wait.kind == "at most":
+        return say.counted(
+            "at most {figure} year ({rounds})",
+            "at most {figure} years ({rounds})",
+            number,
+            figure=figure,
+            rounds=rounds,
+        )
+    return say.counted(
+        "about {figure} year ({rounds})", "about {figure} years ({rounds})", number, figure=figure, rounds=rounds
+    )
+
+
+def _in_tenths(number: float) -> str:
+    """Rounded up: '4.2'; from 100 on whole."""
+    tenths = math.ceil(10 * number - _ROUNDING) / 10
+    return f"{tenths:,.1f}".removesuffix(".0") if tenths < 100 else f"{math.ceil(tenths):,}"
 
 
 _ROUNDING = 1e-9

@@ -1,0 +1,211 @@
+"""How sure a boss who watches can become that a person reported, in whole sentences: what stands around the table."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from deniable.languages.voice import Voice
+from deniable.programme.calendar import day_in_words
+from deniable.programme.parameters import Parameters
+from deniable.programme.public.situation import Situation
+from deniable.programme.public.suspicion import (
+    audits_are_capped,
+    drawn_classes,
+    nearly_sure_after,
+    right_at_most,
+    sure_at_most,
+)
+from deniable.report_classes import ReportClass
+
+MOST = 50
+"""In more cases of 100 than that, what may happen is no exception."""
+
+
+def limit_of_one(parameters: Parameters, now: Situation, say: Voice) -> str:
+    """Of one report, for each class in the draw: how sure a boss can become by watching the audits, where there is a
+    limit; otherwise how often a guess is right.
+    """
+    if not audits_are_capped(parameters):
+        return right_guesses(parameters, say)
+    sure = sure_by_watching(parameters, now, say)
+    if parameters.figures is None:
+        return sure
+    more = say("The yearly numbers of reports can tell more.")
+    return f"{sure} {more}"
+
+
+def sure_by_watching(parameters: Parameters, now: Situation, say: Voice) -> str:
+    """How sure a boss can become by the audits, at most, in 100; the class that counts most comes first."""
+
+    def at_most(one: ReportClass) -> str:
+        guarantee = parameters.guarantee_of(one, audits_only=True)
+        assert guarantee is not None
+        sure = sure_at_most(guarantee)
+        assert sure is not None
+        return say.figure(sure)
+
+    most, *others = drawn_classes(parameters)
+    limit = (
+        say(
+            "If you reported once, a boss who was 50 % sure of it can become at most {sure} % sure by watching the "
+            "{audits}.",
+            sure=at_most(most),
+        )
+        if now.ended
+        else say(
+            "If you report once, a boss who was 50 % sure that you reported can become at most {sure} % sure by "
+            "watching the {audits}.",
+            sure=at_most(most),
+        )
+    )
+    return " ".join((
+        limit,
+        *_of_the_first(most, others, say),
+        *(say("With class {name} it is at most {sure} % sure.", name=one.name, sure=at_most(one)) for one in others),
+    ))  # fmt: skip
+
+
+def right_guesses(parameters: Parameters, say: Voice) -> str:
+    """How often a guess is right after watching, at most, in 100; the class that counts most comes first."""
+
+    def at_most(one: ReportClass) -> str:
+        guarantee = parameters.guarantee_of(one)
+        assert guarantee is not None
+        right = right_at_most(guarantee)
+        assert right is not None
+        return say.figure(right)
+
+    most, *others = drawn_classes(parameters)
+    watching = (
+        say("A boss who watches the {audits} is right at most {right} times in 100.", right=at_most(most))
+        if parameters.figures is None
+        else say(
+            "A boss who watches the {audits} and reads the yearly numbers of reports is right at most {right} times in "
+            "100.",
+            right=at_most(most),
+        )
+    )
+    return " ".join((
+        say("A boss who can only guess whether you reported once or not at all is right 50 times in 100."),
+        watching,
+        *_of_the_first(most, others, say),
+        *(say("With class {name} it is at most {right} times in 100.", name=one.name, right=at_most(one))
+          for one in others),
+    ))  # fmt: skip
+
+
+def _of_the_first(most: ReportClass, others: Sequence[ReportClass], say: Voice) -> tuple[str, ...]:
+    """That the limit is for the class that counts most, where there are others."""
+    if not others:
+        return ()
+    return (say("This is for a report of class {name}, which counts most in the draw.", name=most.name),)
+
+
+def single_case(parameters: Parameters, now: Situation, say: Voice) -> str:
+    """What holds in most single cases, where there is no likelihood cap; from then on, while the promise has lapsed."""
+    often = _seldom_nearly_sure(parameters, 1)
+    if often is None:
+        return (
+            say("The yearly numbers may even make your boss nearly sure.")
+            if audits_are_capped(parameters)
+            else say("The {audits} may even make your boss nearly sure.")
+        )
+    once = _once(parameters, now, _others(often, say), say)
+    others = say("In the other cases, at most {few} of 100, your boss may become nearly sure.", few=say.figure(often))
+    if (promised := parameters.reports_per_person) == 1:
+        return f"{once} {others}"
+    often = _seldom_nearly_sure(parameters, promised)
+    repeated = (
+        say.counted(
+            "With {number} report there is no such limit.", "With {number} reports there is no such limit.", promised
+        )
+        if often is None
+        else say.counted(
+            "With up to {number} report, a boss who was 50 % sure stays less than 90 % sure in at least {most} cases "
+            "of 100.",
+            "With up to {number} reports, a boss who was 50 % sure stays less than 90 % sure in at least {most} cases "
+            "of 100.",
+            promised,
+            most=_others(often, say),
+        )
+    )
+    return f"{once} {others} {repeated}"
+
+
+def _once(parameters: Parameters, now: Situation, most: str, say: Voice) -> str:
+    """After one report."""
+    if now.standing(parameters) == "lapsed":
+        return say(
+            "From then on, if you report once, a boss who was 50 % sure of it stays less than 90 % sure in at least "
+            "{most} cases of 100.",
+            most=most,
+        )
+    if audits_are_capped(parameters):
+        return say(
+            "With the yearly numbers as well, a boss who was 50 % sure of it stays less than 90 % sure in at least "
+            "{most} cases of 100.",
+            most=most,
+        )
+    if now.ended:
+        return say(
+            "If you reported once, a boss who was 50 % sure of it stays less than 90 % sure in at least {most} cases "
+            "of 100.",
+            most=most,
+        )
+    return say(
+        "If you report once, a boss who was 50 % sure of it stays less than 90 % sure in at least {most} cases of 100.",
+        most=most,
+    )
+
+
+def _seldom_nearly_sure(parameters: Parameters, reports: int) -> str | None:
+    """`nearly_sure_after`; None where these are not the exception."""
+    often = nearly_sure_after(parameters, reports)
+    return None if often is None or Decimal(often) > MOST else often
+
+
+def _others(often: str, say: Voice) -> str:
+    """The other cases of 100."""
+    return say.figure(str(100 - Decimal(often)))
+
+
+def yearly_numbers(parameters: Parameters, say: Voice) -> tuple[str, ...]:
+    """What the yearly figures are, where there are any."""
+    figures = parameters.figures
+    if figures is None:
+        return ()
+    return (
+        say(
+            "Once a year the office also publishes how many reports came in, from everyone together. Your report "
+            "changes this number by 1. Chance changes it, too: mostly by up to {deviation}, rarely by more than twice "
+            "that.",
+            deviation=figures.deviation(),
+        ),
+    )
+
+
+def until(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...]:
+    """When the programme ends, where it is to end and has not."""
+    if parameters.horizon is None or now.ended:
+        return ()
+    last = day_in_words(parameters.calendar.day(parameters.horizon), say).words
+    if now.standing(parameters) == "lapsed":
+        return (
+            say.counted(
+                "The programme has {number} round. The limits cover all rounds from then on. The last draw is due on "
+                "{last}. A report that still waits after it counts no more here.",
+                "The programme has {number} rounds. The limits cover all rounds from then on. The last draw is due on "
+                "{last}. A report that still waits after it counts no more here.",
+                parameters.horizon,
+                last=last,
+            ),
+        )
+    return (
+        say.counted(
+            "The programme has {number} round. The limits cover it. The last draw is due on {last}. A report that "
+            "still waits after it counts no more here.",
+            "The programme has {number} rounds. The limits cover them all. The last draw is due on {last}. A report "
+            "that still waits after it counts no more here.",
+            parameters.horizon,
+            last=last,
+        ),
+    )
