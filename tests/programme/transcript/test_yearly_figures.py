@@ -128,7 +128,7 @@ def test_the_page_has_the_figures_and_says_what_they_cost() -> None:
     assert "No year has ended yet" in before
     assert "1 December 2026" in before
     assert "1 December 2027" in after
-    for words in ("409 ± 29", "412 ± 20", 'about 0 <small><bdi dir="ltr">−3 ± 20', "Yearly figures of 2026<"):
+    for words in ("409 ± 29", "412 ± 20", 'about 0 <small><bdi dir="ltr">−3 ± 20', "Yearly numbers of 2026<"):
         assert words in after
     for words in (
         "watches every audit and reads the yearly figures",

@@ -81,7 +81,7 @@ class Figures(Entry):
         )
 
     def heading(self, say: Voice) -> str:
-        return say("Yearly figures of {year}", year=say.digits(str(self.year)))
+        return say("Yearly numbers of {year}", year=say.digits(str(self.year)))
 
     def _facts(self, say: Voice) -> dict[str, Any]:
         by_class = say.all_of([f"{name} {say.number(number)}" for name, number in self.reports])
