@@ -1,5 +1,6 @@
 """The promise: what comes first, that its figures are the guarantee's, and that a twelve-year-old can read it."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,17 +9,19 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from tests.programme.public.published import NAMES, RECIPIENT, chained, drawn, made
 from tests.programme.public.readability import TWELVE_YEARS_OLD, avoided_words, grade
 
-from deniable.curves import TotalVariation
+from deniable.curves import Gaussian, TotalVariation
 from deniable.errors import DeniableError
 from deniable.guarantee import Guarantee
 from deniable.languages.language import AUDIT_TERMS, TARGET_TERMS, Terms
 from deniable.message import noted
+from deniable.normal import ndtr
 from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters
 from deniable.programme.public import suspicion
@@ -156,8 +159,8 @@ def test_without_a_cap_it_promises_no_limit_in_a_single_case() -> None:
     assert "If you report once" not in promise.first, "of those who reported, more may be found"
     assert "So is a boss who is only 20 % sure" in part(promise, "promise").before[2]
     said = part(promise, "promise").before[0]
-    assert "a boss who was 50 % sure of it stays less than 90 % sure in at least 88 cases of 100" in said
-    assert "In the other cases, at most 12 of 100, your boss may become nearly sure." in said  # 9/8 of 0.1
+    assert "a boss who was 50 % sure of it stays less than 90 % sure in at least 99 cases of 100" in said
+    assert "In the other cases, at most 1 of 100, your boss may become nearly sure." in said
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=8), st.sampled_from([1, 9]))
@@ -194,7 +197,7 @@ def test_with_a_cap_on_the_audits_it_is_rarer(weights: list[tuple[int, int, int]
     cap = max(drawn_ / none for none, drawn_, _ in law if none)
     figures = sum((max(Fraction(0), both - drawn_) for _, drawn_, both in law), Fraction(0))
     sure = sum(both for none, _, both in law if both >= 9 * none)
-    told = suspicion.nearly_sure(Guarantee(TotalVariation(1.0)), float_above(cap), figures)
+    told = suspicion.nearly_sure(Guarantee(TotalVariation(1.0, float_above(cap))), figures)
     assert told is None or 100 * sure <= Fraction(told)
 
 
@@ -203,27 +206,53 @@ def test_a_smaller_figure_is_refuted_there_too() -> None:
     cap, figures = Fraction(5, 4), Fraction(1, 50)
     none = figures / (9 - cap)
     assert cap * none + figures == 9 * none
-    told = suspicion.nearly_sure(Guarantee(TotalVariation(0.1)), float(cap), figures)
+    told = suspicion.nearly_sure(Guarantee(TotalVariation(0.1, float(cap))), figures)
     assert told == "3"
     assert 100 * 9 * none > 2
 
 
+@pytest.mark.parametrize("mu", [0.05, 0.25, 1.0, 3.0])
+def test_a_gaussian_makes_a_boss_nearly_sure_no_more_often(mu: float) -> None:
+    """Two normal distributions, mu apart: the odds grow ninefold from ln(9) / mu + mu / 2 on."""
+    told = suspicion.nearly_sure(Guarantee(Gaussian(mu)))
+    sure = 100 * float(ndtr(mu / 2 - math.log(9) / mu))
+    assert told is not None
+    assert sure <= float(told)
+    assert mu < 3 or sure > float(told) / 2, "half the figure is refuted"
+
+
 def test_yearly_figures_have_no_limit_in_a_single_case() -> None:
     promise = english(made(**KINDS["figures"]))
-    assert "can become at most 57 % sure by watching the audits. The yearly numbers of reports can" in promise.first
-    said, _, guesses = part(promise, "promise").before
-    assert "the audits and reads the yearly numbers of reports is right at most 56 times" in guesses  # 5 points, and 1
+    assert "the audits and reads the yearly numbers of reports is right at most 56 times" in promise.first  # 5, and 1
+    assert "can become at most" not in " ".join(prose(promise))
+    said, _, _ = part(promise, "promise").before
     assert said.startswith("Once a year the office also publishes how many reports came in")
     assert "mostly by up to 20" in said
-    assert (
-        "With the yearly numbers as well, a boss who was 50 % sure of it stays less than 90 % sure in at least 97"
-        in said
-    )
+    assert "a boss who was 50 % sure of it stays less than 90 % sure in at least 97 cases of 100" in said
     assert "In the other cases, at most 3 of 100, your boss may become nearly sure." in said
     effect = part(promise, "effect").table
     assert effect is not None
     assert len(effect.head) == 3
     assert not any("%" in cell for row in effect.rows for cell in row)
+
+
+def test_where_people_react_to_yearly_figures_the_audits_alone_have_no_cap() -> None:
+    """Why no page states one: a crowd reports in a year with a high number, and so the next draw all but tells it."""
+    parameters = made(delta=0.05, yearly_figures_delta=0.1)
+    audits = parameters.guarantee_of(parameters.classes[0], audits_only=True)
+    assert audits is not None
+    assert parameters.figures is not None
+    noise = np.arange(-400, 401)
+    law = np.exp(-(noise**2) / (2 * parameters.figures.variance))
+    law /= law.sum()
+    high = 2 * parameters.figures.deviation()
+    without, with_one = law[noise >= high].sum(), law[noise + 1 >= high].sum()
+    assert with_one > 1.2 * audits.likelihood_cap * without
+
+
+def test_the_noise_of_a_yearly_number_is_that_of_all_classes() -> None:
+    promise = english(made(yearly_figures_delta=0.02, classes=CLASSES))
+    assert f"mostly by up to {math.isqrt(398 * len(CLASSES) - 1) + 1}," in part(promise, "promise").before[0]
 
 
 def test_a_class_has_a_row_of_its_own_and_the_heaviest_leads() -> None:
@@ -302,11 +331,9 @@ def wrong_figures(parameters: Parameters) -> list[str]:
     assert heavy.guarantee is not None
     if suspicion.is_made(parameters):
         said = " ".join((promise.first, *part(promise, "promise").before))
-        audits = parameters.guarantee_of(heavy.one, audits_only=True)
-        assert audits is not None
         sure = re.findall(r"at most ([\d.]+) % sure", said)
         assert sure or not capped
-        wrong += [one for one in sure[:1] if Fraction(one) < 100 * audits.posterior(Fraction(1, 2))]
+        wrong += [one for one in sure[:1] if Fraction(one) < 100 * heavy.guarantee.posterior(Fraction(1, 2))]
         right = re.findall(r"at most ([\d.]+) times", said)
         assert right or capped
         wrong += [one for one in right[:1] if Fraction(one) < 50 * (1 + Fraction(heavy.guarantee.delta))]
@@ -582,8 +609,8 @@ def test_without_a_limit_in_single_cases_it_tells_what_happens_in_most_of_them(k
         assert "stays less than 90 % sure in at least" in f"{promise.first} {part(promise, 'promise').before[0]}"
     unlimited = part(english(made(mechanism="tca", horizon=100, delta=0.3, reports_per_person=3)), "promise").before[0]
     assert unlimited.endswith("With 3 reports there is no such limit.")
-    seldom = part(english(made(mechanism="tca", horizon=100, delta=0.5)), "promise").before[0]
-    assert seldom == "The audits may even make your boss nearly sure.", "less than half of all cases are no limit"
+    seldom = part(english(made(mechanism="tca", horizon=100, delta=0.6)), "promise").before[0]
+    assert seldom == "Your boss may even become nearly sure.", "less than half of all cases are no limit"
     assert "From then on, if you report once, a boss" in part(english(one, lapsed(one, 7)), "promise").before[0]
     table = part(english(one), "promise").table
     assert table is not None

@@ -95,9 +95,9 @@ def _single_cases(cap: float, say: Voice) -> list[str]:
         return []
     return [
         say(
-            "For the {audits} alone there is a limit in single cases as well: with the same yearly figures, no "
-            "sequence of {audits} is more than {factor} times as likely if you filed as it would be if you had not, "
-            "everything else equal.",
+            "For the {audits} alone there is a limit in single cases as well: with the same random noise in the "
+            "yearly figures, no sequence of {audits} is more than {factor} times as likely if you filed as it would be "
+            "if you had not, everything else equal.",
             factor=say.figure(rounded_up(cap)),
         ),
         say(

@@ -17,10 +17,9 @@ from deniable.programme.public.guarantee_wording import exact_figures
 from deniable.programme.public.promise_warnings import Warned, warnings_of
 from deniable.programme.public.questions import Item, answers, limits
 from deniable.programme.public.situation import Situation
-from deniable.programme.public.suspicion import audits_are_capped, caption, head, is_capped, is_made, rows
+from deniable.programme.public.suspicion import caption, head, is_capped, is_made, rows
 from deniable.programme.public.suspicion_wording import (
     limit_of_one,
-    right_guesses,
     single_case,
     until,
     yearly_numbers,
@@ -175,8 +174,6 @@ def _without_cap(parameters: Parameters, now: Situation, proven: str, say: Voice
         "Without watching, a boss who is 80 % sure that you reported is right 80 times in 100. So is a boss who is "
         "only 20 % sure, and guesses that you did not."
     )
-    if audits_are_capped(parameters) and now.standing(parameters) == "holds":  # then these are not said before
-        guesses = f"{right_guesses(parameters, say)} {guesses}"
     return " ".join((*yearly_numbers(parameters, say), single_case(parameters, now, say))), proven, guesses
 
 
@@ -216,7 +213,7 @@ def _effect(parameters: Parameters, now: Situation, say: Voice) -> Part:
             say("No report forces {an_audit} in the next draw, and the draw also selects {targets} without any report. "
                 "So a draw never proves that there was a report. {An_audit} outside the draw may. The record marks "
                 "it.")
-            if audits_are_capped(parameters) else
+            if is_capped(parameters) else
             say("No report forces {an_audit} in the next draw, and the draw also selects {targets} without any report. "
                 "So one draw alone never proves that there was a report. {An_audit} outside the draw may. The record "
                 "marks it."),

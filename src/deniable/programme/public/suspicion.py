@@ -23,6 +23,8 @@ USUAL = (1, 2, 3)
 HALF = Fraction(1, 2)
 NINEFOLD = 9
 """What makes odds of 50 : 50 odds of 90 : 10."""
+RATIOS = tuple(Fraction(quarters, 4) for quarters in range(4, 4 * NINEFOLD))
+"""From 1 to almost `NINEFOLD`: with which the bound of `nearly_sure` is tried."""
 
 
 @dataclass(frozen=True)
@@ -109,12 +111,6 @@ def is_capped(parameters: Parameters) -> bool:
     return one is not None and not math.isinf(one.likelihood_cap)
 
 
-def audits_are_capped(parameters: Parameters) -> bool:
-    """Whether there is one for the audits alone, whatever the yearly figures tell."""
-    one = parameters.guarantee_of(heaviest_class(parameters), audits_only=True)
-    return one is not None and one.has_cap
-
-
 def promises_little(guarantee: Guarantee) -> bool:
     """Whether no limit is worth telling."""
     return not guarantee.has_cap if not math.isinf(guarantee.likelihood_cap) else guarantee.delta == 1
@@ -136,28 +132,31 @@ def right_at_most(guarantee: Guarantee, before: Fraction = HALF) -> str | None:
     return in_hundred(guarantee.right_guesses(before)) if guarantee.delta < 1 else None
 
 
-def nearly_sure(guarantee: Guarantee, cap: float = math.inf, figures: Fraction = Fraction(0)) -> str | None:
+def nearly_sure(audits: Guarantee, figures: Fraction = Fraction(0)) -> str | None:
     """How often, in 100 cases in which the reports were filed, a boss who was 50 % sure becomes 90 % sure or more, at
-    most; None where nothing is excluded.
+    most; None where nothing is excluded. `figures` is the delta of the yearly figures.
 
-    Where the odds grow ninefold or more, the transcript is at least nine times as probable with the reports as without
-    them, and the two probabilities differ by delta at most; where the audits have a likelihood cap, the first one is at
-    most the cap times the second, and the delta of the figures (docs/explanation/how-sure.md).
+    Where the odds grow ninefold or more, what is published is at least nine times as probable with the reports as
+    without them; and for every ratio, it is at most that often as probable, and the two deltas more. The best of some
+    ratios is stated (docs/explanation/how-sure.md).
     """
-    often = Fraction(guarantee.delta) * NINEFOLD / (NINEFOLD - 1)
-    if cap < NINEFOLD:
-        often = min(often, figures * NINEFOLD / (NINEFOLD - Fraction(cap)))
+    cap = audits.likelihood_cap
+    often = min(
+        (Fraction(audits.delta_at(_log_below(ratio), accusing=True)) + figures) * NINEFOLD / (NINEFOLD - ratio)
+        for ratio in ((*RATIOS, Fraction(cap)) if cap < NINEFOLD else RATIOS)
+    )
     return None if often >= 1 else in_hundred(often)
 
 
+def _log_below(ratio: Fraction) -> float:
+    return max(0.0, math.log(ratio) - 1e-12)
+
+
 def nearly_sure_after(parameters: Parameters, reports: int) -> str | None:
-    """The same after so many reports of the class that counts most."""
-    most = heaviest_class(parameters)
-    guarantee, audits = parameters.guarantee_of(most, reports), parameters.guarantee_of(most, reports, audits_only=True)
-    assert guarantee is not None
+    """`nearly_sure` after so many reports of the class that counts most."""
+    audits = parameters.guarantee_of(heaviest_class(parameters), reports, audits_only=True)
     assert audits is not None
-    figures = Fraction(0) if parameters.figures is None else Fraction(parameters.figures.delta(reports))
-    return nearly_sure(guarantee, audits.likelihood_cap, figures)
+    return nearly_sure(audits, Fraction(0) if parameters.figures is None else parameters.figures.delta(reports))
 
 
 def rows(parameters: Parameters, say: Voice) -> tuple[tuple[str, ...], ...]:

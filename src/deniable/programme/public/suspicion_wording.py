@@ -8,8 +8,8 @@ from deniable.programme.calendar import day_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.situation import Situation
 from deniable.programme.public.suspicion import (
-    audits_are_capped,
     drawn_classes,
+    is_capped,
     nearly_sure_after,
     right_at_most,
     sure_at_most,
@@ -21,23 +21,17 @@ MOST = 50
 
 
 def limit_of_one(parameters: Parameters, now: Situation, say: Voice) -> str:
-    """Of one report, for each class in the draw: how sure a boss can become by watching the audits, where there is a
-    limit; otherwise how often a guess is right.
+    """Of one report, for each class in the draw: how sure a boss can become by watching, where there is a limit;
+    otherwise how often a guess is right.
     """
-    if not audits_are_capped(parameters):
-        return right_guesses(parameters, say)
-    sure = sure_by_watching(parameters, now, say)
-    if parameters.figures is None:
-        return sure
-    more = say("The yearly numbers of reports can tell more.")
-    return f"{sure} {more}"
+    return _sure_by_watching(parameters, now, say) if is_capped(parameters) else _right_guesses(parameters, say)
 
 
-def sure_by_watching(parameters: Parameters, now: Situation, say: Voice) -> str:
+def _sure_by_watching(parameters: Parameters, now: Situation, say: Voice) -> str:
     """How sure a boss can become by the audits, at most, in 100; the class that counts most comes first."""
 
     def at_most(one: ReportClass) -> str:
-        guarantee = parameters.guarantee_of(one, audits_only=True)
+        guarantee = parameters.guarantee_of(one)
         assert guarantee is not None
         sure = sure_at_most(guarantee)
         assert sure is not None
@@ -64,7 +58,7 @@ def sure_by_watching(parameters: Parameters, now: Situation, say: Voice) -> str:
     ))  # fmt: skip
 
 
-def right_guesses(parameters: Parameters, say: Voice) -> str:
+def _right_guesses(parameters: Parameters, say: Voice) -> str:
     """How often a guess is right after watching, at most, in 100; the class that counts most comes first."""
 
     def at_most(one: ReportClass) -> str:
@@ -104,11 +98,7 @@ def single_case(parameters: Parameters, now: Situation, say: Voice) -> str:
     """What holds in most single cases, where there is no likelihood cap; from then on, while the promise has lapsed."""
     often = _seldom_nearly_sure(parameters, 1)
     if often is None:
-        return (
-            say("The yearly numbers may even make your boss nearly sure.")
-            if audits_are_capped(parameters)
-            else say("The {audits} may even make your boss nearly sure.")
-        )
+        return say("Your boss may even become nearly sure.")
     once = _once(parameters, now, _others(often, say), say)
     others = say("In the other cases, at most {few} of 100, your boss may become nearly sure.", few=say.figure(often))
     if (promised := parameters.reports_per_person) == 1:
@@ -136,12 +126,6 @@ def _once(parameters: Parameters, now: Situation, most: str, say: Voice) -> str:
     if now.standing(parameters) == "lapsed":
         return say(
             "From then on, if you report once, a boss who was 50 % sure of it stays less than 90 % sure in at least "
-            "{most} cases of 100.",
-            most=most,
-        )
-    if audits_are_capped(parameters):
-        return say(
-            "With the yearly numbers as well, a boss who was 50 % sure of it stays less than 90 % sure in at least "
             "{most} cases of 100.",
             most=most,
         )
@@ -178,7 +162,7 @@ def yearly_numbers(parameters: Parameters, say: Voice) -> tuple[str, ...]:
             "Once a year the office also publishes how many reports came in, from everyone together. Your report "
             "changes this number by 1. Chance changes it, too: mostly by up to {deviation}, rarely by more than twice "
             "that.",
-            deviation=figures.deviation(),
+            deviation=figures.deviation(len(parameters.classes)),
         ),
     )
 
