@@ -86,6 +86,8 @@ class AcceptedImport:
     number: int
     """Of those that the person brought from this hotline on this day, from 1."""
     unassigned: Unassigned
+    is_whole: bool
+    """Whether nothing in the file waits to be assigned or corrected, so that it is not needed again."""
     outcome: str
     """What the page said of it."""
     file: str
@@ -136,9 +138,18 @@ class PendingImports:
             last, number = self._numbers.get((person.id, held.source), (day, 0))
             number = number + 1 if last == day else 1
             self._numbers[person.id, held.source] = day, number
-            until = self._clock() + KEPT_FOR
             accepted = AcceptedImport(
-                person.id, person.name, held.source, name, day, number, unassigned, outcome, held.file, until
+                person=person.id,
+                by=person.name,
+                source=held.source,
+                name=name,
+                day=day,
+                number=number,
+                unassigned=unassigned,
+                is_whole=not unassigned and not held.batch.n_malformed,
+                outcome=outcome,
+                file=held.file,
+                until=self._clock() + KEPT_FOR,
             )
             self._accepted[person.id] = [*self._accepted.get(person.id, []), accepted][-MOST_ACCEPTED:]
             self._start_timer()

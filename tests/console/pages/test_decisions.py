@@ -354,6 +354,18 @@ def test_one_of_many_audits_is_found(office: Office) -> None:
     assert otto.decide("not-carried-out", said).status_code == 303
 
 
+def test_a_person_who_comes_from_the_work_list_sees_the_audit_that_they_chose(office: Office) -> None:
+    programme, otto = office.begin(targets=MANY), office.browser("Otto")
+    programme.override(MANY[:30], "A fire.", independent=True)
+    path, chosen = "/round/decisions/not-carried-out", {"audit": "1 Depot 15", "start": "0"}
+    page = otto.post(path, chosen).text
+    assert re.findall(r'name="audit" value="([^"]+)" checked', page) == ["1 Depot 15"]
+    assert page.count('name="audit"') == 1
+    assert 'name="find"' not in page
+    searched = otto.post(path, chosen | {"find": "Depot 2"}).text
+    assert searched.count('name="audit"') > 1
+
+
 def test_one_target_that_joins_or_leaves_is_named(office: Office) -> None:
     office.begin()
     otto = office.browser("Otto")

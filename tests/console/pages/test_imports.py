@@ -62,6 +62,46 @@ def test_an_auditor_looks_first_and_then_counts(office: Office) -> None:
     again = preview(browser)
     assert "No report in this file will count." in again.text
     assert told(again) == NONE | {"Counted before": 3}
+    assert main_buttons(page.text) == ["Import these reports"]
+    assert main_buttons(again.text) == ["Discard the file"]
+
+
+def main_buttons(page: str) -> list[str]:
+    """Those that stand out."""
+    return re.findall(r"<button(?! class)[^>]*>([^<]+)</button>", page.partition("<h1>")[2])
+
+
+def test_where_a_channel_is_new_saving_comes_first(office: Office) -> None:
+    office.begin()
+    for name in ("Ida", "Anna"):
+        page = preview(office.browser(name), b"id,channel\n1,Ash Mill\n2,north\n").text
+        assert main_buttons(page) == ["Save and preview again"]
+        assert "you must first assign" in page or name == "Anna"
+
+
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [
+        (FILE, "can destroy the file now"),
+        (FILE + b"9,north\n", "Keep the file"),
+        (FILE + b",Ash Mill\n", "Keep the file"),
+    ],
+)
+def test_the_page_says_whether_the_file_is_still_needed(office: Office, file: bytes, told: str) -> None:
+    office.begin()
+    ida = office.browser("Ida")
+    done = ida.post("/import/confirm", {"pending": pending_on(preview(ida, file).text), "step": "count"})
+    assert told in ida.get(done.headers["location"]).text
+
+
+def test_what_can_be_taken_back_stands_below_the_form_where_a_file_is_refused(office: Office) -> None:
+    office.begin()
+    ida = office.browser("Ida")
+    ida.post("/import/confirm", {"pending": pending_on(preview(ida).text), "step": "count"})
+    form, taken_back = 'id="file"', "/import/take-back"
+    page, refused = ida.get("/import").text, preview(ida, b"PK\x03\x04").text
+    assert page.index(taken_back) < page.index(form)
+    assert refused.index(form) < refused.index(taken_back)
 
 
 def test_a_file_holds_up_no_page_however_small_it_is(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -387,7 +427,7 @@ def test_an_auditor_lets_imports_count_again_in_public(office: Office) -> None:
 def test_an_importer_does_not(office: Office) -> None:
     programme = recovered(office)
     ida = office.browser("Ida")
-    assert "An auditor can end this" in ida.get("/import").text
+    assert "who ends the pause" in ida.get("/import").text
     assert 'action="/import/resume"' not in ida.get("/import").text
     assert ida.post("/import/resume", {"reason": "x"}).status_code == 403
     assert programme.status().is_paused

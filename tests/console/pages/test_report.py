@@ -386,6 +386,13 @@ def test_what_the_record_will_show_is_told_before_a_report_leads_to_a_visit(offi
     assert "from the next publication on" in page
 
 
+def test_while_reports_are_not_protected_the_page_says_whether_to_enter_them(office: Office) -> None:
+    programme, ida = office.begin(), office.browser("Ida")
+    assert "Enter reports as usual" not in ida.get("/report").text
+    programme.override(["Ash Mill"], "A fire.", independent=False)
+    assert "Enter reports as usual" in ida.get("/report").text
+
+
 def test_where_there_is_one_class_nobody_chooses(office: Office) -> None:
     programme, ida = office.begin(), office.browser("Ida")
     page = ida.get("/report").text

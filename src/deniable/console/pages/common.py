@@ -47,7 +47,7 @@ LOOKED = noted("looked at the counts")
 def _current_programme(request: Request) -> Programme:
     programme = console_of(request).programme()
     if programme is None:
-        raise NotSetUp(404, noted("There is no programme yet. An auditor plans and begins it, under Plan."))
+        raise NotSetUp(404, noted("There is no programme yet. An auditor of your office plans and begins it."))
     return programme
 
 

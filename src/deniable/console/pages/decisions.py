@@ -171,7 +171,7 @@ def _asked(
     record = copied_record(request, programme, status.folder)
     calendar, say = programme.parameters.calendar, voice_of(request)
     looked = last_looked(console_of(request), person.name, say)
-    audits = _past_audits(programme) if kind == "not-carried-out" else ()
+    audits = _past_audits(programme, filled) if kind == "not-carried-out" else ()
     page = DecisionPage(
         kind=kind,
         title=decision.title,
@@ -184,7 +184,7 @@ def _asked(
         targets=status.targets,
         audits=audits,
         had_any=bool(audits) or any(event.audited for event in record.events),
-        is_long=len(audits if kind == "not-carried-out" else status.targets) > FEW,
+        is_long=len(audits) > MOST_FOUND if kind == "not-carried-out" else len(status.targets) > FEW,
         chosen=(*texts(filled, "target"), *texts(filled, "audit")),
         added=text(filled, "added"),
         new_name=text(filled, "new_name"),
@@ -196,8 +196,11 @@ def _asked(
     return (_searched(request, page, status.targets, filled) if page.is_long else page), status
 
 
-def _past_audits(programme: Programme) -> tuple[PastAudit, ...]:
-    return tuple(PastAudit(key_of(audit), audit.target, audit.round) for audit in reversed(programme.work_list()))
+def _past_audits(programme: Programme, fields: FormData) -> tuple[PastAudit, ...]:
+    """Of a person who comes from the work list, the one that they chose there; all where one is looked for."""
+    audits = [PastAudit(key_of(audit), audit.target, audit.round) for audit in reversed(programme.work_list())]
+    chosen = [audit for audit in audits if audit.key in texts(fields, "audit")]
+    return tuple(chosen if chosen and "find" not in fields else audits)
 
 
 def _searched(request: Request, page: DecisionPage, targets: tuple[str, ...], fields: FormData) -> DecisionPage:

@@ -48,8 +48,8 @@ NOT_WAITING = noted("No report waits for this visit. Enter the report first.")
 ASKED_BEFORE = noted("This visit was asked for before. Another person must confirm it.")
 OWN = noted("You asked for this visit yourself, so another person must confirm it.")
 GONE = noted(
-    "This request is no longer there: it was confirmed, refused or withdrawn, or it is too old. Ask for the visit "
-    "again."
+    "This request is no longer there: it was confirmed, refused or withdrawn, or it is too old. If the visit is still "
+    "needed, an auditor asks for it again."
 )
 
 

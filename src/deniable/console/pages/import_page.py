@@ -50,6 +50,8 @@ class Imported(NamedTuple):
     """A key of `DONE`."""
     file: str
     """Its name, as the person's computer has it."""
+    is_whole: bool
+    """Whether the file is not needed again."""
 
 
 class FinalAt(NamedTuple):
@@ -150,5 +152,5 @@ def _final_at(now: datetime, calendar: Calendar, say: Voice) -> FinalAt:
 def _imported(request: Request, person: Person) -> Imported | None:
     """The newest import of this person; the address has no name of a file."""
     outcome, accepted = request.query_params.get("done", ""), console_of(request).pending_imports.accepted_by(person.id)
-    named = (Imported(outcome, one.file) for one in accepted[-1:] if one.file and outcome in (one.outcome, UNDER_WAY))
-    return next(named, None)
+    newest = (one for one in accepted[-1:] if one.file and outcome in (one.outcome, UNDER_WAY))
+    return next((Imported(outcome, one.file, one.is_whole) for one in newest), None)

@@ -192,7 +192,9 @@ def _check_end(binary: BinaryIO) -> None:
     if start.startswith(b"-----BEGIN PGP MESSAGE"):
         raise DeniableError("{what} is encrypted with PGP: decrypt it first, and give the ZIP", what=WHAT)
     if not _is_end(tail, size):
-        raise DeniableError("{what} is not a ZIP as Hush Line writes it, or is cut off", what=WHAT)
+        raise DeniableError(
+            "{what} is not a ZIP as Hush Line writes it, or is cut off; check that you chose the right file", what=WHAT
+        )
     *_, directory, _offset, comment = _END.unpack(tail[-_END.size :])
     if _is_large(tail):
         _, large, _, _ = _END_64.unpack_from(tail)

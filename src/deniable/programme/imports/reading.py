@@ -221,7 +221,7 @@ class Table:
             names = ", ".join(wanted)
             raise DeniableError(
                 "{what} must name its columns in the first line, {names} among them, once each, "
-                "between commas, semicolons or tabs",
+                "between commas, semicolons or tabs; check that you chose the right file",
                 what=self._what,
                 names=names,
             )

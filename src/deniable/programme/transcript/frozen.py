@@ -238,7 +238,7 @@ def check_may_draw(parameters: Parameters, waiting: Waiting, value: PublicValue,
         source.check(value.text, value.time)
         check_announced(waiting, value.time)
         if value.time is not None and read_instant(value.time) > now:
-            raise DeniableError("the numbers cannot have been thrown in the future, at {time}", time=value.time)
+            raise DeniableError("the numbers cannot have been thrown in the future: check the day and the time")
         if isinstance(source, Drand) and waiting.beacon is not None:
             check_beacons(source.chain, [Beacon(waiting.beacon, value.text)])
     elif now < (first := waiting.without_from(source.days)):
