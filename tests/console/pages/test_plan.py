@@ -514,11 +514,26 @@ def test_what_is_remembered_of_a_plan_is_in_each_readers_language(office: Office
     assert plan.explained(parameters, others) is found
 
 
-def test_the_plan_says_from_when_on_the_promise_holds(office: Office) -> None:
-    """As the page Promise does."""
+def test_the_plan_tells_the_office_from_when_on_the_promise_holds(office: Office) -> None:
+    """And does not speak to people who report, as the page Promise does; also when the promise holds again."""
     programme = office.begin(classes=CLASSES)
     programme.override(["Ash Mill"], "A fire.", independent=False)
     page = office.browser("Anna").get("/plan").text
     assert "All other reports are protected" not in page
     assert "All other reports made from" in page
-    assert "Nothing is promised about reports made before" in page
+    assert "are not protected" in page
+    assert "a report may have been the reason" in page
+    assert "Wait until then" not in page
+    office.clock.tomorrow()
+    programme.close_round()
+    page = office.browser("Anna").get("/plan").text
+    assert "The promise is lost for reports filed before" in page
+    assert "Get advice" not in page
+
+
+def test_rules_are_public_once_they_are_published(office: Office) -> None:
+    """Also before there is any entry."""
+    programme = office.begin()
+    assert "as soon as you publish them" in office.browser("Anna").get("/plan").text
+    programme.publish(office.public)
+    assert "and are public" in office.browser("Anna").get("/plan").text

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.console.offices import Office
+from tests.console.offices import Office, fallen_behind
 from tests.programme.offices import new_office
 from tests.programme.public.published import lines_in
 
@@ -87,9 +87,38 @@ def test_the_transcript_is_published_and_checked(office: Office) -> None:
     for shown in (page, browser.get("/transcript").text):  # the folder is for a technician, and folded away
         assert str(office.public) not in re.sub(r"(?s)<details>.*?</details>", "", shown)
     assert "up to date" in page
-    assert "complete and unchanged, the office signed it" in page
+    assert "It is unchanged, the office signed it" in page
     assert verify(office.public, now=office.clock()).rounds == 1
     assert "published the public record" in office.browser("Ada").get("/activity").text
+
+
+def button_after(said: str, page: str) -> bool:
+    """Whether the only button that publishes stands in the box that says so."""
+    box = page.partition(said)[2].partition("</div>")[0]
+    return page.count("/transcript/publish") == 1 and "/transcript/publish" in box
+
+
+def test_the_button_stands_where_it_is_said_that_something_is_to_be_published(office: Office) -> None:
+    programme, otto = office.begin(), office.browser("Otto")
+    assert button_after("Publish the rules before", otto.get("/transcript").text)
+    programme.publish(office.public)
+    assert "Publish again" in otto.get("/transcript").text
+    programme.rename_target("Ash Mill", "Ash", "A letter.", independent=True)
+    assert button_after("Not published yet: 1 entry", otto.get("/transcript").text)
+    programme.override(["Birch Works"], "A hint.", independent=False)
+    assert button_after("Publish now", otto.get("/transcript").text)
+    (office.public / "VERIFY.md").unlink()
+    page = otto.get("/transcript").text
+    assert button_after("failed the check", page)
+    assert "Publish now" in page
+
+
+def test_a_database_that_is_older_than_what_is_published_publishes_nothing(office: Office) -> None:
+    fallen_behind(office)
+    page = office.browser("Otto").get("/transcript").text
+    assert "cannot go on with this database" in page
+    assert "/transcript/publish" not in page
+    assert "up to date" not in page
 
 
 def test_nothing_is_published_where_the_key_is(office: Office, tmp_path: Path) -> None:

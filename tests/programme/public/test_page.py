@@ -395,11 +395,11 @@ def test_it_says_first_where_not_to_read_it_and_only_once(outline: Outline) -> N
 
 
 def test_the_card_says_what_rests_on_the_word_of_the_office() -> None:
-    told = "yes, for all reports up to round 2: if the office’s declarations are true, the last one in entry 2"
+    told = "yes, for all reports Up to round 2, it holds only if what the office declares is true."
     assert told in Outline(rendered(made(), [drawn(1, A), override(2, B)])).text("header")
     lapse = override(3, B, independent=False)
     for said in ([drawn(1, A)], [override(1, B), drawn(1, A), drawn(2, A), lapse, drawn(3, A)]):
-        assert "office’s declarations are true" not in rendered(made(), said)
+        assert "what the office declares is true" not in rendered(made(), said)
 
 
 def test_the_box_of_a_lapse_has_the_reason_of_the_office() -> None:

@@ -118,7 +118,7 @@ KINDS = {
         noted("Order {an_audit} by hand"),
         noted(
             "You choose the {target}, and not the draw. Next you see what the order does. Another person must then "
-            "confirm it, if there is one who can."
+            "confirm it. If you are the only one who can decide here, you order it alone."
         ),
         Override,
         _override,
@@ -144,7 +144,10 @@ KINDS = {
     ),
     "skip": Kind(
         noted("Skip this round"),
-        noted("The round is closed without a draw. Its reports stay counted and go on into the next round."),
+        noted(
+            "The round is closed without a draw. Its reports stay counted and go on into the next round. Skip a round "
+            "only if your office cannot make its {audits}, as in a strike, and never because of what was reported."
+        ),
         Skip,
         _which_round,
     ),

@@ -64,6 +64,8 @@ class FrozenPage:
     """`drand`, `dice` or `lottery`."""
     is_published: bool
     """Whether the public can see that the round is frozen."""
+    is_drands_own: bool
+    """Whether the beacons are those of the network that everyone knows."""
     is_out: bool
     """Whether drand's beacon is out by now."""
     address: str
@@ -358,6 +360,7 @@ def _page(sent: _Sent, error: Message | None = None, field: str = "") -> Respons
         waiting=frozen,
         source="lottery" if isinstance(source, Dice) and source.throws.numbers > 1 else source.name,
         is_published=status.published >= waiting.entry,
+        is_drands_own=isinstance(source, Drand) and source.is_known,
         is_out=console.clock() >= waiting.expected,
         address=f"{MIRRORS[0]}/{source.chain.hash}/public/{waiting.beacon}" if isinstance(source, Drand) else "",
         throws=source.throws.in_words(say) if isinstance(source, Dice) else "",

@@ -100,18 +100,20 @@ def _ended(status: Status, say: Voice) -> Check:
 def _programme(console: Console, programme: Programme, say: Voice) -> Iterator[Check]:
     status = programme.status()
     found = None if status.folder is None else verified(console, programme, status.folder)
-    is_damaged, behind = found is not None and found.damage != "", _behind(programme)
-    yield _rounds(status, say, is_damaged=is_damaged)
-    if status.waiting is not None and not status.ended:
+    is_damaged, stopped = found is not None and found.damage != "", behind(programme)
+    may_go_on = stopped is None or is_damaged
+    if may_go_on or status.ended:
+        yield _rounds(status, say, is_damaged=is_damaged)
+    if may_go_on and status.waiting is not None and not status.ended:
         yield from _frozen(console, programme.parameters, status.waiting, say, is_damaged=is_damaged)
     if not is_damaged:
-        yield _database(behind, say)
+        yield _database(stopped, say)
     if status.is_paused and not status.ended:
         yield _paused(say)
     if programme.is_kept_out() and not status.ended:
         yield _kept_out(say)
-    yield _public_folder(found, status, say, is_behind=behind is not None)
-    if (behind is None or is_damaged) and not status.ended:
+    yield _public_folder(found, status, say, is_behind=stopped is not None)
+    if may_go_on and not status.ended:
         yield _second_copy(console, status, say)
 
 
@@ -201,7 +203,7 @@ def _frozen(
     yield Check(what, "wrong" if is_late else "warn", frozen.now, to_do, command, "/round/draw")
 
 
-def _behind(programme: Programme) -> Message | None:
+def behind(programme: Programme) -> Message | None:
     """Why the database must not go on: a copy of the transcript is newer, differs or is away. None if it may."""
     try:
         programme.check_current()
@@ -212,15 +214,15 @@ def _behind(programme: Programme) -> Message | None:
     return None
 
 
-def _database(behind: Message | None, say: Voice) -> Check:
+def _database(why: Message | None, say: Voice) -> Check:
     what = noted("Database")
-    if behind is None:
+    if why is None:
         return Check(what, "good", say("The database can be read, and is as new as the copies of the public record."))
     stopped = say("The programme cannot go on with this database.")
     return Check(
         what,
         "wrong",
-        f"{stopped} {sentence(say(behind))}",
+        f"{stopped} {sentence(say(why))}",
         say(
             "Count no report and close no round until this is settled. Put back what is missing, or restore the newest "
             "backup and go on from it in public. The help page shows each step."
@@ -232,11 +234,12 @@ def _database(behind: Message | None, say: Voice) -> Check:
 def _public_folder(found: Verified | None, status: Status, say: Voice, *, is_behind: bool) -> Check:
     what, publish = noted("Public folder"), "deniable programme publish"
     if found is None or status.folder is None:
+        before = say("An operator or auditor publishes it, under Public record, before the first report is counted.")
         return Check(
             what,
             "warn",
             say("The programme is not published yet. The public does not even know its rules."),
-            say("An operator or auditor publishes it, under Public record, before the first report is counted."),
+            say("An operator or auditor publishes the end.") if status.ended else before,
             f"{publish} --public FOLDER",
             "/transcript",
         )

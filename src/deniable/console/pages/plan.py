@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import UTC
 from functools import cache
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ from starlette.responses import Response
 from deniable.console.accounts import people
 from deniable.console.accounts.people import ROLES, Person, Role
 from deniable.console.charts import Chart, plan_charts
-from deniable.console.pages.common import redirect, refusal
+from deniable.console.pages.common import lost_before, redirect, refusal
 from deniable.console.pages.field_errors import field_of
 from deniable.console.pages.guarantee import promise_now
 from deniable.console.pages.notices import Notices, notices_of
@@ -136,6 +136,9 @@ class PlannedPage:
     """Whether that was just now."""
     notices: Notices
     promise: Promise
+    lost_before: Day | None
+    """The promise is lost for reports filed before; None where it holds for all."""
+    lost_because: str
     first: Day
     first_is_past: bool
     facts: Facts
@@ -168,14 +171,16 @@ def plan_page(request: Request, _: Annotated[Person, require("plan")]) -> Respon
     page = PlannedPage(
         name=parameters.name,
         begun=request.query_params.get("done") == "begun",
-        notices=replace(notices_of(console, programme, status, say), lost_until=None),  # which the promise says
+        notices=notices_of(console, programme, status, say),
         promise=promise_of(parameters, None, say) if status.ended else promise_now(programme, say),
+        lost_before=lost_before(status, say),
+        lost_because="" if status.coverage.last is None else say(status.coverage.last.because),
         first=due_in_words(parameters.calendar, 1, say),
         first_is_past=parameters.calendar.rounds_due(console.clock()) > 0,
         facts=facts,
         expert_facts=expert_facts,
         explained=explained(parameters, say),
-        is_published=status.published > 0,
+        is_published=status.folder is not None,
         ended=status.ended,
         administrators=tuple(one.name for one in administrators),
         missing=tuple(role for role in ROLES if role not in filled),

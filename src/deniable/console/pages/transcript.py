@@ -25,6 +25,7 @@ from deniable.console.pages.common import (
     search,
     shown_record,
 )
+from deniable.console.pages.health_checks import behind
 from deniable.console.pages.published import Helpers, Verified, helpers_of, verified
 from deniable.console.public_record import Record
 from deniable.console.remembered import Remembered, takes_long
@@ -52,7 +53,7 @@ MOST = 25
 ZIP = "public.zip"
 
 PUT_RIGHT_FIRST = noted(
-    "Nothing was published. The files in the public folder must be put right first: see above what to do."
+    "Nothing was published. The files in the public folder must be put right first: see below what to do."
 )
 
 DONE = {
@@ -77,6 +78,9 @@ class TranscriptPage:
     """Where it would be published the first time; None where that has to be said at the terminal."""
     lost_before: Day | None
     """The promise is lost for reports filed before; None where it holds for all."""
+    is_behind: bool
+    """Whether the database must not go on: a copy of the record is newer, or differs."""
+    ended: bool
     is_loss_hidden: bool
     """Whether the published page still promises what a decision took."""
     has_emergencies: bool
@@ -202,6 +206,8 @@ def _page(
         folder=None if status.folder is None else str(status.folder),
         proposed=None if proposed is None else str(proposed),
         lost_before=lost_before(status, voice_of(request)),
+        is_behind=found_there is not None and not found_there.damage and behind(programme) is not None,
+        ended=status.ended,
         is_loss_hidden=is_loss_hidden(status) and (found_there is None or not found_there.damage),
         has_emergencies=bool(status.coverage.visit_classes),
         visits_to_publish=visits_to_publish,

@@ -136,7 +136,11 @@ def _to_be_drawn(source: Source, beacon: int | None, expected: str, say: Voice) 
     out = {"beacon": say.digits(str(beacon)), "moment": expected}
     if source.is_known:
         return (
-            say("The round is drawn with drand’s beacon {beacon}, which is out on {moment}.", **out),
+            say(
+                "The round is drawn with a random number of the public network drand, its beacon {beacon}, which is "
+                "out on {moment}.",
+                **out,
+            ),
             say("Frozen; drawn with drand’s beacon {beacon} at {moment}.", **out),
         )
     return (
