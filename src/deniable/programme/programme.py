@@ -25,6 +25,7 @@ from deniable.programme.creation import Beginning, Entropy
 from deniable.programme.hotlines import Hotlines
 from deniable.programme.imports.imported_reports import check_source
 from deniable.programme.intake import AskOwners, Intake
+from deniable.programme.public.situation import Situation
 from deniable.programme.receipt import new_receipt
 from deniable.programme.secrets.keys import Key
 from deniable.programme.secrets.lock import check_key, create_locked, unlock
@@ -136,6 +137,14 @@ class Programme:
         """The names of all that ever took part, by number."""
         return self._state().targets
 
+    def numbers(self) -> Mapping[str, int]:
+        """The number of every name in `all_targets`."""
+        return self._state().numbers
+
+    def situation(self) -> Situation:
+        """On what the words of the promise depend, beside the parameters."""
+        return Situation.after(self._state())
+
     def naming(self) -> Callable[[str], str]:
         """From a target's number in the public register to its present name (`PublicState.named`)."""
         return self._state().named
@@ -187,10 +196,7 @@ class Programme:
     def bring_reports(
         self, reports: Mapping[str, int], receipt: str, report_class: str | None = None, owner: str = ""
     ) -> "Future[None]":
-        """Count these reports (`report`) for a caller that goes on; the future is done when they are on the disk.
-
-        owner: who enters them.
-        """
+        """Count reports that `owner` enters for a caller that goes on; the future is done when they are on the disk."""
         made = partial(counting.entered, reports=reports, receipt=receipt, report_class=report_class)
         return self._intake.bring_new(made, owner)[1]
 
@@ -213,7 +219,7 @@ class Programme:
     def bring_push(
         self, sender: str, name: str, reports: Mapping[str, int], report_class: str | None = None
     ) -> "tuple[Pushed, Future[None]]":
-        """Count a machine's reports (`push`) for a caller that goes on; the future ends when they are on the disk."""
+        """Count what a machine sends (`push`) for a caller that goes on; the future is done when it is on the disk."""
         made = partial(counting.pushed, sender=sender, name=name, reports=reports, report_class=report_class)
         return self._intake.bring_new(made, sender)
 
