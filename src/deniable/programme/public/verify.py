@@ -31,7 +31,7 @@ from deniable.programme.public.values import Fixed, Values, check_values
 from deniable.programme.transcript.chain import Head, check_head, check_lines, digest, from_file, parse_head
 from deniable.programme.transcript.coverage import Coverage
 from deniable.programme.transcript.entry import Entry
-from deniable.programme.transcript.replay import parse, replay
+from deniable.programme.transcript.replay import parsed, replay
 from deniable.programme.transcript.signatures import pem
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.witness.notes import VerifierKey, signed_checkpoint
@@ -261,7 +261,7 @@ def _checked(folder: Path) -> _Checked:
             entries=head.entries,
             lines=len(lines),
         )
-    entries = [parse(text, number) for number, text in enumerate(lines, start=1)]
+    entries = parsed(lines)
     state = replay(parameters, entries)
     if state.owes_figures:
         raise DeniableError("the yearly figures must follow on the last entry, and do not: a line was taken out")
