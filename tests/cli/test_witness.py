@@ -110,7 +110,7 @@ def test_refusals(office: Desk, args: tuple[str, ...], words: tuple[str, ...]) -
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (("--at-least", "1"), ("name every witness", "0 are named")),
+        (("--at-least", "1"), ("name every witness", "got the names of 0")),
         (("--witness", "nowhere.txt"), ("a file that holds one", "nowhere.txt")),
         (("--witness", "union.key"), ("private key",)),
     ],
