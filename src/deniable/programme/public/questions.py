@@ -164,8 +164,8 @@ def two_people(parameters: Parameters, now: Situation, say: Voice) -> str:
         )
     told.append(
         say(
-            "In some cases the {audits} may speak so strongly against one of you that your boss is nearly sure of the "
-            "other."
+            "In some cases the {audits} may make a report by one of you so unlikely that your boss is nearly sure of "
+            "the other."
         )
     )
     return " ".join((*told, same, advice))
