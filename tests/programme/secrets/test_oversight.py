@@ -13,7 +13,7 @@ from tests.programme.public.published import lines_in
 
 from deniable.errors import DeniableError
 from deniable.noise import ReplayNoise
-from deniable.programme import backup
+from deniable.programme import backup, rounds
 from deniable.programme.programme import Programme
 from deniable.programme.secrets.oversight import Replayed, read_identity, read_seals, replay, write_seals
 from deniable.programme.secrets.sealed_inputs import Inputs, check_recipient
@@ -158,6 +158,25 @@ def test_an_altered_count_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     dishonest(monkeypatch, at=3, reports=np.array([[0, 0, 0, 500]]))
     verdict = replayed(ran(tmp_path).programme, tmp_path / "public")
     assert (verdict.contradicted, verdict.why) == (3, "its audits do not follow from its reports and its seed")
+
+
+def test_reports_about_targets_that_left_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They count nowhere, so the office could try one number of them after the other until it likes the draw."""
+    programme = (left := ran(tmp_path, rounds=2)).programme
+    programme.change_targets("a merger", independent=True, remove=[TARGETS[3]])
+    fixed = rounds._fixed
+
+    def invented(transaction: Transaction) -> Any:
+        frozen, run, tally = fixed(transaction)
+        inputs = replace(frozen.inputs, reports=frozen.inputs.reports + np.array([0, 0, 0, 7]))
+        return replace(frozen, inputs=inputs), run, tally
+
+    left.close()
+    monkeypatch.setattr(rounds, "_fixed", invented)
+    left.close()
+    verdict = replayed(programme, tmp_path / "public")
+    why = "it has reports about targets that do not take part"
+    assert verdict == Replayed((1, 2, 3), contradicted=4, why=why)
 
 
 def test_an_altered_seed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

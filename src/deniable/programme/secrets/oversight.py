@@ -302,7 +302,10 @@ def _is_published(state: PublicState, entry: Closing | FrozenDraw, drawn: Sequen
 def _inputs(state: PublicState, entry: Closing, seals: Seals, identity: pyrage.x25519.Identity) -> Inputs:
     """The round's inputs, if they are those that the transcript speaks of."""
     shape = _no_reports(state)[state.parameters.in_draw].shape
-    return _unsealed(state, seals[entry.number], entry.sealed, identity, (entry.round, shape, state.commitment))
+    inputs = _unsealed(state, seals[entry.number], entry.sealed, identity, (entry.round, shape, state.commitment))
+    if inputs.reports[:, ~state.history.present[0]].any():  # they do not count, but would change the draw
+        raise DeniableError("it has reports about targets that do not take part")
+    return inputs
 
 
 def _unsealed(
