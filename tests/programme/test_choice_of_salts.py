@@ -52,8 +52,8 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def salted(one: Frozen) -> Iterator[Frozen]:
     for number in range(SALTS):
-        salts = {"salt": number.to_bytes(32, "big"), "names_salt": number.to_bytes(32, "little")}
-        yield replace(one, inputs=replace(one.inputs, **salts))
+        salt, names_salt = number.to_bytes(32, "big"), number.to_bytes(32, "little")
+        yield replace(one, inputs=replace(one.inputs, salt=salt, names_salt=names_salt))
 
 
 def steered(folder: Path, way: Way, reveal_after: int) -> tuple[Office, bool]:

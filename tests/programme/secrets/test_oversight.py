@@ -268,7 +268,28 @@ def test_seals_travel_in_a_file(tmp_path: Path) -> None:
     assert read_seals(tmp_path / "seals.jsonl") == seals
 
 
-@pytest.mark.parametrize("content", ["{", "{}\n", '{"entry":1,"sealed":"?"}\n', "[]\n", "é"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{",
+        "{}\n",
+        '{"entry":1,"sealed":"?"}\n',
+        "[]\n",
+        "é",
+        '{"entry":"\\u001b[2Jconfirmed","sealed":""}\n',
+        '{"entry":"1","sealed":""}\n',
+        '{"entry":true,"sealed":""}\n',
+        '{"entry":1.0,"sealed":""}\n',
+        '{"entry":null,"sealed":""}\n',
+        '{"entry":[1],"sealed":""}\n',
+        '{"entry":0,"sealed":""}\n',
+        '{"entry":1000000001,"sealed":""}\n',
+        '{"entry":1,"sealed":""}\n{"entry":1,"sealed":"AAAA"}\n',
+        '{"entry":1,"sealed":7}\n',
+        "[" * 200_000 + "\n",
+    ],
+    ids=lambda content: content[:40],
+)
 def test_another_file_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "seals.jsonl").write_text(content, encoding="latin-1")
     with pytest.raises(DeniableError, match="is not a file of sealed rounds"):
