@@ -19,9 +19,10 @@ def test_what_is_written_is_read(source: Drand | Dice) -> None:
     assert source_from(source.to_dict()) == source
 
 
-@pytest.mark.parametrize(
-    "stored", [[], {}, "dice", 1, *({"source": one, **REST} for one in ([], {}, None, 1, "coins"))]
-)
+NAMES: list[Any] = [[], {}, None, 1, "coins"]
+
+
+@pytest.mark.parametrize("stored", [[], {}, "dice", 1, *({"source": name, **REST} for name in NAMES)])
 def test_what_is_no_source_is_refused(stored: Any) -> None:
     with pytest.raises(DeniableError, match="randomness must be null, or a source of public values"):
         source_from(stored)
