@@ -98,9 +98,9 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     "error.html": (ErrorPage, {"status", "heading", "sentence", "help", "home", "form"}),
     "frozen.html": (
         frozen_round.FrozenPage,
-        {"waiting", "source", "is_published", "is_out", "address", "throws", "differ", "has_entered", "entered_by",
-         "numbers", "place", "time", "zone", "may_without", "asked_by", "asked_by_self", "asked_reason", "reason",
-         "others", "done", "error", "wrong_numbers"},
+        {"waiting", "source", "is_published", "is_out", "address", "throws", "differ", "times_differ", "has_entered",
+         "entered_by", "numbers", "place", "time", "zone", "may_without", "asked_by", "asked_by_self", "asked_reason",
+         "reason", "others", "done", "error", "wrong_numbers"},
     ),
     "guarantee.html": (guarantee.GuaranteePage, {"name", "promise", "was_due", "ended", "is_behind", "is_damaged"}),
     "health.html": (

@@ -227,6 +227,10 @@ def a_page_as_long_as_what_is_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Buffer, "read", planted_read)
 
 
+def a_draw_that_follows_from_the_salt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Frozen, "_counted", lambda self, parameters: self.hash(parameters.programme))
+
+
 def a_frozen_round_without_a_salt(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = Frozen.hash
 

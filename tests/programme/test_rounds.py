@@ -133,8 +133,8 @@ def test_every_draw_follows_again(database: str, tmp_path: Path, settings: dict[
         inputs = sealed.pop(entry.number)
         assert +Counter(dict(zip(names, inputs.reports[0].tolist(), strict=True))) == +next(rounds)
         saved = run.save()
-        hashed = Frozen(inputs, saved).hash(parameters.programme)
-        noise = noise_of_draw(parameters.programme, entry.round, inputs.seed, "", hashed)
+        counted = Frozen(inputs, saved)._counted(parameters)
+        noise = noise_of_draw(parameters.programme, entry.round, inputs.seed, "", counted)
         run = AuditRun.restore(mechanism, saved, noise)
         drawn = run.select(inputs.reports[0], audits=parameters.audits)
         assert tuple(names[number] for number in drawn) == entry.own()["audits"]

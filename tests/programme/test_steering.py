@@ -135,12 +135,13 @@ def steered(
 
     The public hash, or the sealed record, may be theirs as well: as if the office had known the value before.
     """
-    value, fixed, seal = value_known(office), rounds._fixed, Transaction.seal
-    parameters, kept = office.programme.parameters, dict[str, Frozen]()
+    fixed, seal, at = rounds._fixed, Transaction.seal, value_known(office).time
+    parameters, kept, values = office.programme.parameters, dict[str, Frozen](), list[PublicValue]()
 
     def lied(transaction: Transaction) -> Any:
-        found = iter(lambda: fixed(transaction), None)  # with a new salt each
-        kept["true"], run, tally = next(one for one in found if not hits(one[0], parameters, value))
+        kept["true"], run, tally = fixed(transaction)
+        found = (PublicValue(numbers, at) for numbers in throws())
+        values.append(value := next(one for one in found if not hits(kept["true"], parameters, one)))
         candidates = (Frozen(inputs, kept["true"].run) for inputs in others(kept["true"].inputs))
         kept["other"] = next(one for one in candidates if hits(one, parameters, value))
         return kept["other" if hashed else "true"], run, tally
@@ -150,9 +151,14 @@ def steered(
         patched.setattr(Transaction, "seal", lambda one, _: seal(one, kept["other" if sealed else "true"].inputs))
         freeze(office)
         patched.setattr(Transaction, "frozen", lambda _: kept["other"])
-        assert office.programme.draw_round(value).audits == (TARGETS[WANTED],)
+        assert office.programme.draw_round(values[0]).audits == (TARGETS[WANTED],)
     office.programme.publish()
     return kept["other"].inputs
+
+
+def throws() -> Iterator[str]:
+    """One series of numbers after the other, in the form in which they are published."""
+    return (" ".join(map(str, Random(number).choices(range(1, 7), k=DICE.throws.times))) for number in count())
 
 
 def rewritten(office: Office, folder: Path, number: int, **changes: Any) -> Path:
@@ -282,8 +288,7 @@ def test_other_numbers_after_publication_are_shown_by_an_earlier_copy_and_by_a_w
     witness.looks(public, office.clock.now)
     last = entries_in(public)[-1]
     assert isinstance(last, Drawn)
-    throws = (" ".join(map(str, Random(number).choices(range(1, 7), k=DICE.throws.times))) for number in count())
-    others = (one for one in throws if one != last.value)
+    others = (one for one in throws() if one != last.value)
     liked = next(one for one in others if inputs.drawn(parameters, DICE.mixed_in(one))[1] == (WANTED,))
     other = rewritten(office, public, last.number, value=liked, audits=(TARGETS[WANTED],))
     assert verify(other, now=office.clock.now).warnings == ()
@@ -296,7 +301,7 @@ def test_other_numbers_after_publication_are_shown_by_an_earlier_copy_and_by_a_w
 
 @pytest.mark.parametrize("had_begun", [True, False])
 def test_a_late_freeze_is_shown_by_a_witness(tmp_path: Path, public: Path, witness: Witness, had_begun: bool) -> None:
-    """The office waits for the value, sets its clock back, and freezes with a salt that leads to the target it wants.
+    """The office waits for the value, sets its clock back, and invents reports that lead to the target it wants.
 
     `verify` alone and `oversight replay` cannot tell. The witness's time is after the value: `verify` with the witness
     refuses, and only warns where the witness had not begun before.
@@ -305,7 +310,9 @@ def test_a_late_freeze_is_shown_by_a_witness(tmp_path: Path, public: Path, witne
     value, fixed, parameters = value_known(office), rounds._fixed, office.programme.parameters
 
     def ground(transaction: Transaction) -> Any:
-        return next(one for one in iter(lambda: fixed(transaction), None) if hits(one[0], parameters, value))
+        true, run, tally = fixed(transaction)
+        candidates = (Frozen(inputs, true.run) for inputs in other_counts(true.inputs))
+        return next(one for one in candidates if hits(one, parameters, value)), run, tally
 
     if had_begun:
         witness.looks(public, parameters.calendar.due(2) + timedelta(minutes=55))

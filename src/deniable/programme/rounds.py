@@ -101,7 +101,7 @@ def freeze(transaction: Transaction, fresh_seed: NewSeed, late: int, reason: str
 def _fixed(transaction: Transaction) -> tuple[Frozen, AuditRun, IntArray]:
     """What the open round is drawn from, with the seed that was committed to; the run before it; and the tally.
 
-    If no public value is to come, the draw follows from nothing that the office could choose now: no salt.
+    The salts hide what is published of it, where anything is. The draw follows from neither.
     """
     parameters, (run, tally) = transaction.state.parameters, transaction.read_counts()
     salt, names_salt = (

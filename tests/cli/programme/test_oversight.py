@@ -46,6 +46,28 @@ def test_an_honest_programme_is_confirmed(watched: Desk) -> None:
     assert_refused(watched("oversight", "seals", "--out", "seals.jsonl"), "cannot write", "take a new name")
 
 
+def test_no_name_in_the_counts_is_a_formula(desk: Desk) -> None:
+    """Who opens them in a spreadsheet did not choose the names."""
+    named = "=HYPERLINK(A1)"
+    desk.init("--oversight", str(IDENTITY.to_public()))
+    Path("oversight.key").write_text(f"{IDENTITY}\n", encoding="ascii")
+    desk.done("targets", "add", named, "--independent-of-reports", "--reason", "new")
+    desk.done("report", named)
+    desk.close()
+    desk.done("publish", "--public", "public")
+    desk.done("oversight", "seals", "--out", "seals.jsonl")
+    desk.done(*REPLAY, "--out", "counts.csv")
+    assert Path("counts.csv").read_text(encoding="utf-8").splitlines()[1:] == [f"1,'{named},report,1"]
+
+
+def test_a_crafted_file_of_seals_prints_nothing_of_its_own(watched: Desk) -> None:
+    watched.done("oversight", "seals", "--out", "seals.jsonl")
+    for line in ('{"entry":"\\u001b[2J","sealed":""}', "[" * 200_000):
+        with Path("seals.jsonl").open("a", encoding="ascii") as file:
+            file.write(f"{line}\n")
+        assert_refused(watched(*REPLAY), "seals.jsonl is not a file of sealed rounds that deniable wrote")
+
+
 def assert_not_confirmed(result: Result, said: str, *words: str) -> None:
     """The report on stdout says what was confirmed, and one line on stderr why not all."""
     assert_refused(result._replace(out=""), *words)

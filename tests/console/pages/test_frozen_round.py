@@ -91,12 +91,12 @@ def test_two_people_who_agree_draw_the_round(office: Office) -> None:
     assert "The town hall" in seen
     assert 'value="2026-01-06T13:00"' in seen
     assert programme.status().waiting is not None
-    answer = enter(anna, " ".join(numbers), time="2026-01-06T13:05")
+    answer = enter(anna, " ".join(numbers))
     assert "Round 1 is drawn" in answer.text
     (drawn,) = programme.close_round(1).audits
     assert drawn in answer.text
     transcript = text_of(anna.get("/transcript"))
-    assert "on Tuesday 6 January 2026, 13:05 (UTC time): The town hall" in transcript
+    assert "on Tuesday 6 January 2026, 13:00 (UTC time): The town hall" in transcript
     assert spaced in transcript
     log = unescape(office.log())
     assert "entered the numbers thrown for round 1" in log
@@ -120,6 +120,37 @@ def test_two_people_who_differ_are_both_told(office: Office) -> None:
     assert "other numbers for round 1 than Otto" in unescape(office.log())
     assert "Round 1 is drawn" in enter(anna, thrown(1)).text
     assert programme.status().waiting is None
+
+
+def test_two_people_who_differ_in_the_time_are_both_told(office: Office) -> None:
+    """The public sees the time, so two people attest it too. Neither is taken for the right one."""
+    programme = frozen(office)
+    otto, anna = office.browser("Otto"), office.browser("Anna")
+    enter(otto, thrown())
+    assert enter(anna, thrown(), time="2026-01-06T13:05").headers["location"] == "/round/draw"
+    assert programme.status().waiting is not None
+    for browser, other, own in ((otto, "Anna", "13:00"), (anna, "Otto", "13:05")):
+        page = text_of(browser.get("/round/draw"))
+        assert "The times differ" in page
+        assert "The numbers differ" not in page
+        assert f"You and {other} entered different times" in page
+        assert f'value="2026-01-06T{own}"' in page
+        assert " ".join(thrown()[:10]) in page
+    assert "entered another time of the throwing for round 1 than Otto" in unescape(office.log())
+    assert "Round 1 is drawn" in enter(otto, thrown(), time="2026-01-06T13:05").text
+    assert "on Tuesday 6 January 2026, 13:05 (UTC time): The town hall" in text_of(anna.get("/transcript"))
+
+
+def test_numbers_and_time_must_agree_with_the_same_person(office: Office) -> None:
+    """Not the numbers with one, and the time with another."""
+    programme = frozen(office)
+    office.add("Olga", "operator")
+    otto, anna, olga = (office.browser(name) for name in ("Otto", "Anna", "Olga"))
+    enter(otto, thrown(1), time="2026-01-06T13:00")
+    enter(anna, thrown(2), time="2026-01-06T13:05")
+    enter(olga, thrown(1), time="2026-01-06T13:05")
+    assert programme.status().waiting is not None
+    assert "Round 1 is drawn" in enter(olga, thrown(1), time="2026-01-06T13:00").text
 
 
 def test_no_person_confirms_their_own_numbers(office: Office) -> None:

@@ -68,6 +68,9 @@ def dice(office: Office, headers: dict[str, str]) -> Shown:
     enter(anna, thrown(2))
     for browser in (otto, anna):
         yield "they differ", browser.get("/round/draw")
+    enter(anna, thrown(1), time="2026-01-06T13:05")
+    for browser in (otto, anna):
+        yield "their times differ", browser.get("/round/draw")
     yield "drawn", enter(anna, thrown(1))
     yield "drawn before", enter(otto, thrown(1))
     yield "record", anna.get("/transcript")

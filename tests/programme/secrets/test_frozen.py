@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.programme import planted_bugs
 from tests.programme.offices import DAILY, TARGETS
 
 from deniable.programme.parameters import Parameters
@@ -22,7 +23,7 @@ PARAMETERS = Parameters(
     public_key="ab" * 32,
     commitment="cd" * 32,
 )
-DRAW = {"programme": "ab" * 16, "round_": 3, "seed": bytes(32), "public_value": "ef" * 32, "inputs": "01" * 32}
+DRAW = {"programme": "ab" * 16, "round_": 3, "seed": bytes(32), "public_value": "ef" * 32, "counted": "01" * 32}
 INPUTS = Inputs(3, np.array([[1, 0, 2, 0]]), bytes(32), bytes(range(32)), bytes(range(32, 64)))
 
 
@@ -53,7 +54,7 @@ def test_the_same_inputs_give_the_same_numbers_and_the_same_hash() -> None:
         {"seed": bytes(31) + b"1"},
         {"public_value": "ef" * 31 + "ee"},
         {"public_value": ""},
-        {"inputs": "01" * 31 + "02"},
+        {"counted": "01" * 31 + "02"},
     ],
     ids=str,
 )
@@ -72,24 +73,49 @@ BOUND: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("changes", BOUND.values(), ids=BOUND)
-def test_the_hash_binds_everything_and_with_it_the_draw_does(
-    changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also what `noise_of_draw` is not given itself: the run, the reports and the salt."""
-    one, other = frozen(), frozen(**changes)
-    assert one.hash("ab" * 16) != other.hash("ab" * 16)
-    used = []
+def numbers(one: Frozen, parameters: Parameters = PARAMETERS) -> bytes:
+    """The first that the draw takes."""
+    used = list[bytes]()
 
     def remembered(*given: Any) -> Any:
         used.append(noise_of_draw(*given)._take(32))
         return noise_of_draw(*given)
 
-    monkeypatch.setattr("deniable.programme.secrets.frozen.noise_of_draw", remembered)
-    one.drawn(PARAMETERS, "ef" * 32)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("deniable.programme.secrets.frozen.noise_of_draw", remembered)
+        one.drawn(parameters, "ef" * 32)
+    return used[0]
+
+
+@pytest.mark.parametrize("changes", BOUND.values(), ids=BOUND)
+def test_the_hash_binds_everything_and_so_does_the_draw_but_for_the_salts(changes: dict[str, Any]) -> None:
+    """Also what `noise_of_draw` is not given itself: the run and the reports. The office chooses a salt when it knows
+    the rest, so that another salt must not be another draw.
+    """
+    one, other = frozen(), frozen(**changes)
+    assert one.hash("ab" * 16) != other.hash("ab" * 16)
     if len(other.inputs.reports[0]) == len(TARGETS):
-        other.drawn(PARAMETERS, "ef" * 32)
-        assert used[0] != used[1]
+        assert (numbers(one) == numbers(other)) == ("salt" in changes)
+
+
+def test_the_draw_does_not_follow_from_the_salt_of_the_names() -> None:
+    assert numbers(frozen(names_salt=bytes(32))) == numbers(frozen())
+
+
+def test_a_draw_from_the_salt_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: a planted bug."""
+    planted_bugs.a_draw_that_follows_from_the_salt(monkeypatch)
+    with pytest.raises(AssertionError):
+        test_the_hash_binds_everything_and_so_does_the_draw_but_for_the_salts(BOUND["the salt"])
+
+
+def test_reports_that_do_not_count_do_not_change_the_draw() -> None:
+    """Above the most that count: otherwise the office could try one number of them after the other."""
+    limited = replace(PARAMETERS, most_counted=3, calibrated=None)
+    few, many, fewer = (frozen(reports=np.array([[1, 0, count, 0]])) for count in (3, 900, 2))
+    assert few.hash("ab" * 16) != many.hash("ab" * 16)
+    assert numbers(few, limited) == numbers(many, limited) != numbers(fewer, limited)
+    assert numbers(few) != numbers(many)
 
 
 def test_the_hash_is_that_of_one_programme() -> None:
@@ -103,7 +129,7 @@ def test_a_hash_without_the_salt_is_found(monkeypatch: pytest.MonkeyPatch) -> No
         Frozen, "hash", lambda self, programme: honest(replace(self, inputs=replace(self.inputs, salt=b"")), programme)
     )
     with pytest.raises(AssertionError):
-        test_the_hash_binds_everything_and_with_it_the_draw_does(BOUND["the salt"], monkeypatch)
+        test_the_hash_binds_everything_and_so_does_the_draw_but_for_the_salts(BOUND["the salt"])
 
 
 def test_what_is_stored_comes_back() -> None:

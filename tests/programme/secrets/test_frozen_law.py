@@ -110,17 +110,16 @@ def test_a_round_without_a_value_is_drawn_by_its_seed() -> None:
     assert follows(CASES["4 targets"], ((seed, "") for seed, _ in with_random_seeds()))
 
 
-def ignoring_the_seed(programme: str, round_: int, _: bytes, value: str, __: str) -> ReplayNoise:
-    """The hash of the inputs has the seed in it, and must go as well."""
-    return noise_of_draw(programme, round_, bytes(32), value, "")
+def ignoring_the_seed(programme: str, round_: int, _: bytes, value: str, counted: str) -> ReplayNoise:
+    return noise_of_draw(programme, round_, bytes(32), value, counted)
 
 
-def ignoring_the_value(programme: str, round_: int, seed: bytes, _: str, inputs: str) -> ReplayNoise:
-    return noise_of_draw(programme, round_, seed, "", inputs)
+def ignoring_the_value(programme: str, round_: int, seed: bytes, _: str, counted: str) -> ReplayNoise:
+    return noise_of_draw(programme, round_, seed, "", counted)
 
 
-def with_four_bits_of_each(programme: str, round_: int, seed: bytes, value: str, _: str) -> ReplayNoise:
-    return noise_of_draw(programme, round_, bytes([seed[0] % 16]) * 32, value[:1], "")
+def with_four_bits_of_each(programme: str, round_: int, seed: bytes, value: str, counted: str) -> ReplayNoise:
+    return noise_of_draw(programme, round_, bytes([seed[0] % 16]) * 32, value[:1], counted)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tests.programme.public.published import lines_in
 
 from deniable.errors import DeniableError
 from deniable.noise import ReplayNoise
-from deniable.programme import backup
+from deniable.programme import backup, rounds
 from deniable.programme.programme import Programme
 from deniable.programme.secrets.oversight import Replayed, read_identity, read_seals, replay, write_seals
 from deniable.programme.secrets.sealed_inputs import Inputs, check_recipient
@@ -160,6 +160,25 @@ def test_an_altered_count_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert (verdict.contradicted, verdict.why) == (3, "its audits do not follow from its reports and its seed")
 
 
+def test_reports_about_targets_that_left_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They count nowhere, so the office could try one number of them after the other until it likes the draw."""
+    programme = (left := ran(tmp_path, rounds=2)).programme
+    programme.change_targets("a merger", independent=True, remove=[TARGETS[3]])
+    fixed = rounds._fixed
+
+    def invented(transaction: Transaction) -> Any:
+        frozen, run, tally = fixed(transaction)
+        inputs = replace(frozen.inputs, reports=frozen.inputs.reports + np.array([0, 0, 0, 7]))
+        return replace(frozen, inputs=inputs), run, tally
+
+    left.close()
+    monkeypatch.setattr(rounds, "_fixed", invented)
+    left.close()
+    verdict = replayed(programme, tmp_path / "public")
+    why = "it has reports about targets that do not take part"
+    assert verdict == Replayed((1, 2, 3), contradicted=4, why=why)
+
+
 def test_an_altered_seed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dishonest(monkeypatch, at=3, seed=bytes(32))
     verdict = replayed(ran(tmp_path).programme, tmp_path / "public")
@@ -249,7 +268,28 @@ def test_seals_travel_in_a_file(tmp_path: Path) -> None:
     assert read_seals(tmp_path / "seals.jsonl") == seals
 
 
-@pytest.mark.parametrize("content", ["{", "{}\n", '{"entry":1,"sealed":"?"}\n', "[]\n", "é"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{",
+        "{}\n",
+        '{"entry":1,"sealed":"?"}\n',
+        "[]\n",
+        "é",
+        '{"entry":"\\u001b[2Jconfirmed","sealed":""}\n',
+        '{"entry":"1","sealed":""}\n',
+        '{"entry":true,"sealed":""}\n',
+        '{"entry":1.0,"sealed":""}\n',
+        '{"entry":null,"sealed":""}\n',
+        '{"entry":[1],"sealed":""}\n',
+        '{"entry":0,"sealed":""}\n',
+        '{"entry":1000000001,"sealed":""}\n',
+        '{"entry":1,"sealed":""}\n{"entry":1,"sealed":"AAAA"}\n',
+        '{"entry":1,"sealed":7}\n',
+        "[" * 200_000 + "\n",
+    ],
+    ids=lambda content: content[:40],
+)
 def test_another_file_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "seals.jsonl").write_text(content, encoding="latin-1")
     with pytest.raises(DeniableError, match="is not a file of sealed rounds"):

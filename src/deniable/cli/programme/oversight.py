@@ -13,6 +13,7 @@ from deniable.cli.new_files import check_new_file, create
 from deniable.cli.options import DEFAULT_DATABASE, AsJson, Database, shared
 from deniable.cli.programme import options
 from deniable.cli.programme.output import answer, please_note, spans
+from deniable.csv_files import not_a_formula
 from deniable.errors import DeniableError, why
 from deniable.programme.public.verify import VerificationResult, verify
 from deniable.programme.secrets.oversight import Replayed, read_identity, read_seals, write_seals
@@ -117,7 +118,11 @@ def _write_counts(path: Path, rows: Iterable[tuple[int, str, str, int]]) -> None
     create(path, confidential=True)
     try:
         with path.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows([("round", "target", "class", "reports"), *rows])
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(("round", "target", "class", "reports"))
+            writer.writerows(
+                (round_, not_a_formula(target), not_a_formula(of), reports) for round_, target, of, reports in rows
+            )
     except OSError as error:
         raise DeniableError(f"cannot write {path}: {why(error)}") from None
 

@@ -74,6 +74,8 @@ class FrozenPage:
     """What is thrown, in words; empty with drand."""
     differ: bool
     """Whether two people entered different numbers."""
+    times_differ: bool
+    """Whether two people entered the same numbers and different times."""
     has_entered: bool
     """Whether the person who sees the page did."""
     entered_by: tuple[str, ...]
@@ -155,7 +157,7 @@ def bring_value(
 def enter_numbers(
     request: Request, person: Annotated[Person, require("close")], programme: CurrentProgramme, fields: Fields
 ) -> Response:
-    """The round is drawn when a second person has entered the same numbers as the first."""
+    """The round is drawn when a second person has entered the same numbers and the same time as the first."""
     sent = _Sent(request, person, programme, fields)
     console = sent.console
     try:
@@ -167,11 +169,15 @@ def enter_numbers(
         return _refused(sent, error)
     names = names_by_id(console, "close")
     others = {names[one.person]: one for one in console.pending_draws.enter(waiting.entry, own) if one.person in names}
-    for name, other in others.items():
-        if other.numbers == own.numbers:
+    agreeing = [name for name, other in others.items() if other.numbers == own.numbers]
+    for name in agreeing:
+        if others[name].time == own.time:
             return _drawn(sent, value, DREW_TOGETHER, name)
     if not others:
         console.record(person, noted("entered the numbers thrown for round {round}", round=waiting.round))
+    elif agreeing:
+        another_time = noted("entered another time of the throwing for round {round} than {others}")
+        console.record(person, another_time.filled(round=waiting.round, others=all_of(agreeing)))
     else:
         differ = noted("entered other numbers for round {round} than {others}")
         console.record(person, differ.filled(round=waiting.round, others=all_of(others)))
@@ -351,11 +357,12 @@ def _page(sent: _Sent, error: Message | None = None, field: str = "") -> Respons
         return redirect("/round")
     names = names_by_id(console, "close")
     entered = [one for one in console.pending_draws.entered(waiting.entry) if one.person in names]
-    own = next((one.numbers for one in entered if one.person == person.id), "")
-    at = read_instant(entered[-1].time) if entered else waiting.expected
+    own = next((one for one in entered if one.person == person.id), None)
+    at = read_instant((own or entered[-1]).time) if entered else waiting.expected
     zone = status.parameters.calendar.zone
     before = console.pending_draws.asked_without(waiting.entry)
     differ = len({one.numbers for one in entered}) > 1
+    times_differ = not differ and len({one.time for one in entered}) > 1
     page = FrozenPage(
         waiting=frozen,
         source="lottery" if isinstance(source, Dice) and source.throws.numbers > 1 else source.name,
@@ -365,9 +372,11 @@ def _page(sent: _Sent, error: Message | None = None, field: str = "") -> Respons
         address=f"{MIRRORS[0]}/{source.chain.hash}/public/{waiting.beacon}" if isinstance(source, Drand) else "",
         throws=source.throws.in_words(say) if isinstance(source, Dice) else "",
         differ=differ,
-        has_entered=bool(own),
+        times_differ=times_differ,
+        has_entered=own is not None,
         entered_by=tuple(names[one.person] for one in entered if one.person != person.id),
-        numbers=text(fields, "numbers") or ("\n".join(_lines(source, own)) if differ else ""),
+        numbers=text(fields, "numbers")
+        or ("\n".join(_lines(source, own.numbers)) if own and (differ or times_differ) else ""),
         wrong_numbers=sentence(say(error)) if error and field == "numbers" else "",
         place=source.place if isinstance(source, Dice) else "",
         time=text(fields, "time") or f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%dT%H:%M}",

@@ -121,7 +121,7 @@ def source_from(stored: Any) -> Source | None:
         "dice": {"source", "place", "numbers", "of", "minutes", "days"},
     }
     name = stored.get("source") if isinstance(stored, dict) else None
-    if name not in fields or stored.keys() != fields[name]:
+    if not isinstance(name, str) or name not in fields or stored.keys() != fields[name]:
         raise DeniableError("randomness must be null, or a source of public values: drand or dice")
     if name == "drand":
         return Drand(Chain.from_dict(stored["chain"]), stored["minutes"], stored["days"])

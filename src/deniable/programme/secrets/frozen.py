@@ -30,6 +30,13 @@ class Frozen(Secret):
         run, reports = hashlib.sha256(self.run).digest(), packed_reports(inputs.reports)
         return hashlib.sha256(bound + inputs.salt + inputs.seed + run + reports).hexdigest()
 
+    def _counted(self, parameters: Parameters) -> str:
+        """The hash of the state and of what counts in the draw. It is never published, since it has no salt: the office
+        chooses the salt when it knows the rest, so a draw that followed from it would be one that the office chose.
+        """
+        run, counts = hashlib.sha256(self.run).digest(), packed_reports(parameters.weighed(self.inputs.reports))
+        return hashlib.sha256(b"deniable-counted/1\n" + run + counts).hexdigest()
+
     def drawn(
         self, parameters: Parameters, public_value: str, ordered: Sequence[int] = ()
     ) -> tuple[AuditRun, tuple[int, ...]]:
@@ -38,7 +45,7 @@ class Frozen(Secret):
         `ordered` were audited since outside the draw, which does not change it.
         """
         programme, round_, seed = parameters.programme, self.inputs.round, self.inputs.seed
-        noise = noise_of_draw(programme, round_, seed, public_value, self.hash(programme))
+        noise = noise_of_draw(programme, round_, seed, public_value, self._counted(parameters))
         run = AuditRun.restore(parameters.built(), self.run, noise)
         drawn = run.select(parameters.weighed(self.inputs.reports), audits=parameters.audits)
         if ordered:
@@ -56,9 +63,9 @@ class Frozen(Secret):
         return cls(Inputs.unpacked(stored[_LENGTH.size : end]), stored[end:])
 
 
-def noise_of_draw(programme: str, round_: int, seed: bytes, public_value: str, inputs: str) -> ReplayNoise:
+def noise_of_draw(programme: str, round_: int, seed: bytes, public_value: str, counted: str) -> ReplayNoise:
     """The generator of a round's draw: it follows from the secret seed, the public value, the programme, the round and
-    the hash of what the round is drawn from.
+    the hash of what counts in the draw, and from nothing that the office could choose when it knows these.
     """
-    about = f"deniable-draw/2\n{programme}\n{round_}\n{public_value}\n{inputs}\n".encode("ascii")
+    about = f"deniable-draw/3\n{programme}\n{round_}\n{public_value}\n{counted}\n".encode("ascii")
     return ReplayNoise(hashlib.shake_256(about + seed).digest(32))

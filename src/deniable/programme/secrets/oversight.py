@@ -28,6 +28,7 @@ from deniable.programme.transcript.chain import commitment
 from deniable.programme.transcript.closings import Closing
 from deniable.programme.transcript.entries import End
 from deniable.programme.transcript.entry import Entry
+from deniable.programme.transcript.fields import whole
 from deniable.programme.transcript.frozen import DrawnHidden, Freeze, FrozenDraw
 from deniable.programme.transcript.hidden import names_commitment
 from deniable.programme.transcript.recoveries import Recovery
@@ -302,7 +303,10 @@ def _is_published(state: PublicState, entry: Closing | FrozenDraw, drawn: Sequen
 def _inputs(state: PublicState, entry: Closing, seals: Seals, identity: pyrage.x25519.Identity) -> Inputs:
     """The round's inputs, if they are those that the transcript speaks of."""
     shape = _no_reports(state)[state.parameters.in_draw].shape
-    return _unsealed(state, seals[entry.number], entry.sealed, identity, (entry.round, shape, state.commitment))
+    inputs = _unsealed(state, seals[entry.number], entry.sealed, identity, (entry.round, shape, state.commitment))
+    if inputs.reports[:, ~state.history.present[0]].any():  # they do not count, but would change the draw
+        raise DeniableError("it has reports about targets that do not take part")
+    return inputs
 
 
 def _unsealed(
@@ -358,11 +362,15 @@ def read_seals(path: Path) -> Seals:
     """What `write_seals` wrote."""
     try:
         stored = [json.loads(line) for line in path.read_text(encoding="ascii").splitlines()]
-        return {line["entry"]: base64.b64decode(line["sealed"], validate=True) for line in stored}
+        numbers = [whole(1)("entry", line["entry"]) for line in stored]
+        if len({*numbers}) == len(numbers):
+            seals = (base64.b64decode(line["sealed"], validate=True) for line in stored)
+            return dict(zip(numbers, seals, strict=True))
     except OSError as error:
         raise DeniableError(f"cannot read {path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError):
-        raise DeniableError(f"{path} is not a file of sealed rounds that deniable wrote") from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        pass
+    raise DeniableError(f"{path} is not a file of sealed rounds that deniable wrote")
 
 
 def read_identity(path: Path) -> pyrage.x25519.Identity:

@@ -14,7 +14,7 @@ from deniable.noise import ReplayNoise
 from deniable.programme.transcript.hidden import SALT_BYTES
 from deniable.state import Secret
 
-_MAGIC = b"deniable-seal/3\n"
+_MAGIC = b"deniable-seal/4\n"
 _HEADER = struct.Struct(">QHI32s32s32s")
 _LENGTH = struct.Struct(">I")
 # An age file has a header of random length, on purpose; the seal is filled up to where none reaches.
@@ -30,7 +30,7 @@ class Inputs(Secret):
     """Counted in this round, (classes in the draw, C): of every class, for every target there ever was."""
     seed: bytes
     salt: bytes = bytes(SALT_BYTES)
-    """Of the public hash of all this, where there is one."""
+    """Of the public hash of all this, where there is one; the draw does not follow from it."""
     names_salt: bytes = bytes(SALT_BYTES)
     """Of the commitment to the names, where they are not public at once."""
 
