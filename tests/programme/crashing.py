@@ -29,7 +29,6 @@ from tests.programme.public.published import lines_in
 from deniable.noise import SystemNoise
 from deniable.programme import backup, counting, intake
 from deniable.programme.access import Access
-from deniable.programme.buffer import Slots
 from deniable.programme.intake import Intake
 from deniable.programme.programme import Programme
 from deniable.programme.public.folder import TRANSCRIPT
@@ -103,7 +102,7 @@ class Redrawing(Transaction):
 class Hasty(Ticker):
     """A planted bug: who waits is told before the page is written."""
 
-    def _tick(self) -> None:
+    def _write_page(self) -> None:
         self._next_page()
         told = self._drop_written()
         for waiting in told:
@@ -112,30 +111,24 @@ class Hasty(Ticker):
             until_we_are_killed()
 
 
-def emptied_first(self: Intake, brought: Slots, is_time_to_count: bool) -> None:
+def emptied_first(self: Intake) -> None:
     """A planted bug: the pages are emptied in one transaction, and what they held is counted in the next."""
-    if is_time_to_count:
-        with self._access.counting() as transaction:
-            settled = counting.settle(transaction)
-            transaction.empty_buffer()
-            has_changed = (settled.tally != transaction.tally()).any()
-        if has_changed:
-            until_we_are_killed()
     with self._access.counting() as transaction:
-        transaction.take_in(brought)
+        settled = counting.settle(transaction)
+        transaction.empty_buffer()
+        has_changed = (settled.tally != transaction.tally()).any()
+    if has_changed:
+        until_we_are_killed()
 
 
-def emptied_last(self: Intake, brought: Slots, is_time_to_count: bool) -> None:
+def emptied_last(self: Intake) -> None:
     """A planted bug: what the pages held is counted in one transaction, and they are emptied in the next."""
-    if is_time_to_count:
-        with self._access.counting() as transaction:
-            settled = counting.settle(transaction)
-            has_changed = (settled.tally != transaction.tally()).any()
-            transaction.write_tally(settled.tally)
-        if has_changed:
-            until_we_are_killed()
     with self._access.counting() as transaction:
-        transaction.take_in(brought)
+        settled = counting.settle(transaction)
+        has_changed = (settled.tally != transaction.tally()).any()
+        transaction.write_tally(settled.tally)
+    if has_changed:
+        until_we_are_killed()
 
 
 def until_we_are_killed() -> None:
@@ -149,7 +142,7 @@ def opened(task: Task, log: Log) -> tuple[Programme, Programme]:
     fast: dict[str, Any] = {"every": 0.01, "counted_every": 0.05}
     vars(intake)["Ticker"] = partial(Hasty if planted == "hasty" else Ticker, **fast)
     if planted.startswith("emptied"):
-        Intake._write_page = emptied_first if planted == "emptied first" else emptied_last  # type: ignore[method-assign]
+        Intake._count = emptied_first if planted == "emptied first" else emptied_last  # type: ignore[method-assign]
     if planted == "redrawing":
         _plant_redrawing(lambda entry: _say(log, "drawn", audits=entry.audited, round=entry.audited_in))
     kind = HalfWritten if planted == "half-written" else Programme

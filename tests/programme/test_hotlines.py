@@ -10,12 +10,14 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import sqlalchemy as sa
 from tests.programme.insight import rows
 from tests.programme.offices import TARGETS, Clock, Office, new_office
 
+from deniable.errors import DeniableError
 from deniable.programme import counting, intake
 from deniable.programme.buffer import NOTHING, ROOM, Slots
 from deniable.programme.imports.hotline_settings import Assigned, Kept
@@ -37,8 +39,8 @@ def office(tmp_path: Path) -> Office:
 
 
 def bring(programme: Programme, name: str, reports: counting.Reports = EXPORT, *, count: bool = True) -> int:
-    counted, written = programme.hotlines.bring("hotline", reports, name=name, count=count)
-    written.result()
+    counted = int(programme.hotlines.look("hotline", reports).sum()) if count else 0
+    programme.hotlines.bring("hotline", reports, name=name, count=count).result()
     return counted
 
 
@@ -106,9 +108,10 @@ def test_an_import_of_which_a_part_is_counted_stays_as_a_whole(office: Office) -
         reports = [(str(number), ASH) for number in range(ROOM + 7)]
         every, _ = counting.imported(transaction, "hotline", reports, count=True, name="one")
         gone, _ = counting.taken_back(transaction, "hotline", "one")
-    programme._intake._write_page(every[:ROOM], False)
-    programme._intake._write_page(every[ROOM:], True)
-    programme._intake._write_page(gone, False)
+    programme._intake._write_page(every[:ROOM])
+    programme._intake._count()
+    programme._intake._write_page(every[ROOM:])
+    programme._intake._write_page(gone)
     assert programme.hotlines.is_final("hotline", "one")
     assert programme.active_counts() == NONE | {ASH: ROOM + 7}
 
@@ -156,9 +159,9 @@ def test_the_check_catches_an_import_that_leaves_out_what_is_known(
 ) -> None:
     honest = counting.imported
 
-    def planted(transaction: Any, source: str, *args: Any, **options: Any) -> tuple[Slots, int]:
-        brought, new = honest(transaction, source, *args, **options)
-        return brought[counting._new(transaction, source, brought)], new
+    def planted(transaction: Any, source: str, *args: Any, **options: Any) -> tuple[Slots, None]:
+        brought, _ = honest(transaction, source, *args, **options)
+        return brought[counting._new(transaction, source, brought)], None
 
     monkeypatch.setattr(counting, "imported", planted)
     found = slots_by_what_was_before(lambda: tmp_path_factory.mktemp("office"))
@@ -189,7 +192,7 @@ def test_a_report_that_a_file_has_on_more_rows_than_a_page_has_places_counts_onc
 ENTRIES: dict[str, Callable[[Office], object]] = {
     "a round": lambda office: office.close(),
     "an order": lambda office: office.programme.override([TARGETS[-1]], "why", independent=True),
-    "the clock": lambda office: office.programme._intake._write_page(NOTHING, True),
+    "the clock": lambda office: office.programme._intake._count(),
 }
 
 
@@ -209,9 +212,10 @@ def test_the_check_catches_an_import_that_stays_open_where_nothing_in_it_is_new(
 ) -> None:
     honest = counting.imported
 
-    def planted(*args: Any, **options: Any) -> tuple[Slots, int]:
-        brought, new = honest(*args, **options)
-        return (brought if new else brought[:0]), new
+    def planted(transaction: Any, source: str, *args: Any, **options: Any) -> tuple[Slots, None]:
+        brought, _ = honest(transaction, source, *args, **options)
+        has_new = counting._new(transaction, source, brought[1:]).any()
+        return (brought if has_new else brought[:0]), None
 
     monkeypatch.setattr(counting, "imported", planted)
     for name in ("one", "two"):
@@ -240,9 +244,10 @@ def pages_with(office: Office, *, is_taken_back: bool) -> list[list[tuple[str, o
         brought, _ = counting.imported(transaction, "hotline", EXPORT, count=True, name="one")
         gone, _ = counting.taken_back(transaction, "hotline", "one")
     for page in (brought, gone) if is_taken_back else (NOTHING, NOTHING):
-        programme._intake._write_page(page, False)
+        programme._intake._write_page(page)
         seen.append(stored(office))
-    programme._intake._write_page(NOTHING, True)
+    programme._intake._count()
+    programme._intake._write_page(NOTHING)
     return [*seen, stored(office)]
 
 
@@ -278,7 +283,7 @@ def test_an_import_of_one_process_that_another_takes_back_counts_for_nothing(
     with closing(office.again()) as second:
         first.start_ticking()
         second.start_ticking()
-        _, written = first.hotlines.bring("hotline", reports, name="one")
+        written = first.hotlines.bring("hotline", reports, name="one")
         for _ in range(before):
             page(first)
         gone = second.hotlines.take_back("hotline", "one")
@@ -291,11 +296,10 @@ def test_an_import_of_one_process_that_another_takes_back_counts_for_nothing(
         page(second, is_time_to_count=True)
         assert not second.hotlines.is_final("hotline", "one")
         assert first.active_counts() == NONE
-        counted, _ = second.hotlines.bring("hotline", reports, name="two")
+        second.hotlines.bring("hotline", reports, name="two")
         page(second)
         page(second)
         page(second, is_time_to_count=True)
-        assert counted == IMPORTS + 7
         assert second.hotlines.is_final("hotline", "two")
         assert first.active_counts() == NONE | {ASH: IMPORTS + 7}
         first.close()
@@ -331,6 +335,31 @@ def test_whether_an_import_is_taken_back_in_time_does_not_depend_on_how_many_rep
     assert seen == [(True, False, 0)] * 4
 
 
+def test_an_import_of_which_a_page_cannot_be_written_counts_for_nothing(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Although others were written before, and the rest of them would come first in another file."""
+    monkeypatch.setattr(intake, "Ticker", partial(Ticker, every=1e6, counted_every=1e9))
+    programme = new_office(database, tmp_path).programme
+    programme.hotlines.add("hotline")
+    programme.start_ticking()
+    page(programme, is_time_to_count=True)
+    reports = [(str(number), ASH) for number in range(2 * IMPORTS + 7)]
+    written = programme.hotlines.bring("hotline", reports, name="one", owner="Ida")
+    page(programme)
+    assert programme.active_counts() == NONE | {ASH: IMPORTS}
+    with monkeypatch.context() as patched:
+        patched.setattr(intake, "_take_in", Mock(side_effect=DeniableError("the disk is full")))
+        page(programme)
+    with pytest.raises(DeniableError, match="the disk is full"):
+        written.result()
+    page(programme, is_time_to_count=True)
+    assert programme.active_counts() == NONE
+    assert not programme.hotlines.is_final("hotline", "one")
+    assert programme.hotlines.look("hotline", reports).all()
+    programme.close()
+
+
 def test_what_is_left_of_an_import_that_was_taken_back_does_not_count_after_a_restart(office: Office) -> None:
     """It is known for good, as reports are, and takes one place however often it is written."""
     programme = office.programme
@@ -338,13 +367,18 @@ def test_what_is_left_of_an_import_that_was_taken_back_does_not_count_after_a_re
     with programme._access.looking() as transaction:
         every, _ = counting.imported(transaction, "hotline", EXPORT, count=True, name="one")
         gone, _ = counting.taken_back(transaction, "hotline", "one")
-    programme._intake._write_page(gone, False)
-    programme._intake._write_page(gone, True)
-    programme._intake._write_page(every[:2], True)
+    programme._intake._write_page(gone)
+    programme._intake._count()
+    programme._intake._write_page(gone)
+    programme._intake._count()
+    programme._intake._write_page(every[:2])
     programme = office.again()
-    programme._intake._write_page(every[2:], True)
-    programme._intake._write_page(gone, True)
-    programme._intake._write_page(NOTHING, True)
+    programme._intake._count()
+    programme._intake._write_page(every[2:])
+    programme._intake._count()
+    programme._intake._write_page(gone)
+    programme._intake._count()
+    programme._intake._write_page(NOTHING)
     assert programme.active_counts() == NONE
     assert not programme.hotlines.is_final("hotline", "one")
     with programme._access.looking() as transaction:

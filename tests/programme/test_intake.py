@@ -13,7 +13,7 @@ from tests.programme.offices import TARGETS, Office, new_office
 
 from deniable.errors import DeniableError
 from deniable.programme import buffer, counting, intake
-from deniable.programme.buffer import NOTHING, ROOM
+from deniable.programme.buffer import ROOM
 from deniable.programme.programme import Programme
 from deniable.programme.receipt import new_receipt
 from deniable.programme.secrets.keys import KeyFile
@@ -76,23 +76,26 @@ def test_what_comes_in_waits_for_the_next_tick(ticking: Office) -> None:
 
 
 def test_a_tick_without_reports_writes_a_page_all_the_same(ticking: Office) -> None:
+    tick(ticking)  # it is the first one, and counts as well
     tick(ticking)
     tick(ticking)
     assert len(rows(ticking.database, tables.pages)) == 2
     assert ticking.programme.active_counts() == NONE
 
 
-def test_the_pages_before_are_counted_and_not_the_one_that_is_written(office: Office) -> None:
+def test_pages_are_counted_in_a_transaction_of_their_own(office: Office) -> None:
     with office.programme._access.looking() as transaction:
         first, second = (
             counting.entered(transaction, {target: 1}, receipt=new_receipt())[0] for target in (ASH, BIRCH)
         )
-    office.programme._intake._write_page(first, False)
+    intake = office.programme._intake
+    intake._write_page(first)
     assert (counted(office), pages(office)) == ([0, 0, 0, 0], 1)
-    office.programme._intake._write_page(second, True)
+    intake._count()
+    intake._write_page(second)
     assert (counted(office), pages(office)) == ([1, 0, 0, 0], 1)
-    office.programme._intake._write_page(NOTHING, True)
-    assert (counted(office), pages(office)) == ([1, 1, 0, 0], 1)
+    intake._count()
+    assert (counted(office), pages(office)) == ([1, 1, 0, 0], 0)
     assert office.programme.active_counts() == NONE | {ASH: 1, BIRCH: 1}
 
 

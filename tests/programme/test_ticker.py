@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from queue import Queue
 from threading import Event
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -45,23 +46,28 @@ def imported(first: int, size: int) -> Slots:
 
 
 class Disk:
-    """Keeps the pages, and says for each whether what came before was to be counted."""
+    """Keeps the pages, and says after which of them they were counted."""
 
     def __init__(self) -> None:
         self.pages: list[list[int]] = []
         """The ids on each."""
         self.groups: list[list[int]] = []
-        self.counted: list[bool] = []
+        self.counted: list[int] = []
+        """How many pages there were each time that they were counted."""
         self.fails: Exception | None = None
         self.before: Callable[[], object] = bool
 
-    def write(self, page: Slots, is_time_to_count: bool) -> None:
+    def write(self, page: Slots) -> None:
         self.before()
         if self.fails is not None:
             raise self.fails
         self.pages.append(page["id"][:, 0].tolist())
         self.groups.append(page["group"].tolist())
-        self.counted.append(is_time_to_count)
+
+    def count(self) -> None:
+        if self.fails is not None:
+            raise self.fails
+        self.counted.append(len(self.pages))
 
 
 @pytest.fixture
@@ -72,7 +78,7 @@ def disk() -> Disk:
 @pytest.fixture
 def slow(disk: Disk) -> Iterator[Ticker]:
     """Ticks when the test says so, and knows that there are few tokens."""
-    with stopped_at_last(Ticker(disk.write, every=1e6)) as made:
+    with stopped_at_last(Ticker(disk.write, disk.count, every=1e6)) as made:
         made.keep_only(Owners((), ()))
         yield made
 
@@ -96,7 +102,7 @@ def test_a_page_at_every_tick(disk: Disk) -> None:
     """By the clock, whether anything came in or not."""
     ticks: Queue[None] = Queue()
     disk.before = lambda: ticks.put(None)
-    with stopped_at_last(Ticker(disk.write, every=0.001)) as fast:
+    with stopped_at_last(Ticker(disk.write, disk.count, every=0.001)) as fast:
         for _ in range(3):
             ticks.get(timeout=LONG)
         fast.submit(brought(7)).result(LONG)
@@ -214,7 +220,7 @@ def test_when_a_token_s_reports_are_written_does_not_depend_on_those_of_others(
 
 def test_nor_does_it_before_the_first_page_when_the_number_of_tokens_is_not_known(disk: Disk) -> None:
     def written(more: int) -> dict[str, list[int]]:
-        with stopped_at_last(Ticker(disk.write, every=1e6)) as new:
+        with stopped_at_last(Ticker(disk.write, disk.count, every=1e6)) as new:
             return when_written(disk, new, {"first": more, "second": 200, "third": 200})
 
     one, other = written(200), written(201)
@@ -256,7 +262,7 @@ def test_what_waits_of_a_person_or_token_that_may_bring_nothing_is_dropped(slow:
     slow._tick()
     waits, at_terminal = slow.submit(named, "Ike"), slow.submit(imported(6000, 1))
     kinds = list[list[int]]()
-    slow._write = lambda page, _: kinds.append(page["kind"].tolist())
+    slow._write = lambda page: kinds.append(page["kind"].tolist())
     for _ in range(2):
         slow.keep_only(Owners({"Anna"}, ()))
         slow._tick()
@@ -338,7 +344,7 @@ def test_a_page_has_room_for_all_of_them() -> None:
 def test_what_begins_an_import_or_takes_it_back_waits_for_no_report(slow: Ticker, size: int, others: int) -> None:
     """Neither for those of the import nor for those of another one that came before."""
     kinds = list[list[tuple[int, int]]]()
-    slow._write = lambda page, _: kinds.append(page[["kind", "import"]].tolist())
+    slow._write = lambda page: kinds.append(page[["kind", "import"]].tolist())
     slow.submit(imported(5000, others))
     slow.submit(named(10, size, 3), "Ida")
     slow._tick()
@@ -352,7 +358,7 @@ def test_no_report_of_an_import_comes_before_its_beginning(slow: Ticker) -> None
     """Otherwise it would be counted, and the import could still be taken back."""
     firsts = [1000 * number for number in range(1, SIGNS + 3)]
     pages = list[list[int]]()
-    slow._write = lambda page, _: pages.append(page["id"][:, 0].tolist())
+    slow._write = lambda page: pages.append(page["id"][:, 0].tolist())
     every = [slow.submit(named(first, 2, first)) for first in firsts]
     slow._tick()
     slow._tick()
@@ -403,6 +409,39 @@ def test_an_error_reaches_all_who_wait_and_the_next_tick_works(disk: Disk, slow:
     slow._tick()
     assert again.done()
     assert disk.pages == [[9]]
+
+
+@pytest.mark.parametrize("failing", [1, 2], ids=["the second page fails", "what takes it back fails, too"])
+def test_an_import_that_fails_after_its_beginning_is_taken_back(disk: Disk, slow: Ticker, failing: int) -> None:
+    """Otherwise it would depend on the rows before it whether a row counts."""
+    kinds, every = list[list[int]](), slow.submit(named(10, 2 * IMPORTS, 3), "Ida")
+
+    def write(page: Slots) -> None:
+        disk.write(page)
+        kinds.append(page["kind"].tolist())
+
+    slow._write = write
+    slow._tick()
+    disk.fails = DeniableError("the disk is full")
+    for _ in range(failing):
+        slow._tick()
+        assert is_refused(every, "full")
+    assert not slow.is_importing("Ida")
+    disk.fails = None
+    slow._tick()
+    slow._tick()
+    assert kinds == [[Kind.IMPORTED] * (IMPORTS + 1), [Kind.TAKEN_BACK], []]
+
+
+def test_what_is_left_to_take_back_when_it_is_stopped_is_told_once(disk: Disk) -> None:
+    slow = Ticker(disk.write, disk.count, every=1e6)
+    every = slow.submit(named(10, 2 * IMPORTS, 3), "Ida")
+    slow._tick()
+    disk.fails = DeniableError("the disk is full")
+    slow._tick()
+    slow.stop()
+    assert is_refused(every, "full")
+    assert not slow._thread.is_alive()
 
 
 def test_those_who_are_not_on_the_page_do_not_share_its_error(disk: Disk, slow: Ticker) -> None:
@@ -462,16 +501,64 @@ def test_pages_are_counted_at_fixed_times(disk: Disk, slow: Ticker, monkeypatch:
     for moment in (1000.0, 1001.0, 1009.9, 1010.0, 1011.0, 1045.0, 1046.0):
         now[0] = moment
         slow._tick()
-    assert disk.counted == [True, False, False, True, False, True, False]
+    assert disk.counted == [1, 4, 6]
     now[0], disk.fails = 1050.0, DeniableError("the disk is full")
     slow._tick()
     now[0], disk.fails = 1051.0, None
     slow._tick()
-    assert disk.counted[-1]
+    assert disk.counted == [1, 4, 6, 8]
+
+
+class CountsFirst(Ticker):
+    """A planted bug: as it was, those who wait are answered when the pages are counted."""
+
+    def _write_page(self) -> None:
+        self._count_if_due()
+        super()._write_page()
+
+
+@pytest.mark.parametrize("kind", [Ticker, CountsFirst])
+def test_nobody_waits_until_pages_are_counted(disk: Disk, kind: type[Ticker]) -> None:
+    """How long that takes is seen by none of them."""
+    seen = list[bool]()
+    with stopped_at_last(kind(disk.write, lambda: seen.append(written.done()), every=1e6)) as slow:
+        written = slow.submit(brought(7))
+        slow._tick()
+    assert seen == [kind is Ticker]
+
+
+@pytest.mark.parametrize("error", [DeniableError("the disk is full"), OSError("the disk is full")])
+def test_pages_that_cannot_be_counted_are_counted_later(disk: Disk, slow: Ticker, error: Exception) -> None:
+    """Their reports are on the disk, and those who brought them were told so."""
+    count, slow._count = slow._count, Mock(side_effect=error)
+    written = slow.submit(brought(7))
+    slow._tick()
+    assert written.result() is None
+    slow._count = count
+    slow._tick()
+    assert disk.counted == [2]
+
+
+def test_pages_are_counted_half_a_tick_after_one_is_written(disk: Disk) -> None:
+    waits = list[float]()
+    slow = Ticker(disk.write, disk.count, every=1e6)
+    slow.stop()
+    disk.pages, disk.counted = [], []
+    slow._counted = -1.0
+
+    def wait(seconds: float) -> bool:
+        waits.append(seconds)
+        return len(waits) == 3
+
+    slow._stop = Mock(wait=wait)
+    slow._run()
+    assert waits[1] == 0.5e6
+    assert disk.counted == [1]
+    assert len(disk.pages) == 2
 
 
 def test_what_waits_when_it_is_stopped_is_written_or_refused(disk: Disk) -> None:
-    slow = Ticker(disk.write, every=1e6, counted_every=math.inf)
+    slow = Ticker(disk.write, disk.count, every=1e6, counted_every=math.inf)
     first, whole = slow.submit(brought(7)), slow.submit(imported(10, ROOM))
     slow.stop()
     assert first.done()
@@ -489,7 +576,7 @@ def test_a_page_that_takes_long_holds_up_no_one_who_brings(disk: Disk) -> None:
         assert may_end.wait(LONG)
 
     disk.before = slowly
-    with stopped_at_last(Ticker(disk.write, every=0.001)) as fast:
+    with stopped_at_last(Ticker(disk.write, disk.count, every=0.001)) as fast:
         assert has_begun.wait(LONG)
         written = fast.submit(brought(7))
         assert not written.done()

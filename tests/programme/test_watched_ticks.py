@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 from unittest import mock
 
+import numpy as np
 import psycopg
 import pytest
 from tests.programme.insight import everything
@@ -47,7 +48,7 @@ def written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in 0.1.0: what comes in does not wait for the tick."""
 
     def submit(self: Ticker, brought: Slots, owner: str = "") -> "Future[None]":  # noqa: ARG001
-        self._write(brought, False)
+        self._write(brought)
         written = Future[None]()
         written.set_result(None)
         return written
@@ -58,9 +59,9 @@ def written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_empty_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     write = Intake._write_page
 
-    def planted(self: Intake, brought: Slots, is_time_to_count: bool) -> None:
-        if len(brought) or is_time_to_count:
-            write(self, brought, is_time_to_count)
+    def planted(self: Intake, brought: Slots) -> None:
+        if len(brought):
+            write(self, brought)
 
     monkeypatch.setattr(Intake, "_write_page", planted)
 
@@ -74,7 +75,7 @@ def short_pages(monkeypatch: pytest.MonkeyPatch) -> None:
             write(self, round_, brought)
 
     monkeypatch.setattr(Buffer, "write", planted)
-    monkeypatch.setattr(Buffer, "read", lambda *_: buffer.Arrived(buffer.NOTHING, buffer.NOTHING["kind"]))
+    monkeypatch.setattr(Buffer, "read", lambda *_: buffer.Arrived(buffer.NOTHING, np.zeros(0, np.int64)))
 
 
 def counted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,15 +45,15 @@ from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.secrets.lock import CHECK
 from deniable.programme.secrets.sealed_inputs import Inputs
 from deniable.programme.status import Status
-from deniable.programme.ticker import Ticker, Write
+from deniable.programme.ticker import Count, Ticker, Write
 from deniable.programme.transaction import MANIFEST, SEED, Transaction
 from deniable.run import AuditRun
 from deniable.state import _arrays
 from deniable.storage import tables
 from deniable.yearly_figures import YearlyFigures
 
-ROOM, DUMMIES, FEW = 8, 3, 6
-"""Of known reports: places of a block, those taken by nothing, and the most reports that are looked up one by one."""
+ROOM, DUMMIES, LOOKED_FOR = 8, 3, 8
+"""Of known reports: places of a block, those taken by nothing, and a multiple of how many hashes is looked for."""
 MOST_COUNTED = 15
 """Of a target in a round; where more come, they are not counted."""
 MOST_PAGES = 4
@@ -69,8 +69,8 @@ class Hand(Ticker):
     counted when the test says so.
     """
 
-    def __init__(self, write: Write) -> None:
-        super().__init__(write, counted_every=math.inf)
+    def __init__(self, write: Write, count: Count) -> None:
+        super().__init__(write, count, counted_every=math.inf)
         self.is_held = False
         self.ticks = 0
 
@@ -143,7 +143,8 @@ class World:
 
     def open(self) -> None:
         self.programme = Programme.open(self.database, self.key, clock=self.clock, entropy=self.entropy)
-        self.ticker = self.programme._intake._ticker = Hand(self.programme._intake._write_page)
+        intake = self.programme._intake
+        self.ticker = intake._ticker = Hand(intake._write_page, intake._count)
 
     def command(self, *arguments: str) -> int:
         """Run `deniable programme`; a bug is none of the answers that an operator may get."""
@@ -216,7 +217,7 @@ def coupled(monkeypatch: pytest.MonkeyPatch) -> Stage:
     # Constants of whatever modules happen to be imported would make a seed mean something else in every run.
     monkeypatch.setattr(providers.HypothesisProvider, "_maybe_draw_constant", lambda *_, **__: None)
     monkeypatch.setattr(imported_reports, "ROOM", ROOM)
-    monkeypatch.setattr(imported_reports, "_FEW", FEW)
+    monkeypatch.setattr(imported_reports, "LOOKED_FOR", LOOKED_FOR)
     fixed = SimpleNamespace(randbelow=lambda _: DUMMIES, token_bytes=secrets.token_bytes)
     monkeypatch.setattr(imported_reports, "secrets", fixed)
     monkeypatch.setattr(receipt, "secrets", SimpleNamespace(token_bytes=entropy))

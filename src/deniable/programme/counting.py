@@ -77,24 +77,30 @@ Reports = Iterable[tuple[str, str | None] | tuple[str, str | None, str | None]]
 
 def imported(
     transaction: Transaction, source: str, reports: Reports, *, count: bool, name: str | None = None
-) -> tuple[Slots, int]:
-    """The reports of a hotline, each once, and how many of them count. Those that are known already are brought as
-    well, and count nothing (`_counted`): how long it takes until all are on the disk follows from the file alone.
+) -> tuple[Slots, None]:
+    """The reports of a hotline, each once. Those that are known already are brought as well, and count nothing
+    (`_counted`): how long it takes until all are on the disk follows from the file alone. Nor is it looked up here
+    which are known: a person who must not see counts waits for this.
 
     Those without a target that takes part, or without a class that there is, are left for another time. Without
     `count`, and while imports are paused, all reports become known, these included, and count neither now nor later.
 
     Under its `name` an import can be taken back until it is counted (`taken_back`).
     """
-    is_counted = count and not transaction.state.is_paused
     brought, _ = _of_hotline(transaction, source, reports, count=count)
     brought = brought[~seen_before(brought["id"])]
-    is_new = _new(transaction, source, brought)
     if name is not None:
         begins = _of_import(transaction, Kind.IMPORTED, source, name)
         brought["import"] = begins["import"][0]
         brought = np.concatenate([begins, brought])
-    return brought, int(is_new.sum()) if is_counted else 0
+    return brought, None
+
+
+def imported_and_told(transaction: Transaction, source: str, reports: Reports, *, count: bool) -> tuple[Slots, int]:
+    """The same, and how many of these reports count. Confidential."""
+    brought, _ = imported(transaction, source, reports, count=count)
+    is_counted = count and not transaction.state.is_paused
+    return brought, int(_new(transaction, source, brought).sum()) if is_counted else 0
 
 
 def looked_at(transaction: Transaction, source: str, reports: Reports) -> BoolArray:
@@ -287,10 +293,10 @@ def _standing_imports(
     """
     kinds, imports = came.slots["kind"], came.slots["import"]
     ends = came.slots[kinds == Kind.TAKEN_BACK]
-    now = ends["import"][known.new(ends["id"])]
     numbers = np.unique(imports[imports > 0])
     ids = transaction.hashes(["taken back", source, number] for number in numbers.tolist())
-    is_new = known.new(ids)
+    are_new = known.new(np.concatenate([ends["id"], ids]))  # no id of the one kind is one of the other
+    now, is_new = ends["import"][are_new[: len(ends)]], are_new[len(ends) :]
     is_gone = ~is_new | np.isin(numbers, now)
     stays = ~np.isin(imports, numbers[is_gone]) & (kinds != Kind.TAKEN_BACK)
     return came.where(stays), ids[is_new & is_gone]
@@ -300,8 +306,6 @@ def _counted(came: Arrived, known: KnownReports) -> tuple[Slots, Hashes]:
     """The slots that count, and the ids that become known: of those with the same id the ones that came in together
     first, unless the id is known.
     """
-    if not len(came.slots):
-        return came.slots, came.slots["id"]
     ids, first, which = np.unique(came.slots["id"], axis=0, return_index=True, return_inverse=True)
     is_new = known.new(ids)
     counts = is_new[which] & (came.together == came.together[first][which])

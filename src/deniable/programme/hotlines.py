@@ -33,16 +33,22 @@ class Hotlines:
 
     def bring(
         self, source: str, reports: Reports, *, count: bool = True, name: str | None = None, owner: str = ""
-    ) -> "tuple[int, Future[None]]":
-        """Take in those reports of a hotline that are new: how many count, which is confidential, and a future that is
-        done when they are on the disk. Under its `name` the import can be taken back until it is counted. Refused while
-        another one of the same owner is not on the disk.
+    ) -> "Future[None]":
+        """Take in those reports of a hotline that are new; the future is done when they are on the disk. Under its
+        `name` the import can be taken back until it is counted. Refused while another one of the same owner is not on
+        the disk.
         """
-        if check_source(source) not in self.names():
-            self.add(source)
-        return self._intake.bring(
-            partial(counting.imported, source=source, reports=reports, count=count, name=name), owner
-        )
+        self._make_room(source)
+        made = partial(counting.imported, source=source, reports=reports, count=count, name=name)
+        return self._intake.bring(made, owner)[1]
+
+    def bring_and_tell(self, source: str, reports: Reports, *, count: bool = True) -> int:
+        """The same, when they are on the disk, and how many of them count. Confidential."""
+        self._make_room(source)
+        made = partial(counting.imported_and_told, source=source, reports=reports, count=count)
+        counted, written = self._intake.bring(made)
+        written.result()
+        return counted
 
     def is_importing(self, owner: str) -> bool:
         """Whether an import of this owner is not on the disk yet."""
@@ -73,8 +79,7 @@ class Hotlines:
 
     def keep(self, source: str, change: Callable[[Kept], Kept]) -> Kept:
         """Change what is kept of a hotline."""
-        if check_source(source) not in self.names():
-            self.add(source)
+        self._make_room(source)
         with self._access.writing() as transaction:
             changed = change(transaction.kept(source))
             transaction.write_kept(source, changed)
@@ -86,3 +91,7 @@ class Hotlines:
             state = transaction.state
         classes = state.parameters.classes
         return kept.mapping(state.targets, state.present, classes), kept.class_field(classes)
+
+    def _make_room(self, source: str) -> None:
+        if check_source(source) not in self.names():
+            self.add(source)

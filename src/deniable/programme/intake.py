@@ -35,7 +35,7 @@ class Intake:
         """
         self._owners = owners
         if self._ticker is None and self._access.vault is not None:
-            self._ticker = Ticker(self._write_page)
+            self._ticker = Ticker(self._write_page, self._count)
             self._listener = Listener(self._where, self._access.vault, self._ticker.submit)
 
     def stop(self) -> None:
@@ -95,15 +95,19 @@ class Intake:
         written.set_result(None)
         return answer, written
 
-    def _write_page(self, brought: Slots, is_time_to_count: bool) -> None:
+    def _write_page(self, brought: Slots) -> None:
         with self._access.counting() as transaction:
-            if is_time_to_count:
-                counting.fold(transaction)
             _take_in(transaction, brought)
             self._access.store.refresh(transaction.connection)
         if self._owners is not None and self._ticker is not None:
             with suppress(DeniableError):  # the page is written; the next tick asks again
                 self._ticker.keep_only(self._owners())
+
+    def _count(self) -> None:
+        """In a transaction of its own, for which none of those waits whose reports are on the disk."""
+        with self._access.counting() as transaction:
+            counting.fold(transaction)
+            self._access.store.refresh(transaction.connection)
 
     def is_importing(self, owner: str) -> bool:
         """Whether an import of this person is not on the disk yet."""

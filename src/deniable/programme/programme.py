@@ -224,13 +224,11 @@ class Programme:
         return self._intake.bring_new(made, sender)
 
     def import_reports(self, source: str, reports: Reports, *, dry_run: bool = False, count: bool = True) -> int:
-        """Count a hotline's new reports, or only look; returns how many (`counting.imported`). Confidential."""
+        """Count a hotline's new reports, or only look; returns how many, which is confidential."""
         if dry_run:
             with self._access.looking() as transaction:
-                return counting.imported(transaction, check_source(source), reports, count=count)[1]
-        counted, written = self.hotlines.bring(source, reports, count=count)
-        written.result()
-        return counted
+                return counting.imported_and_told(transaction, check_source(source), reports, count=count)[1]
+        return self.hotlines.bring_and_tell(source, reports, count=count)
 
     def resume_imports(self, reason: str) -> Entry:
         """Let reports that hotlines bring count again after a recovery. Those brought since do not count."""

@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from threading import Event, Lock, Thread
@@ -45,8 +46,10 @@ class Owners(NamedTuple):
     tokens: Collection[str]
 
 
-Write = Callable[[Slots, bool], None]
-"""Writes a page with these slots; counts first what came in before, where the second is true."""
+Write = Callable[[Slots], None]
+"""Writes a page with these slots."""
+Count = Callable[[], None]
+"""Counts what the pages hold."""
 
 
 class StillWaitingError(DeniableError):
@@ -89,10 +92,14 @@ class Ticker:
     """Writes pages until it is stopped. What commands bring, what people enter, what machines push and what is imported
     each have their part of a page. What takes an import back overtakes it: what comes after counts for nothing
     (`counting.settle`).
+
+    Pages are counted between two ticks, after those who wait are answered: the time of no answer tells how long it
+    takes, unless it takes longer than half a tick.
     """
 
-    def __init__(self, write: Write, every: float = TICK, counted_every: float = COUNTED_EVERY) -> None:
+    def __init__(self, write: Write, count: Count, every: float = TICK, counted_every: float = COUNTED_EVERY) -> None:
         self._write = write
+        self._count = count
         self._every = every
         self._counted_every = counted_every
         self._counted = -1.0
@@ -151,29 +158,36 @@ class Ticker:
 
     def _run(self) -> None:
         while not self._stop.wait(self._every - time.time() % self._every):
-            self._tick()
+            self._write_page()
+            if not self._stop.wait(self._every / 2):  # other processes write theirs meanwhile, and need not wait
+                self._count_if_due()
         self._tick()
         with self._lock:
-            for waiting in chain(*self._queues):
-                waiting.is_written.set_exception(_stopped())
+            _tell(chain(*self._queues), _stopped())
 
     def _tick(self) -> None:
+        self._write_page()
+        self._count_if_due()
+
+    def _write_page(self) -> None:
         page, taken = self._next_page()
-        now = time.time() // self._counted_every
         try:
-            self._write(page, now != self._counted)
+            self._write(page)
         except Exception as error:  # those who wait are told; the next tick tries again
-            for waiting in taken:
-                waiting.slots = waiting.slots[:0]
-            for waiting in self._drop_written():
-                waiting.is_written.set_exception(error)
+            with self._lock:
+                for waiting in taken:
+                    waiting.drop()
+            _tell([*taken, *self._drop_written()], error)
+        else:
+            _tell(self._drop_written(), None)
+
+    def _count_if_due(self) -> None:
+        now = time.time() // self._counted_every
+        if now == self._counted:
             return
-        self._counted = now
-        for waiting in self._drop_written():
-            if waiting.is_dropped:
-                waiting.is_written.set_exception(_dropped())
-            else:
-                waiting.is_written.set_result(None)
+        with suppress(Exception):  # the pages are there still; the next tick tries again
+            self._count()
+            self._counted = now
 
     def _next_page(self) -> tuple[Slots, list[_Waiting]]:
         """What fits in it, and whose that is; what is cut off stays in its queue."""
@@ -201,6 +215,18 @@ class Ticker:
                 written += [waiting for waiting in queue if not len(waiting.slots)]
                 queue[:] = [waiting for waiting in queue if len(waiting.slots)]
         return written
+
+
+def _tell(those: Iterable[_Waiting], error: Exception | None) -> None:
+    """Let all of them go on who were not told before."""
+    for waiting in those:
+        failed = error or (_dropped() if waiting.is_dropped else None)
+        if waiting.is_written.done():
+            continue
+        if failed is None:
+            waiting.is_written.set_result(None)
+        else:
+            waiting.is_written.set_exception(failed)
 
 
 def _signs(queue: Iterable[_Waiting], room: int) -> Iterator[tuple[_Waiting, Slots]]:

@@ -208,7 +208,7 @@ def _bring(
         return held
     _check_assigned(request, person, held.source)
     do_not_count = text(fields, "do_not_count") == "yes"
-    _, written = programme.hotlines.bring(held.source, held.batch, count=not do_not_count, name=name, owner=person.id)
+    written = programme.hotlines.bring(held.source, held.batch, count=not do_not_count, name=name, owner=person.id)
     console = console_of(request)
     outcome = "paused" if programme.status().is_paused else "noted" if do_not_count else "counted"
     day = programme.parameters.calendar.today(console.clock())
