@@ -54,6 +54,18 @@ finally:
     serving.send_signal(signal.SIGTERM)
     serving.wait()
 """
+FIRST_RUN = """
+import re, signal, subprocess, sys, urllib.request
+serving = subprocess.Popen([sys.executable, "-m", "deniable", "serve", "--port", "0"], stdout=subprocess.PIPE, text=True)
+try:
+    address = next(found[0] for line in serving.stdout if (found := re.search(r"http://\\S+/first-run/\\S+", line)))
+    for path in (address, address + "/qr.png"):
+        with urllib.request.urlopen(path) as answer:
+            assert answer.status == 200
+finally:
+    serving.send_signal(signal.SIGTERM)
+    serving.wait()
+"""
 CHARTS = [
     "plan --targets 5 --delta 0.1 --chart plan.png",
     "attack --mechanism race --delta 0.1 --targets 2 --rounds 3 --chart attack.svg",
@@ -198,7 +210,9 @@ def test_postgres(with_extra: Callable[[str], Environment]) -> None:
 
 
 def test_console(with_extra: Callable[[str], Environment]) -> None:
-    with_extra("console").computes(SERVED)
+    installed = with_extra("console")
+    installed.computes(SERVED)
+    installed.computes(FIRST_RUN)
 
 
 def test_the_bill_of_materials_is_what_pip_installs(with_extra: Callable[[str], Environment], built: Built) -> None:
