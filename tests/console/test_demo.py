@@ -25,6 +25,7 @@ def test_a_demonstration_has_a_past_and_a_round_that_is_due(tmp_path: Path) -> N
     assert f"{clock():%Y-%m-%dT%H:%M}" in (tmp_path / "public" / "index.html").read_text(encoding="utf-8")
     assert status.targets == TARGETS
     assert len(programme.waiting_visits()) == 1
+    assert [one.round for one in programme.work_list()] == [ROUNDS - 2, ROUNDS - 1]
     assert programme.close_round().audits
     checked = verify(tmp_path / "public", now=clock())
     assert {entry.kind for entry in checked.remarkable} == {"details", "skip", "override", "emergency"}

@@ -42,6 +42,8 @@ SERIOUS = 0.2
 """The share of serious ones among the reports."""
 EMERGENCIES = {12: "Maple Transit", ROUNDS: "Hazel Foods"}
 """A report of danger, by the round in which it came; the visit to which the last one leads waits."""
+VISITED = ROUNDS - 3
+"""The last round whose audits are carried out; those of the two after it are to be recorded."""
 HOTLINE = "hotline"
 CONTACT, ADDRESS = "Inspectorate of Newtown, 1 High Street, +44 1632 960 123", "https://hotline.example.org/"
 
@@ -92,7 +94,11 @@ def _programme(database: str, key: KeyFile, public: Path, now: datetime) -> None
             programme.report({EMERGENCIES[round_]: 1}, report_class="danger")
             if round_ < ROUNDS:
                 programme.visit(EMERGENCIES[round_], "danger")
+                programme.carried_out(round_, EMERGENCIES[round_], calendar.today(then[0]))
         then[0] = calendar.due(round_)
+        for open_ in programme.work_list():
+            if open_.round < round_ and open_.round <= VISITED:
+                programme.carried_out(open_.round, open_.target, open_.day + timedelta(days=2))
         if round_ == 10:
             programme.skip("The whole office was moving house.", independent=True)
         elif round_ < ROUNDS:
