@@ -63,8 +63,10 @@ class Address:
                 (self.host, self.port), family=socket.AF_INET6 if ":" in self.host else socket.AF_INET
             )
         except OSError as error:
+            why = (error.strerror or str(error)).partition(" (")[0]  # in brackets stands the address once more
             raise DeniableError(
-                f"cannot listen on {self.host}, port {self.port}: {error.strerror}; is it running already?"
+                f"cannot listen on {self.host}, port {self.port}: {why}; is it running already? Otherwise give another "
+                "--port"
             ) from None
         # Otherwise the end of every answer waits 40 ms until the browser has acknowledged its beginning.
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
