@@ -56,7 +56,8 @@ finally:
 """
 FIRST_RUN = """
 import re, signal, subprocess, sys, urllib.request
-serving = subprocess.Popen([sys.executable, "-m", "deniable", "serve", "--port", "0"], stdout=subprocess.PIPE, text=True)
+serving = subprocess.Popen([sys.executable, "-m", "deniable", "serve", "--port", "0"],
+                           stdout=subprocess.PIPE, text=True)
 try:
     address = next(found[0] for line in serving.stdout if (found := re.search(r"http://\\S+/first-run/\\S+", line)))
     for path in (address, address + "/qr.png"):
