@@ -261,7 +261,7 @@ def test_a_count_in_the_place_of_a_name_is_not_shown(reports: Path, text: str) -
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rounds": 1}, "1 round ends before the last row of .*: give more rounds$"),
+        ({"rounds": 1}, "the last row of .* comes after 1 round: give more rounds$"),
         ({"rounds": 0}, "rounds must be a whole number of at least 1, got 0"),
         ({"rounds": 2.5}, "rounds must be a whole number"),
         ({"rounds": 1_000_001}, "rounds must be at most 1000000, got 1000001"),

@@ -217,9 +217,11 @@ def read_classed_csv(
     spanned = (max(times, default=first) - first) // days + 1
     n_rounds = n_rounds or spanned
     if n_rounds < spanned:
-        of, longer = (f" of {period} from {date.fromordinal(first)}", " or a longer period") if dated else ("", "")
-        end = f"{count(n_rounds, 'round')}{of} {'ends' if n_rounds == 1 else 'end'}"
-        raise DeniableError(f"{end} before the last row of {path}: give more rounds{longer}")
+        late = f"the last row of {path} comes after {count(n_rounds, 'round')}"
+        if dated:
+            from_ = date.fromordinal(first)
+            raise DeniableError(f"{late} of {period} from {from_}: give more rounds or a longer period")
+        raise DeniableError(f"{late}: give more rounds")
     if n_rounds > MAX_ROUNDS:
         whose = f"the rounds in {path}" if n_rounds == spanned else "rounds"
         raise DeniableError(f"{whose} must be at most {MAX_ROUNDS}, got {n_rounds}")

@@ -37,12 +37,13 @@ def test_everybody_can_sign_in_and_every_page_is_marked(tmp_path: Path) -> None:
     clock = Clock()
     console = demonstration(tmp_path, clock=clock, passwords=CHEAP)
     office = Office(console, clock, create_app(console, "http://testserver"))
-    assert [one.person.role for one in console.demo] == list(ROLES)
+    assert {one.person.role for one in console.demo} == set(ROLES)
     for one in console.demo:
         browser = office.browser()
         page = browser.get("/login").text
         code = one.code(console.key, clock())
         assert one.password in page
+        assert "Begin with Audrey, who sees most." in page
         assert code in page
         assert browser.sign_in(one.person.name, one.password, code).status_code == 303
         answer = browser.get("/", follow_redirects=True)

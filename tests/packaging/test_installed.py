@@ -112,7 +112,7 @@ class Environment:
         before = sorted(self.work.iterdir())
         done = self.run("-m", "deniable", *command.split())
         assert done.returncode == 2, done.stderr
-        wanted = rf"error: [^\n]* run pip install '\.\[{extra}\]' in a copy of the project\n"
+        wanted = rf"error: [^\n]* run (?:\S+ -m )?pip install '\.\[{extra}\]' in a copy of the project\n"
         assert re.fullmatch(wanted, done.stderr), done.stderr
         assert done.stdout == ""
         assert sorted(self.work.iterdir()) == before

@@ -2,6 +2,7 @@
 
 import signal
 import socket
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -168,7 +169,7 @@ def _check_installed() -> None:
             raise
         raise DeniableError(
             f"the console needs {error.name}, which is not installed: "
-            "run pip install '.[console]' in a copy of the project"
+            f"run {sys.executable} -m pip install '.[console]' in a copy of the project"
         ) from None
 
 
@@ -227,7 +228,8 @@ def _greeting(console: "Console", here: str, new_administrator: str | None) -> I
         yield f"{new_administrator} becomes an administrator with this link, once, within three days:"
         yield f"  {here}/invitation/{invited}"
     if console.demo:
-        yield "Everything in it is made up, and gone when it ends. Sign in as:"
+        yield "Everything in it is made up, and gone when it ends."
+        yield f"Sign in as one of these people; begin with {console.demo[0].person.name}, who sees most."
         for one in console.demo:
             code = one.code(console.key, console.clock())
             yield f"  {one.person.name:<16} {one.person.role:<14} password {one.password}   code now {code}"

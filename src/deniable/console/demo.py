@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deniable.console.accounts import activity, hotlines, people, totp
 from deniable.console.accounts.passwords import Passwords
-from deniable.console.accounts.people import ROLE_NAMES, ROLES, Person, Role
+from deniable.console.accounts.people import ROLE_NAMES, Person, Role
 from deniable.console.console import Console, DemoPerson
 from deniable.message import noted
 from deniable.programme.advantage import delta_for
@@ -47,7 +47,8 @@ VISITED = ROUNDS - 3
 HOTLINE = "hotline"
 CONTACT, ADDRESS = "Inspectorate of Newtown, 1 High Street, +44 1632 960 123", "https://hotline.example.org/"
 
-PEOPLE = {"administrator": "Ada", "operator": "Otto", "importer": "Imogen", "auditor": "Audrey"}
+PEOPLE: dict[Role, str] = {"auditor": "Audrey", "administrator": "Ada", "operator": "Otto", "importer": "Imogen"}
+"""The first one sees most."""
 
 
 def demonstration(folder: Path, *, clock: Clock = system_clock, passwords: Passwords | None = None) -> Console:
@@ -57,7 +58,7 @@ def demonstration(folder: Path, *, clock: Clock = system_clock, passwords: Passw
     console = Console.open(database, key, clock=clock)
     if passwords is not None:
         console.passwords = passwords
-    console.demo = tuple(_person(console, role) for role in ROLES)
+    console.demo = tuple(_person(console, role) for role in PEOPLE)
     importer = next(one.person for one in console.demo if one.person.role == "importer")
     with console.store.writing() as connection:
         hotlines.assign(connection, console.key, HOTLINE, importer.id)

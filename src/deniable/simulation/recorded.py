@@ -37,10 +37,10 @@ def window(
     start = begins if first is None else _day(first)
     stop = begins + len(days) if last is None else _day(last) + 1
     if stop <= start:
-        of_file = [f" (the {which} in the file)" for which in ("first", "last")]
         raise DeniableError(
-            f"the first day must not be after the last, got {date.fromordinal(start)}{'' if first else of_file[0]} and "
-            f"{date.fromordinal(stop - 1)}{'' if last else of_file[1]}"
+            f"the first day must not be after the last, got {date.fromordinal(start)}"
+            f"{'' if first else ' (the first in the file)'} and {date.fromordinal(stop - 1)}"
+            f"{'' if last else ' (the last in the file)'}"
         )
     check_size(stream.n_targets, -(-(stop - start) // length))
     inside = days[max(0, start - begins) : max(0, stop - begins)]
