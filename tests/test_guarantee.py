@@ -295,7 +295,7 @@ class TestInWords:
         assert "at most 5 points in 100, whatever they believed before" in words
         assert "more than 1.32 times as likely" in words
         assert "everything else equal" in words
-        assert "Neither limit holds between two people" in words
+        assert "None of these limits holds between two people" in words
         assert "which of the two it was by at most 10 points in 100" in words
         assert "same target in the same round, the audits show nothing" in words
         assert "however long the programme runs" in words

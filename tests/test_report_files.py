@@ -147,7 +147,7 @@ def test_wide_targets_may_be_numbers_if_they_are_listed(reports: Path) -> None:
     assert read_csv(reports, targets=("101", "102")) == stream([[1, 2]], targets=("101", "102"))
 
 
-READ_AS_WIDE = "; read as one column a target, but a long file has the columns round or date, target, reports$"
+READ_AS_WIDE = "; the first line names no column target or reports, .* columns date .or round., target, reports$"
 LONG = "round,target,reports\n"
 DATED = "date,target,reports\n"
 
@@ -261,7 +261,7 @@ def test_a_count_in_the_place_of_a_name_is_not_shown(reports: Path, text: str) -
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rounds": 1}, "rounds must cover every round in .*, got 1"),
+        ({"rounds": 1}, "the last row of .* comes after 1 round: give more rounds$"),
         ({"rounds": 0}, "rounds must be a whole number of at least 1, got 0"),
         ({"rounds": 2.5}, "rounds must be a whole number"),
         ({"rounds": 1_000_001}, "rounds must be at most 1000000, got 1000001"),

@@ -33,6 +33,8 @@ if _typing.TYPE_CHECKING:
     from deniable.simulation.noise import SimulationNoise
     from deniable.streams import ReportStream
 
+    __version__: str
+
 __all__ = [
     "AuditRun",
     "CounterAuditing",
@@ -88,6 +90,8 @@ def __getattr__(name: str) -> _typing.Any:
         found = getattr(_importlib.import_module(f"deniable.{_HOMES[name]}"), name)
     elif name in __all__:
         found = _importlib.import_module(f"deniable.{name}")
+    elif name == "__version__":
+        found = _importlib.import_module("importlib.metadata").version("deniable")
     else:
         raise AttributeError(f"module 'deniable' has no attribute {name!r}")
     globals()[name] = found

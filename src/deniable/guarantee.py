@@ -150,7 +150,8 @@ class Guarantee:
         """How probable it can become, at most, to an adversary who starts from this prior, that the reports were filed.
 
         It holds at every moment and whatever the audits are: they multiply the odds by the likelihood cap at most
-        (docs/explanation/how-sure.md). Without a cap nothing is excluded, and it is 1.
+        (docs/explanation/how-sure.md). Without a cap nothing is excluded, and it is 1. It is an exact fraction: for a
+        decimal, take its `float()`.
 
         >>> Guarantee(Exponential(rho=1.5)).posterior(Fraction(1, 2)), Guarantee(TotalVariation(0.1)).posterior(0.5)
         (Fraction(3, 5), Fraction(1, 1))
@@ -179,6 +180,23 @@ class Guarantee:
         about = [f"This is about {self.filed}."] if self.kind else []
         stated = [*about, *self.statements(plain())]
         return " ".join(stated if self.promises_nothing else [*stated, *_EXCLUSIONS])
+
+    def in_short(self) -> str:
+        """What watching every audit changes, at most, in one sentence; empty where `in_words` is about as short.
+
+        >>> Guarantee(Exponential(rho=1.5)).in_short()
+        'A boss who was 50 % sure that you filed a report can become at most 60 % sure by watching the audits.'
+        """
+        if self.promises_nothing or self.delta == 0:
+            return ""
+        if self.has_cap:
+            sure = rounded_up(self.posterior(Fraction(1, 2)), 100, places=0)
+            who = f"A boss who was 50 % sure that you filed {self.filed}"
+            return f"{who} can become at most {sure} % sure by watching the audits."
+        return (
+            f"Watching the audits improves a boss's chance of guessing right whether you filed {self.filed} by at most "
+            f"{points(self.delta, plain())}."
+        )
 
     def statements(self, say: Voice, *, with_figures: bool = False) -> list[str]:
         """What is promised about someone who watches every audit, and reads the yearly figures where there are any, in

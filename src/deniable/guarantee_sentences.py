@@ -110,7 +110,7 @@ def factor(reports: int, name: str, factor: str, say: Voice) -> str:
 def two_people(reports: int, is_capped: bool, is_classed: bool, points: str | None, say: Voice) -> str:
     """About someone who is sure that exactly one of two people filed; `points` is None where nothing is promised."""
     limits = (
-        say("Neither limit holds between two people.")
+        say("None of these limits holds between two people.")
         if is_capped
         else say("This limit does not hold between two people.")
     )

@@ -14,6 +14,7 @@ from deniable.csv_files import FilePath, bad_line, read_columns, reading, rows
 from deniable.errors import MAX_REPORTS, DeniableError, check_whole, why
 from deniable.report_classes import ONE_CLASS, ReportClass, check_classes
 from deniable.streams import ReportStream, check_targets, day_number, shown_name
+from deniable.wording import count
 
 MAX_ROUNDS = 1_000_000
 """The most rounds a file may span; more is a slip of the pen (a round every minute for two years)."""
@@ -26,7 +27,10 @@ _UNITS = {"round", "date"}
 _CLASS = "class"
 _HEADINGS = {"name", "target", "targets"}
 _WITH_CLASSES = "has the columns round (or date), target, class and reports"
-_READ_AS_WIDE = "; read as one column a target, but a long file has the columns round or date, target, reports"
+_READ_AS_WIDE = (
+    "; the first line names no column target or reports, so that every column was taken for a target: in a file with a "
+    "row for each target, name the columns date (or round), target, reports"
+)
 
 
 def _unlisted(name: str) -> str:
@@ -213,7 +217,11 @@ def read_classed_csv(
     spanned = (max(times, default=first) - first) // days + 1
     n_rounds = n_rounds or spanned
     if n_rounds < spanned:
-        raise DeniableError(f"rounds must cover every round in {path}, got {n_rounds}")
+        late = f"the last row of {path} comes after {count(n_rounds, 'round')}"
+        if dated:
+            from_ = date.fromordinal(first)
+            raise DeniableError(f"{late} of {period} from {from_}: give more rounds or a longer period")
+        raise DeniableError(f"{late}: give more rounds")
     if n_rounds > MAX_ROUNDS:
         whose = f"the rounds in {path}" if n_rounds == spanned else "rounds"
         raise DeniableError(f"{whose} must be at most {MAX_ROUNDS}, got {n_rounds}")

@@ -50,7 +50,7 @@ BAD_OPTIONS = [
     ),
     ([*RACE, "--horizon", "3"], "--horizon must cover every round of the stream, 4, got 3"),
     ([*RACE, "--horizon", "1.5"], "--horizon must be a whole number"),
-    ([*RACE, "--rounds", "3"], "rounds must cover every round"),
+    ([*RACE, "--rounds", "3"], "comes after 3 rounds"),
     ([*RACE, "--period", "fortnight"], "period must be"),
     ([*RACE, "--seed", "1"], "--seed needs --simulation: "),
     ([*RACE, "--simulation", "--seed", "-1"], "seed must be a whole number of at least 0, got -1"),

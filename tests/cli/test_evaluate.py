@@ -169,6 +169,7 @@ def test_without_matplotlib_the_figure_is_refused_at_once(
         (["--delta", "0.1,0.1"], "give each --delta once, got 0.1, 0.1"),
         (["--period", "month"], "period must be a number of days or weeks"),
         (["--start", "2024-02-01", "--end", "2024-01-01"], "the first day must not be after the last"),
+        (["--start", "2034-02-01"], "got 2034-02-01 and "),
         (["--start", "New Year"], "a day must be written YYYY-MM-DD, got New Year"),
         (["--start", "2024-02-01"], "at least two targets must have reports from 2024-02-01"),
         (["--without", "2023-12-31"], "a day to leave out must be one of the stream's, got 2023-12-31"),

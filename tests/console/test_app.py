@@ -148,7 +148,7 @@ def test_a_bug_says_nothing_to_the_browser(
     assert answer.status_code == 500
     assert answer.headers["content-security-policy"] == CSP
     told = capsys.readouterr().err
-    assert "RuntimeError in test_app.py" in told
+    assert "RuntimeError in tests/console/test_app.py" in told
     assert "Ash Mill" not in answer.text + told
 
 

@@ -25,6 +25,7 @@ def test_a_demonstration_has_a_past_and_a_round_that_is_due(tmp_path: Path) -> N
     assert f"{clock():%Y-%m-%dT%H:%M}" in (tmp_path / "public" / "index.html").read_text(encoding="utf-8")
     assert status.targets == TARGETS
     assert len(programme.waiting_visits()) == 1
+    assert [one.round for one in programme.work_list()] == [ROUNDS - 2, ROUNDS - 1]
     assert programme.close_round().audits
     checked = verify(tmp_path / "public", now=clock())
     assert {entry.kind for entry in checked.remarkable} == {"details", "skip", "override", "emergency"}
@@ -36,12 +37,13 @@ def test_everybody_can_sign_in_and_every_page_is_marked(tmp_path: Path) -> None:
     clock = Clock()
     console = demonstration(tmp_path, clock=clock, passwords=CHEAP)
     office = Office(console, clock, create_app(console, "http://testserver"))
-    assert [one.person.role for one in console.demo] == list(ROLES)
+    assert {one.person.role for one in console.demo} == set(ROLES)
     for one in console.demo:
         browser = office.browser()
         page = browser.get("/login").text
         code = one.code(console.key, clock())
         assert one.password in page
+        assert "Begin with Audrey, who sees most." in page
         assert code in page
         assert browser.sign_in(one.person.name, one.password, code).status_code == 303
         answer = browser.get("/", follow_redirects=True)

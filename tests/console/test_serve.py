@@ -95,7 +95,8 @@ def test_a_port_that_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     database = str(tmp_path / "programme.db")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        assert "is it running already?" in said(capsys, "--database", database, "--port", port)
+        told = said(capsys, "--database", database, "--port", port)
+    assert "Address already in use; is it running already? Otherwise give another --port" in told
     assert "--port must be from 0 to 65535" in said(capsys, "--database", database, "--port", "99999")
 
 

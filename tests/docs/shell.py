@@ -123,7 +123,7 @@ def _plain(text: str, names: list[str]) -> str:
 
 def _pip(arguments: list[str]) -> str | None:
     """What is wrong with this call of `pip`, if anything."""
-    wanted = re.fullmatch(r"install (?:-e )?\.(?:\[([a-z,]+)\])?", " ".join(arguments))
+    wanted = re.fullmatch(r"install (?:-c constraints\.txt )?(?:-e )?\.(?:\[([a-z,]+)\])?", " ".join(arguments))
     if wanted is None:
         return f"pip {' '.join(arguments)} is not how the pages install deniable"
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]

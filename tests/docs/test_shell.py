@@ -74,6 +74,7 @@ def unknown_options(block: Block) -> list[str]:
     for line in re.findall(rf"^{prompt}((?:\S*/)?deniable .*)", source, re.MULTILINE):
         words = shlex.split(re.split(r" [|#] | && ", line)[0])[1:]
         names = 1 if words[0] != "programme" else 3 if words[1] in ("targets", "oversight") else 2
+        names = 0 if words[0].startswith("-") else names
         known = set(re.findall("--[a-z-]+", manual(*words[:names])))
         if not {word for word in words if word.startswith("--")} <= known:
             wrong.append(line)

@@ -54,6 +54,19 @@ finally:
     serving.send_signal(signal.SIGTERM)
     serving.wait()
 """
+FIRST_RUN = """
+import re, signal, subprocess, sys, urllib.request
+serving = subprocess.Popen([sys.executable, "-m", "deniable", "serve", "--port", "0"],
+                           stdout=subprocess.PIPE, text=True)
+try:
+    address = next(found[0] for line in serving.stdout if (found := re.search(r"http://\\S+/first-run/\\S+", line)))
+    for path in (address, address + "/qr.png"):
+        with urllib.request.urlopen(path) as answer:
+            assert answer.status == 200
+finally:
+    serving.send_signal(signal.SIGTERM)
+    serving.wait()
+"""
 CHARTS = [
     "plan --targets 5 --delta 0.1 --chart plan.png",
     "attack --mechanism race --delta 0.1 --targets 2 --rounds 3 --chart attack.svg",
@@ -99,7 +112,7 @@ class Environment:
         before = sorted(self.work.iterdir())
         done = self.run("-m", "deniable", *command.split())
         assert done.returncode == 2, done.stderr
-        wanted = rf"error: [^\n]* run pip install '\.\[{extra}\]' in a copy of the project\n"
+        wanted = rf"error: [^\n]* run (?:\S+ -m )?pip install '\.\[{extra}\]' in a copy of the project\n"
         assert re.fullmatch(wanted, done.stderr), done.stderr
         assert done.stdout == ""
         assert sorted(self.work.iterdir()) == before
@@ -198,7 +211,9 @@ def test_postgres(with_extra: Callable[[str], Environment]) -> None:
 
 
 def test_console(with_extra: Callable[[str], Environment]) -> None:
-    with_extra("console").computes(SERVED)
+    installed = with_extra("console")
+    installed.computes(SERVED)
+    installed.computes(FIRST_RUN)
 
 
 def test_the_bill_of_materials_is_what_pip_installs(with_extra: Callable[[str], Environment], built: Built) -> None:

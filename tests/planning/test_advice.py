@@ -21,10 +21,11 @@ def test_the_soonest_is_chosen_and_its_price_named() -> None:
         "With only 3 reports more it takes about 20 rounds, against about 5 without protection. "
         "An observer is right at most 10 times in 100 more often about one report, and 27.4 about all 3 "
         "reports of one person. "
-        "This is about what the audits show, not about leaked logs or an audit so narrow that it points to a person. "
-        "Next: deniable programme init TARGET_LIST --name NAME --mechanism race --delta 0.2 --reports-per-person 3, "
-        "where TARGET_LIST lists your targets; for reports that are in one file already, deniable audit STREAM "
-        "--mechanism race --delta 0.2, where STREAM is your file."
+        "This is about what the audits show, not about leaked logs or an audit so narrow that it points to a person."
+        "\n\nNext, where TARGET_LIST lists your targets:\n"
+        "  deniable programme init TARGET_LIST --name NAME --mechanism race --delta 0.2 --reports-per-person 3\n"
+        "or, for reports that are in one file already, STREAM:\n"
+        "  deniable audit STREAM --mechanism race --delta 0.2"
     )
 
 
@@ -32,7 +33,7 @@ def test_counter_auditing_is_chosen_where_it_is_sooner() -> None:
     words = advice(OFFICE, [GREEDY, option("race", (20, 12, 1)), option("tca", (30, 7, 2)), RR, LOTS])
     assert words.startswith("Choose counter auditing (tca): ")
     assert "; race takes about 12 and " in words
-    assert "--mechanism tca --delta 0.2 --horizon 100, " in words
+    assert "--mechanism tca --delta 0.2 --horizon 100" in words
 
 
 def test_race_is_chosen_where_the_difference_may_be_chance() -> None:
@@ -127,13 +128,13 @@ def test_a_weak_promise_is_warned_of(office: Office, weak: bool) -> None:
 def test_the_next_command_exists_and_keeps_the_promise() -> None:
     person = Office(10, advantage=0.05)
     words = advice(person, [assess(person, name, runs=200) for name in ("greedy", "race", "uniform")])
-    found = re.search(r"--mechanism race --delta ([0-9.]+), ", words)
+    found = re.search(r"--mechanism race --delta ([0-9.]+)$", words)
     assert found
-    assert "init TARGET_LIST --name NAME --mechanism race --advantage 0.05 --reports-per-person 3, " in words
+    assert "init TARGET_LIST --name NAME --mechanism race --advantage 0.05 --reports-per-person 3\n" in words
     assert 0.0499 < dn.Race.calibrate(10, float(found[1])).guarantee().for_reports(3).advantage <= 0.05
     ruled = replace(OFFICE, audits=2, rules=dn.Rules(max_gap=20, cooldown=1))
     words = advice(ruled, [GREEDY, option("race", (20, 7, 1)), LOTS])
-    promise, rules = "--mechanism race --delta 0.2", "--audits 2 --max-gap 20 --cooldown 1, "
+    promise, rules = "--mechanism race --delta 0.2", "--audits 2 --max-gap 20 --cooldown 1"
     assert f"init TARGET_LIST --name NAME {promise} --reports-per-person 3 {rules}" in words
     assert f"deniable audit STREAM {promise} {rules}" in words
     words = advice(replace(OFFICE, reports_per_person=1), [GREEDY, option("race", (20, 7, 1)), LOTS])
@@ -142,7 +143,7 @@ def test_the_next_command_exists_and_keeps_the_promise() -> None:
 
 def test_what_no_programme_can_run_is_not_proposed_for_one() -> None:
     words = advice(OFFICE, [GREEDY, option("rr", (20, 7, 1)), LOTS])
-    assert "Next: deniable audit STREAM --mechanism rr" in words
+    assert "  deniable audit STREAM --mechanism rr" in words
     assert "programme init" not in words
 
 
@@ -155,7 +156,7 @@ def test_advice_is_at_most_five_sentences_whatever_the_numbers(
         option(name, waits, standard_error=error, cut_short=float(cut))
         for name, waits in zip(PLANNED, rounds, strict=True)
     ]
-    words = advice(OFFICE, options)
+    words, *_ = advice(OFFICE, options).splitlines()
     assert words.endswith(".")
     assert words.count(". ") <= 4
     assert "nan" not in words

@@ -59,10 +59,10 @@ def test_upgrading_what_is_up_to_date_changes_nothing(database: str, tmp_path: P
 
 
 def test_where_there_is_no_programme(database: str) -> None:
-    with pytest.raises(DeniableError, match=r"there is no programme in database .*; make one with"):
+    with pytest.raises(DeniableError, match=r"there is no programme in database .*; name yours with --database"):
         Store.open(database)
     Store.create(database, nothing)
-    with pytest.raises(DeniableError, match=r"there is no programme in database .*; make one with"):
+    with pytest.raises(DeniableError, match=r"database .* belongs to a console, and no programme has begun in it yet"):
         Programme.open(database)
 
 

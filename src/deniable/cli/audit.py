@@ -336,6 +336,9 @@ def _show(drawn: Drawn, period: str, notes: Sequence[str]) -> None:
     console.print(_header(drawn, period))
     real = drawn.seed is None
     console.print(f"\nGuarantee ({'public' if real else 'of audits drawn for real, not of these'})", style="bold")
+    if in_short := drawn.guarantee.in_short():
+        console.print(in_short)
+        console.print("\nThe exact figures", style="bold")
     console.print("\n".join(drawn.promise))
     shown = "round and audited target" + (", and a word on every visit ordered at once" if drawn.has_visits else "")
     console.print(f"\nTranscript ({'public' if real else 'simulated'}): {shown}", style="bold")

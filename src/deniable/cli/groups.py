@@ -1,6 +1,7 @@
 """Groups whose commands are imported when they are called: `--help` and `--version` load nothing that computes."""
 
 import re
+import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
@@ -78,7 +79,7 @@ def imported(name: str) -> ModuleType:
             raise
         raise DeniableError(
             f"an audit programme needs {error.name}, which is not installed: "
-            "run pip install '.[programme]' in a copy of the project"
+            f"run {sys.executable} -m pip install '.[programme]' in a copy of the project"
         ) from None
 
 

@@ -1,6 +1,8 @@
 """How `deniable plan` tells what it found: as JSON, as tables with a key and advice, and as a chart."""
 
 import math
+import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -100,7 +102,17 @@ def show(office: Office, options: Sequence[Option | NotCovered], runs: int) -> N
     for name, meaning in _notes(office, covered, runs).items():
         legend.add_row(name, meaning)
     console.print(legend)
-    console.print(Text.assemble(("\nAdvice: ", "bold"), advice(office, options)))
+    words, *then = advice(office, options).splitlines()
+    console.print(Text.assemble(("\nAdvice: ", "bold"), words))
+    for line in then:
+        console.print(_copied(line) if line.startswith("  ") else line, soft_wrap=True)
+
+
+def _copied(command: str) -> str:
+    """On lines that a shell takes for one, each option with what it is given."""
+    together = re.sub(r"(--\S+) ", "\\1\N{NO-BREAK SPACE}", command.strip())
+    lines = textwrap.wrap(together, 78, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)
+    return " \\\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _programme(office: Office) -> str:
@@ -178,7 +190,7 @@ def _least_lead(least: int, options: Sequence[Option]) -> str:
     race, tca = leads.get("race"), leads.get("tca")
     return (
         "Any mechanism that goes by the reports since the last audits alone, and treats all targets alike, needs a "
-        f"lead of at least {least:,} at this promise (proven)."
+        f"lead of at least {least:,} for the leader to be audited in 19 rounds of 20, at this promise (proven)."
         + (f" Race needs {race:,}." if race is not None else "")
         + (
             f" Counter auditing (tca), which also goes by its noise so far and is not covered, needs at most {tca:,}."

@@ -2,6 +2,7 @@
 
 import signal
 import socket
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -63,8 +64,10 @@ class Address:
                 (self.host, self.port), family=socket.AF_INET6 if ":" in self.host else socket.AF_INET
             )
         except OSError as error:
+            why = (error.strerror or str(error)).partition(" (")[0]  # in brackets stands the address once more
             raise DeniableError(
-                f"cannot listen on {self.host}, port {self.port}: {error.strerror}; is it running already?"
+                f"cannot listen on {self.host}, port {self.port}: {why}; is it running already? Otherwise give another "
+                "--port"
             ) from None
         # Otherwise the end of every answer waits 40 ms until the browser has acknowledged its beginning.
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -166,7 +169,7 @@ def _check_installed() -> None:
             raise
         raise DeniableError(
             f"the console needs {error.name}, which is not installed: "
-            "run pip install '.[console]' in a copy of the project"
+            f"run {sys.executable} -m pip install '.[console]' in a copy of the project"
         ) from None
 
 
@@ -225,7 +228,8 @@ def _greeting(console: "Console", here: str, new_administrator: str | None) -> I
         yield f"{new_administrator} becomes an administrator with this link, once, within three days:"
         yield f"  {here}/invitation/{invited}"
     if console.demo:
-        yield "Everything in it is made up, and gone when it ends. Sign in as:"
+        yield "Everything in it is made up, and gone when it ends."
+        yield f"Sign in as one of these people; begin with {console.demo[0].person.name}, who sees most."
         for one in console.demo:
             code = one.code(console.key, console.clock())
             yield f"  {one.person.name:<16} {one.person.role:<14} password {one.password}   code now {code}"

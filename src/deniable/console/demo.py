@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deniable.console.accounts import activity, hotlines, people, totp
 from deniable.console.accounts.passwords import Passwords
-from deniable.console.accounts.people import ROLE_NAMES, ROLES, Person, Role
+from deniable.console.accounts.people import ROLE_NAMES, Person, Role
 from deniable.console.console import Console, DemoPerson
 from deniable.message import noted
 from deniable.programme.advantage import delta_for
@@ -42,10 +42,13 @@ SERIOUS = 0.2
 """The share of serious ones among the reports."""
 EMERGENCIES = {12: "Maple Transit", ROUNDS: "Hazel Foods"}
 """A report of danger, by the round in which it came; the visit to which the last one leads waits."""
+VISITED = ROUNDS - 3
+"""The last round whose audits are carried out; those of the two after it are to be recorded."""
 HOTLINE = "hotline"
 CONTACT, ADDRESS = "Inspectorate of Newtown, 1 High Street, +44 1632 960 123", "https://hotline.example.org/"
 
-PEOPLE = {"administrator": "Ada", "operator": "Otto", "importer": "Imogen", "auditor": "Audrey"}
+PEOPLE: dict[Role, str] = {"auditor": "Audrey", "administrator": "Ada", "operator": "Otto", "importer": "Imogen"}
+"""The first one sees most."""
 
 
 def demonstration(folder: Path, *, clock: Clock = system_clock, passwords: Passwords | None = None) -> Console:
@@ -55,7 +58,7 @@ def demonstration(folder: Path, *, clock: Clock = system_clock, passwords: Passw
     console = Console.open(database, key, clock=clock)
     if passwords is not None:
         console.passwords = passwords
-    console.demo = tuple(_person(console, role) for role in ROLES)
+    console.demo = tuple(_person(console, role) for role in PEOPLE)
     importer = next(one.person for one in console.demo if one.person.role == "importer")
     with console.store.writing() as connection:
         hotlines.assign(connection, console.key, HOTLINE, importer.id)
@@ -92,7 +95,11 @@ def _programme(database: str, key: KeyFile, public: Path, now: datetime) -> None
             programme.report({EMERGENCIES[round_]: 1}, report_class="danger")
             if round_ < ROUNDS:
                 programme.visit(EMERGENCIES[round_], "danger")
+                programme.carried_out(round_, EMERGENCIES[round_], calendar.today(then[0]))
         then[0] = calendar.due(round_)
+        for open_ in programme.work_list():
+            if open_.round < round_ and open_.round <= VISITED:
+                programme.carried_out(open_.round, open_.target, open_.day + timedelta(days=2))
         if round_ == 10:
             programme.skip("The whole office was moving house.", independent=True)
         elif round_ < ROUNDS:

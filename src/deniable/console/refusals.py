@@ -146,5 +146,6 @@ def _look_who_it_is(request: Request) -> None:
 def tell(error: Exception) -> None:
     """Where it happened, in the terminal; neither text nor traceback, since either may quote a count."""
     at = traceback.extract_tb(error.__traceback__)[-1]
+    file = "/".join(Path(at.filename).parts[-3:])  # such as console/pages/people.py: several files have one name
     told = f": {error}" if isinstance(error, StoreError | KeyChangedError) else ""
-    print(f"error: {type(error).__name__} in {Path(at.filename).name}, line {at.lineno}{told}", file=sys.stderr)
+    print(f"error: {type(error).__name__} in {file}, line {at.lineno}{told}", file=sys.stderr)

@@ -22,7 +22,8 @@ NEARLY_ALL = 0.49
 
 
 def advice(office: Office, options: Sequence[Option | NotCovered]) -> str:
-    """At most five sentences, for a reader who has to choose and knows no statistics.
+    """At most five sentences, for a reader who has to choose and knows no statistics; then, on lines of their own, the
+    next commands.
 
     The options must include greedy and uniform, which the others are measured against, all with the waits of ADVISED.
     """
@@ -51,11 +52,12 @@ def advice(office: Office, options: Sequence[Option | NotCovered]) -> str:
                 _weakness(office, best, by_id, few if n == many else fewest),
                 "This is about what the audits show, not about leaked logs or an audit so narrow that it points to a "
                 "person.",
-                _next(office, best),
             ]
             if _is_weak(office, best):
-                return " ".join([_warning(office, best), *sentences])
-            return " ".join([*sentences[:2], _given_away(best), *sentences[2:]])
+                sentences = [_warning(office, best), *sentences]
+            else:
+                sentences.insert(2, _given_away(best))
+            return f"{' '.join(sentences)}\n\n{_next(office, best)}"
     return _too_strict(office, list(protected.values()), lots)
 
 
@@ -180,12 +182,13 @@ def _next(office: Office, best: Option) -> str:
         **(delta if office.delta is not None else {"advantage": office.advantage}),
         "reports-per-person": k if k > 1 else None,
     }
-    audit = f"deniable audit STREAM {_given(mechanism | delta | rules)}, where STREAM is your file"
+    audit = f"  deniable audit STREAM {_given(mechanism | delta | rules)}"
     if best.mechanism_id not in IN_PROGRAMMES:
-        return f"Next: {audit}; deniable audit --help says what else to give."
+        return f"Next, where STREAM is your file (deniable audit --help says what else to give):\n{audit}"
     return (
-        f"Next: deniable programme init TARGET_LIST --name NAME {_given(mechanism | promise | rules)}, where "
-        f"TARGET_LIST lists your targets; for reports that are in one file already, {audit}."
+        "Next, where TARGET_LIST lists your targets:\n"
+        f"  deniable programme init TARGET_LIST --name NAME {_given(mechanism | promise | rules)}\n"
+        f"or, for reports that are in one file already, STREAM:\n{audit}"
     )
 
 

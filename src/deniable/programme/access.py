@@ -38,6 +38,10 @@ class EndedError(DeniableError):
     """The programme has ended, and what was asked for is over."""
 
 
+class NotBegunError(DeniableError):
+    """A console made the database, and no programme has begun in it yet."""
+
+
 @dataclass(frozen=True, repr=False)
 class Vouched(Secret):
     """What a transaction of this process found that opened the sealed manifest."""
@@ -60,7 +64,10 @@ class Access:
         with store.reading() as connection:
             stored = connection.execute(sa.select(tables.programme.c.parameters)).scalar()
         if stored is None:
-            raise DeniableError("there is no programme in {store}; make one with: deniable programme init", store=store)
+            raise NotBegunError(
+                "{store} belongs to a console, and no programme has begun in it yet; begin it there, under Plan",
+                store=store,
+            )
         self.parameters = Parameters.from_bytes(stored.encode("ascii"))
         self._mechanism = self.parameters.built()
         self._known_state: tuple[str, PublicState] | None = None

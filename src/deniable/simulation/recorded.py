@@ -38,7 +38,9 @@ def window(
     stop = begins + len(days) if last is None else _day(last) + 1
     if stop <= start:
         raise DeniableError(
-            f"the first day must not be after the last, got {date.fromordinal(start)} and {date.fromordinal(stop - 1)}"
+            f"the first day must not be after the last, got {date.fromordinal(start)}"
+            f"{'' if first else ' (the first in the file)'} and {date.fromordinal(stop - 1)}"
+            f"{'' if last else ' (the last in the file)'}"
         )
     check_size(stream.n_targets, -(-(stop - start) // length))
     inside = days[max(0, start - begins) : max(0, stop - begins)]

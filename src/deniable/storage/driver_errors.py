@@ -14,7 +14,8 @@ SENTENCES = {
     "locked": f"another process has held it for {PATIENCE} seconds; nothing was written, try again",
     "lock timeout": f"another process has held it for {PATIENCE} seconds; nothing was written, try again",
     "unable to open": "it cannot be opened; check the path and its permissions",
-    "not a database": "it is not a SQLite database, or it is damaged; restore the last backup",
+    "not a database": "it is not a SQLite database, or it is damaged; check --database and, if it names the right "
+    "file, restore the last backup",
     "malformed": "it is damaged; restore the last backup",
     "disk i/o error": "the disk does not answer as it should; nothing was acknowledged, check the disk",
     "permission denied": "its server denies this user a permission it needs",

@@ -117,7 +117,8 @@ class Store:
         """A database with a programme in it, of whatever layout."""
         store = cls(database)
         missing = DeniableError(
-            "there is no programme in {store}; make one with: deniable programme init", store=str(store)
+            "there is no programme in {store}; name yours with --database, or make one with: deniable programme init",
+            store=str(store),
         )
         if store.file is not None and not store.file.is_file():
             raise missing

@@ -13,6 +13,7 @@ from tests.cli.running import SECRET, Result, Run, assert_refused
 from tests.languages.translated import translated
 
 from deniable.cli.programme import Commands
+from deniable.storage.store import Store
 
 PASSPHRASE = "correct horse battery"
 
@@ -298,6 +299,14 @@ def test_a_second_programme_needs_a_database_of_its_own(office: Desk) -> None:
     assert_refused(office("init", "targets.txt", *SETTINGS, "--key", "other.key"), "exists already")
     assert Path("programme.key").read_bytes() == before
     assert not Path("other.key").exists()
+
+
+def test_the_database_of_a_console_without_a_programme_is_never_to_be_deleted(desk: Desk) -> None:
+    Store.create("programme.db", lambda _: None).dispose()
+    Path("targets.txt").write_text("\n".join(NAMES), encoding="utf-8")
+    for command in (["status"], ["init", "targets.txt", *SETTINGS]):
+        assert_refused(desk(*command), "belongs to a console, and no programme has begun in it yet")
+    assert not Path("programme.key").exists()
 
 
 # The key

@@ -359,7 +359,7 @@ def test_the_delta_of_one_report_is_rounded_up(delta: float, settings: dict[str,
 
 @pytest.mark.parametrize(
     ("settings", "limits"),
-    [({}, "Neither limit holds"), ({"mechanism": "tca", "horizon": 100}, "This limit does not hold")],
+    [({}, "None of these limits holds"), ({"mechanism": "tca", "horizon": 100}, "This limit does not hold")],
     ids=["race", "tca"],
 )
 def test_the_case_of_two_people_is_told(settings: dict[str, Any], limits: str) -> None:

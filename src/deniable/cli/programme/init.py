@@ -36,6 +36,7 @@ from deniable.errors import DeniableError
 from deniable.languages.language import DEFAULT_TERMS, Sentences, Terms, check_known, language, usable_languages
 from deniable.languages.own_translation import read_translation
 from deniable.message import all_of
+from deniable.programme.access import NotBegunError
 from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import Calendar
 from deniable.programme.creation import read_register
@@ -159,7 +160,7 @@ def init(
     targets, registered = read_register(target_list)
     chosen_weights = learnt if weights is None else read_weights(weights, targets)
     chosen_key = options.key_of(database, key, passphrase, new=True)
-    with _refusals_as_typed():
+    with _refusals_as_typed(database):
         if level is None:
             weight = reports_per_person * heaviest(kinds)
             for_audits = _advantage_of_audits(advantage or 0, yearly_figures_delta, reports_per_person)
@@ -209,17 +210,28 @@ def _rounds_covered(horizon: int | None, max_gap: int | None) -> int | None:
 
 
 @contextmanager
-def _refusals_as_typed() -> Iterator[None]:
+def _refusals_as_typed(database: str) -> Iterator[None]:
     """What the programme refuses, with the names of the options, and what to do about a database that exists."""
     try:
         yield
     except ExistsError as error:
+        _check_begun(database)
         raise DeniableError(
             f"{error}, or, to begin again after a mistake, delete this one, its key and the transcript beside the key, "
             "unless it was published"
         ) from None
     except DeniableError as error:
         raise DeniableError(as_options(str(error))) from None
+
+
+def _check_begun(database: str) -> None:
+    """Refuse a console's database in which no programme has begun: to delete it would delete the accounts, too."""
+    try:
+        Programme.open(database).close()
+    except NotBegunError:
+        raise
+    except DeniableError:
+        return
 
 
 def _tell(programme: Programme, database: str, key: Path | None, as_json: bool) -> None:

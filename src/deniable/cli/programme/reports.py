@@ -68,7 +68,10 @@ def report(
     lines = None if file is None else _lines(file)
     typed = 1 if number is None else _whole(number)
     if typed is None:
-        raise DeniableError("the number of reports must be {whole}", whole=_WHOLE)
+        raise DeniableError(
+            'the number of reports must be {whole}; a name of several words needs quotes, such as "Ash Mill"',
+            whole=_WHOLE,
+        )
     with options.unlocked(database, key, passphrase) as programme:
         classes = programme.parameters.classes
         if lines is None:

@@ -111,7 +111,7 @@ def _uri(request: Request, opened: OpenedInvitation) -> str:
     """The secret of the codes as authenticator apps take it."""
     person = opened.invitation.person
     codes = totp.totp(console_of(request).key, person.id, opened.salt)
-    return codes.provisioning_uri(person.name or "administrator", issuer_name="deniable")
+    return codes.provisioning_uri(name=person.name or "administrator", issuer_name="deniable")
 
 
 def _opened(request: Request, token: str, who: Visitor) -> OpenedInvitation:
