@@ -32,7 +32,7 @@ def locale_file(code: str) -> str:
         "direction": locale.text_direction,
         "months": [locale.months["format"]["wide"][month] for month in range(1, 13)],
         "weekdays": [locale.days["format"]["wide"][day] for day in range(7)],
-        "date": _pattern(locale.date_formats["long"].pattern),
+        "date": _pattern(code, locale.date_formats["long"].pattern),
         "group": symbols["group"],
         "decimal": symbols["decimal"],
         "group_sizes": list(grouping),
@@ -46,10 +46,13 @@ def locale_file(code: str) -> str:
     return head + "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in facts.items())
 
 
-def _pattern(pattern: str) -> str:
-    """The CLDR's pattern as one for str.format."""
+def _pattern(code: str, pattern: str) -> str:
+    """The CLDR's pattern as one for str.format. No line ends after the day; in English, tests and files compare plain
+    text.
+    """
     named = pattern.replace("MMMM", "{month}").replace("'de'", "de")
-    return " ".join({"d": "{day}", "d.": "{day}.", "y": "{year}"}.get(word, word) for word in named.split(" "))
+    words = [{"d": "{day}", "d.": "{day}.", "y": "{year}"}.get(word, word) for word in named.split(" ")]
+    return words[0] + (" " if code == "en" else "\N{NO-BREAK SPACE}") + " ".join(words[1:])
 
 
 def _list(locale: Locale, kind: str) -> list[str]:

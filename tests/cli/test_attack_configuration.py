@@ -153,7 +153,7 @@ def test_a_file_of_reports_has_the_programmes_targets(desk: Desk) -> None:
 
 def test_what_the_office_decided_later_is_said_not_to_be_attacked(desk: Desk) -> None:
     publish(desk)
-    desk.done("targets", "add", "Elm Yard", "--reason", "New.", BECAUSE)
+    desk.done("targets", "add", "Elm Yard", "--reason", "New.", BECAUSE, "--yes")
     desk.clock.tomorrow()
     desk.done("close-round")
     desk.done("publish")

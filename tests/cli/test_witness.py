@@ -44,7 +44,7 @@ def test_two_witnesses(office: Desk) -> None:
     assert "witness" not in office.done("verify", "public").lower()
     office.close()
     office.done("publish")
-    assert_refused(office("verify", "public", *asked), "entry 2", "at least 2 witnesses")
+    assert_refused(office("verify", "public", *asked), "entry 2", "at least 2 of the witnesses")
     assert "1 of 2 entries by" in office.done("verify", "public", *asked[:4])
     assert "nobody.example" not in office.done("verify", "public", *asked[:4])
 
@@ -66,7 +66,7 @@ def test_what_a_witness_reads(office: Desk) -> None:
 def test_no_countersignature(office: Desk) -> None:
     key = seen(office, "union", "--name", "union.example", "--out", "note")["key"]
     assert "union.example: no countersignature" in office.done("verify", "public", "--witness", key)
-    assert_refused(office("verify", "public", "--witness", key, "--at-least", 1), "at least 1 witness,", "is by 0")
+    assert_refused(office("verify", "public", "--witness", key, "--at-least", 1), "at least 1 of the witnesses,", "is by 0")
     Path("public/cosignatures").mkdir()
     shutil.copy("note", "public/cosignatures/sent-by-the-union")
     office.done("verify", "public", "--witness", key, "--at-least", 1)
@@ -110,7 +110,7 @@ def test_refusals(office: Desk, args: tuple[str, ...], words: tuple[str, ...]) -
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (("--at-least", "1"), ("name every witness", "0 are named")),
+        (("--at-least", "1"), ("name every witness", "got the names of 0")),
         (("--witness", "nowhere.txt"), ("a file that holds one", "nowhere.txt")),
         (("--witness", "union.key"), ("private key",)),
     ],

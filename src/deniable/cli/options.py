@@ -39,7 +39,8 @@ OPTIONS = {
     "--because-of-reports": Words(
         None,
         "The decision may have been connected with reports. The promise lapses for all reports filed in this round "
-        "of the calendar or before, and the public page says so; it holds for reports filed from the next round on.",
+        "of the calendar or before, and the public page says so; it holds for reports filed from the next round on. "
+        "The command shows what is lost, and asks before it records the decision.",
     ),
     "--chart": Words("FILE", "Draw a chart as well, into a .png or .svg file."),
     "--class": Words("CLASS", "A class of reports:"),

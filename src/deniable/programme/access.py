@@ -19,10 +19,13 @@ from deniable.programme.transaction import Transaction, stored_state
 from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript_copies import (
+    NOT_FOUND,
     KeyCopy,
     NotKeptError,
     Places,
     StoredTranscript,
+    beside,
+    is_kept,
     locked,
     raise_nowhere_to_keep,
 )
@@ -71,9 +74,9 @@ class Access:
 
     @contextmanager
     def glancing(self) -> Iterator[Seen]:
-        """The same for what needs no more than `Seen`. A process that ticks knows it from its last tick, unless there
-        is a new entry since. Then the database is asked what every page asks it, and no sealed manifest is opened:
-        whether the key or the database is another one by now is found out when a page is written.
+        """What the programme knows, for a caller that needs no more than `Seen`. A process that ticks knows it from its
+        last tick, unless there is a new entry since. Then the database is asked what every page asks it, and no sealed
+        manifest is opened: whether the key or the database is another one by now is found out when a page is written.
         """
         with self.store.reading() as connection:
             state, vouched = self.state(connection), self._vouched
@@ -92,8 +95,8 @@ class Access:
 
     @contextmanager
     def counting(self) -> Iterator[Transaction]:
-        """The same, refused where a copy of the transcript is newer than the database. The public folder may be away:
-        reports are not lost for that.
+        """A transaction that makes no entry, refused where a copy of the transcript is newer than the database. The
+        public folder may be away: reports are not lost for that.
         """
         with self.writing() as transaction:
             check_can_go_on(transaction, self.copy, folder_may_be_away=True)
@@ -123,8 +126,8 @@ class Access:
 
     @contextmanager
     def making_entry(self) -> Iterator[Transaction]:
-        """The same, refused where the database may be an old one, or where its entry could not be kept: this is found
-        out by keeping those that are there.
+        """A transaction whose entry is kept, refused where the database may be an old one, or where its entry could
+        not be kept: this is found out by keeping those that are there.
         """
         with self.appending() as transaction:
             check_can_go_on(transaction, self.copy, folder_may_be_away=False)
@@ -140,6 +143,30 @@ class Access:
             check_not_behind(connection, state, places.copy, folder_may_be_away=False)
             if not state.ended:
                 check_can_go_on(self.transaction(connection), self.copy, folder_may_be_away=False)
+
+    def keep_copy(self) -> None:
+        """See to it that the transcript stands beside the key, or else in the public folder. Only then may people see
+        what was drawn: from then on, an older database refuses to draw it again.
+        """
+        with locked(self.copy), self.store.writing() as connection:
+            state, places = self.trusted(connection)
+            check_not_behind(connection, state, places.copy, folder_may_be_away=True)
+            keep(StoredTranscript.read(connection, self.parameters), places, self.store.file)
+
+    def check_kept(self, keys: Iterable[Path] = ()) -> None:
+        """Keep the transcript outside the database (`keep_copy`) where no copy has every entry yet. Without the key,
+        this is refused there; the copies are then looked for beside these key files.
+        """
+        with self.store.reading() as connection:
+            copy = self.trusted(connection)[1].copy
+            if self.vault is None:  # with the key, the sealed manifest vouches for the head
+                StoredTranscript.read(connection, self.parameters)
+            head, folder = connection.execute(tables.HEAD_AND_FOLDER).one()
+        copies = [*beside(keys), *([] if copy is None else [copy])]
+        if not is_kept(head, None if folder is None else Path(folder), copies):
+            if self.vault is None:
+                raise NotKeptError(NOT_FOUND)
+            self.keep_copy()
 
     def transaction(self, connection: sa.Connection) -> Transaction:
         state = self.state(connection)
@@ -174,7 +201,7 @@ class Access:
         return self.state_and_folder(connection)[0]
 
     def state_and_folder(self, connection: sa.Connection) -> tuple[PublicState, str | None]:
-        """The same, and where it was last published."""
+        """The public state, and where it was last published."""
         head, folder = self.store.row(connection, tables.HEAD_AND_FOLDER)
         known = self._known_state
         if known is None or known[0] != head:

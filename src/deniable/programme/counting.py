@@ -188,8 +188,8 @@ def withdrawn(transaction: Transaction, names: Iterable[str], receipt: str) -> t
                 break
             some = slots(Kind.WITHDRAWN, np.repeat(own, len(targets), axis=0), targets, 0, classes=place)
             gone.append(some[_standing(transaction, known, some)[0] > 0])
-    taken_back = {int(target) for some in gone for target in some["target"]}
-    if not taken_back:
+    targets_gone = {int(target) for some in gone for target in some["target"]}
+    if not targets_gone:
         terms = transaction.state.parameters.terms
         raise DeniableError(
             "nothing was taken back: check the receipt and the {target_word}; if both are right, "
@@ -197,7 +197,7 @@ def withdrawn(transaction: Transaction, names: Iterable[str], receipt: str) -> t
             target_word=terms.target,
             an_audit_word=terms.an_audit,
         )
-    left = tuple(name for name in wanted if transaction.state.numbers.get(name) not in taken_back)
+    left = tuple(name for name in wanted if transaction.state.numbers.get(name) not in targets_gone)
     return np.concatenate(gone), left
 
 
@@ -324,9 +324,9 @@ def _standing(transaction: Transaction, known: KnownReports, some: Slots) -> tup
     """How many reports stand that were entered under the ids of these slots, of their class and about their target,
     (rows,), and the hashes by which it is known that they were withdrawn.
     """
-    entered = known.numbers(transaction.hashes(_ids(transaction, "entered", some)))
+    standing = known.numbers(transaction.hashes(_ids(transaction, "entered", some)))
     gone = transaction.hashes(_ids(transaction, "withdrawn", some))
-    return np.where(known.new(gone), entered, 0), gone
+    return np.where(known.new(gone), standing, 0), gone
 
 
 def _ids(transaction: Transaction, what: str, some: Slots) -> list[list[object]]:

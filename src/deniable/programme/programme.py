@@ -17,15 +17,15 @@ import sqlalchemy as sa
 
 from deniable.errors import PlaceError, check_whole
 from deniable.languages.voice import Voice
-from deniable.programme import backup, counting, publication, recovery, rekeying, rounds, transcript_copies
-from deniable.programme.access import Access, keep
+from deniable.programme import backup, counting, publication, recovery, rekeying, rounds
+from deniable.programme.access import Access
 from deniable.programme.calendar import Clock, system_clock
 from deniable.programme.counting import Pushed, Reports
 from deniable.programme.creation import Beginning, Entropy
 from deniable.programme.hotlines import Hotlines
 from deniable.programme.imports.imported_reports import check_source
 from deniable.programme.intake import AskOwners, Intake
-from deniable.programme.old_databases import check_not_behind
+from deniable.programme.public.situation import Situation
 from deniable.programme.receipt import new_receipt
 from deniable.programme.secrets.keys import Key
 from deniable.programme.secrets.lock import check_key, create_locked, unlock
@@ -38,7 +38,7 @@ from deniable.programme.transcript.frozen import WITHOUT_VALUE, PublicValue
 from deniable.programme.transcript.outcomes import NotCarriedOut
 from deniable.programme.transcript.recoveries import Resumption
 from deniable.programme.transcript.state import PublicState
-from deniable.programme.transcript_copies import KeyCopy, NotKeptError, StoredTranscript, beside, locked
+from deniable.programme.transcript_copies import KeyCopy
 from deniable.programme.work_list import OpenAudit, work_list
 from deniable.storage import tables
 from deniable.storage.store import Store
@@ -96,10 +96,17 @@ class Programme:
         return cls(store, vault, copy, clock=clock)
 
     @classmethod
-    def open(cls, database: str, key: Key | None = None, **for_tests: Any) -> Self:
+    def open(
+        cls,
+        database: str,
+        key: Key | None = None,
+        *,
+        clock: Clock = system_clock,
+        entropy: Entropy = secrets.token_bytes,
+    ) -> Self:
         """The programme in this database."""
         store = Store.open(database)
-        programme = cls(store, **for_tests)  # tells a missing programme from a wrong key
+        programme = cls(store, clock=clock, entropy=entropy)  # tells a missing programme from a wrong key
         if key is not None:
             programme._access.vault, programme._access.copy = unlock(store, key), KeyCopy.beside(key)
         return programme
@@ -130,6 +137,14 @@ class Programme:
         """The names of all that ever took part, by number."""
         return self._state().targets
 
+    def numbers(self) -> Mapping[str, int]:
+        """The number of every name in `all_targets`."""
+        return self._state().numbers
+
+    def situation(self) -> Situation:
+        """On what the words of the promise depend, beside the parameters."""
+        return Situation.after(self._state())
+
     def naming(self) -> Callable[[str], str]:
         """From a target's number in the public register to its present name (`PublicState.named`)."""
         return self._state().named
@@ -148,28 +163,12 @@ class Programme:
         return publication.publish(self._access, folder, lost=lost, keys=keys)
 
     def keep_copy(self) -> None:
-        """See to it that the transcript stands beside the key, or else in the public folder. Only then may people see
-        what was drawn: from then on, an older database refuses to draw it again.
-        """
-        with locked(self._access.copy), self._access.store.writing() as connection:
-            state, places = self._access.trusted(connection)
-            check_not_behind(connection, state, places.copy, folder_may_be_away=True)
-            keep(StoredTranscript.read(connection, self.parameters), places, self._access.store.file)
+        """See to it that the transcript is kept outside the database (`Access.keep_copy`)."""
+        self._access.keep_copy()
 
     def check_kept(self, keys: Iterable[Path] = ()) -> None:
-        """The same where no copy has every entry yet. Without the key, refused there; the copies are then looked for
-        beside these key files.
-        """
-        with self._access.store.reading() as connection:
-            copy = self._access.trusted(connection)[1].copy
-            if self._access.vault is None:  # with the key, the sealed manifest vouches for the head
-                StoredTranscript.read(connection, self.parameters)
-            head, folder = connection.execute(tables.HEAD_AND_FOLDER).one()
-        copies = [*beside(keys), *([] if copy is None else [copy])]
-        if not transcript_copies.is_kept(head, None if folder is None else Path(folder), copies):
-            if self._access.vault is None:
-                raise NotKeptError(transcript_copies.NOT_FOUND)
-            self.keep_copy()
+        """See to it where no copy outside the database has every entry yet (`Access.check_kept`)."""
+        self._access.check_kept(keys)
 
     def backup(self, path: Path, keys: Iterable[Path] = ()) -> None:
         """Everything in the database at one moment, secrets encrypted as they are, in one file (`check_kept`)."""
@@ -197,7 +196,7 @@ class Programme:
     def bring_reports(
         self, reports: Mapping[str, int], receipt: str, report_class: str | None = None, owner: str = ""
     ) -> "Future[None]":
-        """The same, for a caller that goes on; the future is done when they are on the disk. owner: who enters them."""
+        """Count reports that `owner` enters for a caller that goes on; the future is done when they are on the disk."""
         made = partial(counting.entered, reports=reports, receipt=receipt, report_class=report_class)
         return self._intake.bring_new(made, owner)[1]
 
@@ -220,7 +219,7 @@ class Programme:
     def bring_push(
         self, sender: str, name: str, reports: Mapping[str, int], report_class: str | None = None
     ) -> "tuple[Pushed, Future[None]]":
-        """The same, for a caller that goes on; the future is done when they are on the disk."""
+        """Count what a machine sends (`push`) for a caller that goes on; the future is done when it is on the disk."""
         made = partial(counting.pushed, sender=sender, name=name, reports=reports, report_class=report_class)
         return self._intake.bring_new(made, sender)
 
@@ -345,7 +344,7 @@ class Programme:
             return work_list(self._access.trusted(connection)[0])
 
     def whole_work_list(self) -> tuple[OpenAudit, ...]:
-        """The same with those whose names the public does not know yet. Confidential."""
+        """Audits that wait (`work_list`), with those whose names the public does not know yet. Confidential."""
         self.check_kept()
         with self._access.looking() as transaction:
             return work_list(transaction.state, rounds.not_public_yet(transaction))

@@ -9,6 +9,10 @@ from deniable.programme.bounded_json import check_brackets
 from deniable.rounding import nine_digits
 
 FORMAT = "deniable-programme/5"
+KEY_FILE_BEGINS = b"deniable-key/1 "
+"""The file with a programme's key. It is told here, since what looks for one in a public folder must not be able to
+open it.
+"""
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "programme": (str,),

@@ -24,7 +24,7 @@ from deniable.programme.secrets.keys import Key, KeyFile
 from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.chain import Head, check_lines, digest, from_file, parse_head, to_file
 from deniable.programme.transcript.entries import End
-from deniable.programme.transcript.replay import parse, replay
+from deniable.programme.transcript.replay import parse, parsed, replay
 from deniable.programme.transcript.state import PublicState
 from deniable.storage import files, tables
 from deniable.storage.driver_errors import PATIENCE
@@ -179,7 +179,7 @@ class KeyCopy:
     def checked_lines(self, parameters: Parameters) -> Sequence[str]:
         """All entries, if they are this programme's and by its rules; none where the copy is missing."""
         lines = self._signed_lines(parameters)
-        replay(parameters, [parse(line, number) for number, line in enumerate(lines, start=1)])
+        replay(parameters, parsed(lines))
         return tuple(lines)
 
     def _signed_lines(self, parameters: Parameters) -> Sequence[str]:

@@ -67,16 +67,57 @@ def test_a_target_gets_another_name(office: Desk) -> None:
     assert_refused(office("report", "Ash Mill"), "no target named Ash Mill")
 
 
+DECISIONS = (
+    ("override", "Ash Mill"),
+    ("skip",),
+    ("targets", "add", "Elm Yard"),
+    ("targets", "remove", "Ash Mill"),
+    ("targets", "rename", "Ash Mill", "Ash Works"),
+    ("not-carried-out", "Ash Mill", "--round", "1"),
+)
+
+
+def ready_to_decide(office: Desk) -> None:
+    """A day later, so that a round can be skipped, and with an audit of Ash Mill that may not take place."""
+    office.done("override", "Ash Mill", "--reason", "A fire.", INDEPENDENT)
+    office.clock.tomorrow()
+
+
 @pytest.mark.parametrize(("typed", "code"), [("yes\n", 0), ("no\n", 2), ("", 2)])
-def test_an_order_because_of_reports_is_asked_about(
-    office: Desk, monkeypatch: pytest.MonkeyPatch, typed: str, code: int
+@pytest.mark.parametrize("command", DECISIONS, ids=" ".join)
+def test_a_decision_because_of_reports_is_asked_about(
+    office: Desk, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], typed: str, code: int
 ) -> None:
+    ready_to_decide(office)
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
-    result = office("override", "Ash Mill", "--reason", "a hint", BECAUSE)
+    result = office(*command, "--reason", "a hint", BECAUSE)
     assert result.code == code
-    for word in ("round 1 or earlier", "5 January 2026", "Tuesday 6 January 2026", "4 targets", "type yes"):
+    for word in ("round 2 or earlier", "5 January 2026", "Wednesday 7 January 2026", "4 targets", "type yes"):
         assert word in result.err
-    assert office.json("status")["entries"] == (1 if code == 0 else 0)
+    assert office.json("status")["entries"] == (2 if code == 0 else 1)
+    if not typed:
+        assert result.err.splitlines()[1:] == [
+            "error: the decision was not confirmed, and nothing was changed; in a script, give --yes"
+        ]
+
+
+@pytest.mark.parametrize("command", DECISIONS, ids=" ".join)
+def test_a_script_confirms_a_decision_and_reads_what_is_left_of_the_promise(
+    office: Desk, command: tuple[str, ...]
+) -> None:
+    ready_to_decide(office)
+    document = office.json(*command, "--reason", "a hint", BECAUSE, "--yes")
+    assert "holds for reports filed from round 3 on" in document["coverage"]
+    assert office.json("status")["holds_from"] == 3
+
+
+def test_a_skipped_round_tells_what_is_left_of_the_promise(office: Desk) -> None:
+    office.clock.tomorrow()
+    out = " ".join(office.done("skip", "--reason", "a hint", BECAUSE, "--yes").split())
+    assert out.startswith("Round 1: skipped.")
+    assert "The promise holds for reports filed from round 3 on" in out
+    office.clock.tomorrow()
+    assert "The promise" in office.done("skip", "--reason", "A strike.", INDEPENDENT)
 
 
 def test_targets_are_named_by_their_numbers_in_a_register(desk: Desk) -> None:

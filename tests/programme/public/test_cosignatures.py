@@ -140,7 +140,7 @@ def test_enough_witnesses(folder: Path) -> None:
 
 def test_before_the_first_round_is_closed(tmp_path: Path) -> None:
     write(tmp_path, made(), [])
-    with pytest.raises(DeniableError, match=r"programme\.json must be countersigned by at least 1 witness,"):
+    with pytest.raises(DeniableError, match=r"programme\.json must be countersigned by at least 1 of the witnesses,"):
         checked(tmp_path, at_least=1)
     put(tmp_path, note([]))
     assert checked(tmp_path, at_least=1).seen_by(0) == 1
@@ -160,7 +160,7 @@ def test_two_names_do_not_make_two_witnesses(folder: Path) -> None:
     put(folder, note(SAID, UNION, "paper.example"), "other")
     with pytest.raises(DeniableError, match=r"union\.example and paper\.example have the same key"):
         checked(folder, KEYS[0], again, at_least=2)
-    with pytest.raises(DeniableError, match="1 is named"):
+    with pytest.raises(DeniableError, match="got the names of 1"):
         checked(folder, KEYS[0], KEYS[0], at_least=2)
     assert checked(folder, KEYS[0], KEYS[0], at_least=1).seen_by(4) == 1
 

@@ -40,15 +40,11 @@ def override(
 
     The reports about these targets are deleted, as after a draw, and the round stays open. The public sees the
     targets, the reason, and whether you declare that the decision had nothing to do with any report: say so with one
-    of the two options below, which decides what the promise still covers. Before an order because of reports is
-    recorded, the command shows which reports lose the promise, and asks.
+    of the two options below, which decides what the promise still covers.
     """
     declaration = options.declared(independent, because)
     with options.unlocked(database, key, passphrase) as programme:
-        if because and not yes:
-            words = programme.consequence(programme.parameters.voice()).words
-            if options.typed(f"{words} To record the order, type yes: ") != "yes":
-                raise DeniableError("the order was not confirmed; nothing was changed")
+        options.confirm(programme, because=because, yes=yes)
         tell(programme, programme.override([*map(programme.naming(), names)], reason, independent=declaration), as_json)
 
 
@@ -116,6 +112,7 @@ def add(
     reason: options.Reason,
     independent: options.Independent = False,
     because: options.Because = False,
+    yes: options.Yes = False,
     database: Database = DEFAULT_DATABASE,
     key: KeyPath = None,
     passphrase: AskPassphrase = False,
@@ -129,6 +126,7 @@ def add(
     """
     declaration = options.declared(independent, because)
     with options.unlocked(database, key, passphrase) as programme:
+        options.confirm(programme, because=because, yes=yes)
         tell(programme, programme.change_targets(reason, independent=declaration, add=names).entry, as_json)
 
 
@@ -139,6 +137,7 @@ def remove(
     reason: options.Reason,
     independent: options.Independent = False,
     because: options.Because = False,
+    yes: options.Yes = False,
     database: Database = DEFAULT_DATABASE,
     key: KeyPath = None,
     passphrase: AskPassphrase = False,
@@ -153,6 +152,7 @@ def remove(
     """
     declaration = options.declared(independent, because)
     with options.unlocked(database, key, passphrase) as programme:
+        options.confirm(programme, because=because, yes=yes)
         left = [*map(programme.naming(), names)]
         new = programme.change_targets(reason, independent=declaration, remove=left)
         tell(programme, new.entry, as_json, visits=new.visits)
@@ -166,6 +166,7 @@ def rename(
     reason: options.Reason,
     independent: options.Independent = False,
     because: options.Because = False,
+    yes: options.Yes = False,
     database: Database = DEFAULT_DATABASE,
     key: KeyPath = None,
     passphrase: AskPassphrase = False,
@@ -180,6 +181,7 @@ def rename(
     """
     declaration = options.declared(independent, because)
     with options.unlocked(database, key, passphrase) as programme:
+        options.confirm(programme, because=because, yes=yes)
         tell(programme, programme.rename_target(programme.naming()(old), new, reason, independent=declaration), as_json)
 
 
@@ -241,6 +243,7 @@ def not_carried_out(
     reason: options.Reason,
     independent: options.Independent = False,
     because: options.Because = False,
+    yes: options.Yes = False,
     database: Database = DEFAULT_DATABASE,
     key: KeyPath = None,
     passphrase: AskPassphrase = False,
@@ -254,6 +257,7 @@ def not_carried_out(
     """
     declaration = options.declared(independent, because)
     with options.unlocked(database, key, passphrase) as programme:
+        options.confirm(programme, because=because, yes=yes)
         named = programme.naming()(target)
         tell(programme, programme.not_carried_out(round_, named, reason, independent=declaration), as_json)
 

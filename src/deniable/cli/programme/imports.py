@@ -172,7 +172,7 @@ def import_(
 
 
 def _keep(programme: Programme, source: str, channels: ChannelMapping, field: ClassField | None) -> None:
-    numbers = {name: number for number, name in enumerate(programme.all_targets())}
+    numbers = programme.numbers()
     made = Kept() if field is None else Kept(class_column=field.column, values=field.class_of)
     programme.hotlines.keep(source, lambda _: from_mapping(channels, numbers, made))
 

@@ -37,6 +37,14 @@ def declared(independent: bool, because: bool) -> bool:
     return independent
 
 
+def confirm(programme: Programme, *, because: bool, yes: bool) -> None:
+    """Before a decision because of reports is recorded, show which reports lose the promise, and ask."""
+    if because and not yes:
+        words = programme.consequence(programme.parameters.voice()).words
+        if typed(f"{words} To record the decision, type yes: ") != "yes":
+            raise DeniableError("the decision was not confirmed, and nothing was changed; in a script, give --yes")
+
+
 now = system_clock
 
 
@@ -97,7 +105,10 @@ def _key_beside(database: str) -> Path | None:
 def typed(prompt: str) -> str:
     """What is typed at the terminal, or comes in its place."""
     typer.echo(prompt, nl=False, err=True)
-    return sys.stdin.readline().strip()
+    line = sys.stdin.readline()
+    if not line.endswith("\n"):  # no terminal: what follows begins a line of its own
+        typer.echo(err=True)
+    return line.strip()
 
 
 def passphrase_of(variable: str, prompt: str, *, new: bool) -> str:

@@ -71,6 +71,7 @@ def skip(
     reason: options.Reason,
     independent: options.Independent = False,
     because: options.Because = False,
+    yes: options.Yes = False,
     database: Database = DEFAULT_DATABASE,
     key: KeyPath = None,
     passphrase: AskPassphrase = False,
@@ -84,11 +85,14 @@ def skip(
     """
     declaration = options.declared(independent, because)
     with options.unlocked(database, key, passphrase) as programme:
-        tell(programme, programme.skip(reason, independent=declaration), as_json)
+        options.confirm(programme, because=because, yes=yes)
+        closed = programme.skip(reason, independent=declaration)
+        coverage = programme.status().coverage.in_words(programme.parameters.voice())
+        tell(programme, closed, as_json, coverage, coverage=coverage)
 
 
-def tell(programme: Programme, closed: Closed | None, as_json: bool, **others: Any) -> None:
-    """Print what became of a round; `others` are for the document."""
+def tell(programme: Programme, closed: Closed | None, as_json: bool, *lines: str, **others: Any) -> None:
+    """Print what became of a round, and these lines; `others` are for the document."""
     status = programme.status()
     document = {
         "round": None if closed is None else closed.round,
@@ -103,7 +107,7 @@ def tell(programme: Programme, closed: Closed | None, as_json: bool, **others: A
         "next_due": status.due.isoformat(),
         "overdue": status.overdue,
     }
-    answer(as_json, document, *_told(closed, status))
+    answer(as_json, document, *_told(closed, status), *lines)
 
 
 def _told(closed: Closed | None, status: Status) -> list[str]:

@@ -131,7 +131,7 @@ def fill(request: Request, person: Importer, programme: CurrentProgramme, fields
     try:
         check_chosen(fields, "file")
         mapping = read_mapping(file, programme.status().targets, classes, programme.naming(), THE_FILE)
-        numbers = {name: number for number, name in enumerate(programme.all_targets())}
+        numbers = programme.numbers()
         programme.hotlines.keep(source, lambda kept: from_mapping(mapping, numbers, kept))
     except DeniableError as error:
         return _page(request, programme, source, file_error=refusal(error))
@@ -176,7 +176,7 @@ def keep(request: Request, programme: Programme, source: str, fields: FormData) 
 def _chosen_channels(
     request: Request, programme: Programme, fields: FormData, *, asks_class: bool
 ) -> dict[str, Assigned | None]:
-    numbers = {name: number for number, name in enumerate(programme.all_targets())}
+    numbers = programme.numbers()
     classes = {one.name for one in programme.parameters.classes}
     chosen: dict[str, Assigned | None] = {}
     lacking: dict[str, bool] = {}  # channels without a class, and whether they were only proposed

@@ -26,7 +26,7 @@ from deniable.message import Message, noted
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.page import Audited, Event
 from deniable.programme.transcript.outcomes import present_names
-from deniable.programme.transcript.replay import parse, replay
+from deniable.programme.transcript.replay import parsed, replay
 from deniable.programme.work_list import OpenAudit
 
 router = Router()
@@ -175,7 +175,7 @@ def _targets(
     """All there ever were, by their present names, each with its last audit that the office does not say was not
     carried out.
     """
-    entries = [parse(line, number) for number, line in enumerate(record.lines, start=1)]
+    entries = parsed(record.lines)
     state, present = replay(parameters, entries), present_names(entries)
     last: dict[str, tuple[int, str, str | None]] = {}
     for event in reversed(record.events):

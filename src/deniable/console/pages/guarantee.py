@@ -19,7 +19,6 @@ from deniable.languages.voice import Voice
 from deniable.programme.calendar import Day, due_in_words
 from deniable.programme.programme import Programme
 from deniable.programme.public.promise import Promise, promise_of
-from deniable.programme.public.situation import Situation
 
 router = Router()
 
@@ -60,14 +59,6 @@ _promises = Remembered[Promise](most=len(CONSOLE))
 
 def promise_now(programme: Programme, say: Voice) -> Promise:
     """By what is public at this moment; made once for each situation and language."""
-    status = programme.status()
-    situation = Situation(
-        coverage=status.coverage,
-        open_round=status.open_round,
-        n_targets=len(status.targets),
-        is_paused=status.is_paused,
-        ended=status.ended,
-        details=status.details,
-    )
-    key = status.parameters.digest, situation, say.language.code
-    return _promises.get(key, lambda: promise_of(status.parameters, situation, say))
+    parameters, situation = programme.parameters, programme.situation()
+    key = parameters.digest, situation, say.language.code
+    return _promises.get(key, lambda: promise_of(parameters, situation, say))

@@ -10,6 +10,7 @@ from pathlib import Path
 from deniable.errors import DeniableError, PlaceError, why
 from deniable.message import Place, why_not
 from deniable.programme.parameters import Parameters
+from deniable.programme.programme_file import KEY_FILE_BEGINS
 from deniable.programme.transcript.chain import Head, check_head, from_file, parse_head
 from deniable.programme.witness.keys import KEY_FILE_BEGINS as WITNESS_KEY_BEGINS
 
@@ -183,8 +184,6 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _is_key(path: Path) -> bool:
-    from deniable.programme.secrets.vault import KEY_FILE_BEGINS  # noqa: PLC0415, it needs argon2, and a reader does not
-
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe may be there by now
         try:

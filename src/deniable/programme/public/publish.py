@@ -27,7 +27,7 @@ from deniable.programme.public.folder import (
 from deniable.programme.public.page import render, verify_text
 from deniable.programme.transcript.chain import check_head, check_lines, from_file, parse_head, to_file
 from deniable.programme.transcript.entry import Entry
-from deniable.programme.transcript.replay import parse, replay
+from deniable.programme.transcript.replay import parse, parsed, replay
 from deniable.programme.transcript.signatures import pem
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.witness.notes import signed_checkpoint
@@ -83,7 +83,7 @@ def contents(
 def _checked(parameters: Parameters, lines: Sequence[str], head_line: str) -> list[Entry]:
     """The entries, where the head is theirs; that they fit one another the page finds out."""
     check_lines(bytes.fromhex(parameters.public_key), parameters.digest, lines, head_line)
-    return [parse(line, number) for number, line in enumerate(lines, start=1)]
+    return parsed(lines)
 
 
 def _modified(parameters: Parameters, lines: Sequence[str]) -> float:

@@ -104,6 +104,7 @@ def single_case(parameters: Parameters, now: Situation, say: Voice) -> str:
     if (promised := parameters.reports_per_person) == 1:
         return f"{once} {others}"
     often = _seldom_nearly_sure(parameters, promised)
+    most = "" if often is None else _others(often, say)
     repeated = (
         say.counted(
             "With {number} report there is no such limit.", "With {number} reports there is no such limit.", promised
@@ -115,7 +116,7 @@ def single_case(parameters: Parameters, now: Situation, say: Voice) -> str:
             "With up to {number} reports, a boss who was 50 % sure stays less than 90 % sure in at least {most} cases "
             "of 100.",
             promised,
-            most=_others(often, say),
+            most=most,
         )
     )
     return f"{once} {others} {repeated}"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from deniable.errors import DeniableError, check_whole
-from deniable.message import Message
+from deniable.message import Message, all_of
 from deniable.programme.parameters import Parameters
 from deniable.programme.public import compared, warnings
 from deniable.programme.public.compared import Compared
@@ -31,7 +31,7 @@ from deniable.programme.public.values import Fixed, Values, check_values
 from deniable.programme.transcript.chain import Head, check_head, check_lines, digest, from_file, parse_head
 from deniable.programme.transcript.coverage import Coverage
 from deniable.programme.transcript.entry import Entry
-from deniable.programme.transcript.replay import parse, replay
+from deniable.programme.transcript.replay import parsed, replay
 from deniable.programme.transcript.signatures import pem
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.witness.notes import VerifierKey, signed_checkpoint
@@ -261,14 +261,17 @@ def _checked(folder: Path) -> _Checked:
             entries=head.entries,
             lines=len(lines),
         )
-    entries = [parse(text, number) for number, text in enumerate(lines, start=1)]
+    entries = parsed(lines)
     state = replay(parameters, entries)
     if state.owes_figures:
         raise DeniableError("the yearly figures must follow on the last entry, and do not: a line was taken out")
     if head.root != state.tree.root.hex():
-        last = f"entry {len(lines)}" if lines else "the empty transcript"
+        if not lines:
+            raise DeniableError(
+                "the empty transcript is not the one that the signed head speaks of: one of the two was changed"
+            )
         raise DeniableError(
-            "{last} is not the one that the signed head speaks of: one of the two was changed", last=last
+            "entry {last} is not the one that the signed head speaks of: one of the two was changed", last=len(lines)
         )
     check_head(public_key, parameters.digest, head)
     if not state.ended:
@@ -286,28 +289,37 @@ def _check_witnessed(result: VerificationResult, at_least: int) -> None:
     check_whole("the number of witnesses", at_least, least=1)
     if at_least > len(result.witnessed):
         raise DeniableError(
-            "name every witness that may count: {at_least} must have countersigned, and {witnessed} {plural} named",
-            at_least=count(at_least, "witness", "witnesses"),
-            witnessed=len(result.witnessed),
-            plural=plural(len(result.witnessed), "is", "are"),
+            "name every witness that may count: at least {at_least} must have countersigned, got the names of {named}",
+            at_least=at_least,
+            named=len(result.witnessed),
         )
     unseen = [one.round for one in result.unseen if one.entry > result.watched_from(at_least)]
     if unseen:
-        raise DeniableError(
-            "fewer than {at_least} saw {plural} {unseen} frozen before the public value was out: "
-            "the office may have chosen what it drew from when it knew the value",
-            at_least=count(at_least, "witness", "witnesses"),
-            plural=plural(len(unseen), "round"),
-            unseen=", ".join(map(str, unseen)),
+        raise DeniableError.of(
+            len(unseen),
+            "fewer than {at_least} of the witnesses saw round {unseen} frozen before the public value was out: the "
+            "office may have chosen what it drew from when it knew the value",
+            "fewer than {at_least} of the witnesses saw rounds {unseen} frozen before the public value was out: the "
+            "office may have chosen what it drew from when it knew the value",
+            at_least=at_least,
+            unseen=all_of(map(str, unseen)),
         )
     seen = result.seen_by(result.last_closing)
     if seen < at_least:
-        what = f"entry {result.last_closing}, of round {result.rounds}," if result.rounds else PROGRAMME
+        if not result.rounds:
+            raise DeniableError(
+                "{programme} must be countersigned by at least {at_least} of the witnesses, and is by {seen}; if it is "
+                "new, check again when the others have seen it",
+                programme=PROGRAMME,
+                at_least=at_least,
+                seen=seen,
+            )
         raise DeniableError(
-            "{what} must be countersigned by at least {at_least}, and is by {seen}; if it is new, "
-            "check again when the others have seen it",
-            what=what,
-            at_least=count(at_least, "witness", "witnesses"),
+            "entry {entry}, of round {round}, must be countersigned by at least {at_least} of the witnesses, and is by "
+            "{seen}; if it is new, check again when the others have seen it",
+            entry=result.last_closing,
+            round=result.rounds,
+            at_least=at_least,
             seen=seen,
         )
 

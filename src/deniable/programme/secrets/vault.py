@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from deniable.errors import DeniableError, check_whole, why
+from deniable.programme.programme_file import KEY_FILE_BEGINS
 from deniable.storage.files import sync_folder
 
 KEY_BYTES = 32
@@ -31,7 +32,6 @@ _NONCE_BYTES = 12
 SEALING = _NONCE_BYTES + 16
 """Bytes by which a ciphertext is longer than its plaintext."""
 _SALT_BYTES = 16
-KEY_FILE_BEGINS = b"deniable-key/1 "
 _KEY_FILE = re.compile(KEY_FILE_BEGINS + rb"([0-9a-f]{64})\n?")
 
 

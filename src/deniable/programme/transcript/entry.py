@@ -163,9 +163,13 @@ class Entry:
                 "entry {entries} is expected here: a line was moved or taken out", entries=state.entries + 1
             )
         if self.previous != state.head:
-            before = f"entry {state.entries}" if state.entries else "programme.json"
+            if not state.entries:
+                raise DeniableError(
+                    "it does not follow on programme.json: one of the two was changed, moved or taken out"
+                )
             raise DeniableError(
-                "it does not follow on {before}: one of the two was changed, moved or taken out", before=before
+                "it does not follow on entry {before}: one of the two was changed, moved or taken out",
+                before=state.entries,
             )
         if self.round != state.open_round:
             raise DeniableError(

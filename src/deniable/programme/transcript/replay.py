@@ -48,6 +48,11 @@ def parse(text: str, number: int | None = None) -> Entry:
         raise DeniableError("{name}: {error}", name=name, error=error) from None
 
 
+def parsed(lines: Iterable[str]) -> list[Entry]:
+    """The entries on the lines of a whole transcript."""
+    return [parse(line, number) for number, line in enumerate(lines, start=1)]
+
+
 def replay(parameters: Parameters, entries: Iterable[Entry]) -> PublicState:
     """What the world knows after these entries, the first one first.
 
