@@ -102,7 +102,10 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
          "entered_by", "numbers", "place", "time", "zone", "may_without", "asked_by", "asked_by_self", "asked_reason",
          "reason", "others", "done", "error", "wrong_numbers"},
     ),
-    "guarantee.html": (guarantee.GuaranteePage, {"name", "promise", "was_due", "ended", "is_behind", "is_damaged"}),
+    "guarantee.html": (
+        guarantee.GuaranteePage,
+        {"name", "promise", "lapse_reason", "no_reason", "was_due", "ended", "is_behind", "is_damaged"},
+    ),
     "health.html": (
         health.HealthPage,
         {"attention", "good", "notices", "may_back_up", "administrators", "deciders", "helpers", "ended", "error"},
@@ -263,6 +266,7 @@ def test_a_template_uses_its_page_the_frame_and_the_voice_alone(name: str) -> No
         "what_it_does",
         "wrong",
         "publish",
+        "reason",
         "recent",
         "to_destroy",
         "waits",
