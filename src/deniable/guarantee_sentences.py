@@ -38,7 +38,7 @@ def independent(say: Voice) -> list[str]:
 def supposed(with_figures: bool, say: Voice) -> str:
     if with_figures:
         return say(
-            "Suppose someone watches every {audit} and reads the yearly figures, knows how {targets} are chosen, and "
+            "Suppose someone watches every {audit} and reads the yearly numbers, knows how {targets} are chosen, and "
             "knows every other report."
         )
     return say("Suppose someone watches every {audit}, knows how {targets} are chosen, and knows every other report.")

@@ -98,11 +98,14 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     "error.html": (ErrorPage, {"status", "heading", "sentence", "help", "home", "form"}),
     "frozen.html": (
         frozen_round.FrozenPage,
-        {"waiting", "source", "is_published", "is_out", "address", "throws", "differ", "times_differ", "has_entered",
-         "entered_by", "numbers", "place", "time", "zone", "may_without", "asked_by", "asked_by_self", "asked_reason",
-         "reason", "others", "done", "error", "wrong_numbers"},
+        {"is_drands_own", "waiting", "source", "is_published", "is_out", "address", "throws", "differ", "times_differ",
+         "has_entered", "entered_by", "numbers", "place", "time", "zone", "may_without", "asked_by", "asked_by_self",
+         "asked_reason", "reason", "others", "done", "error", "wrong_numbers"},
     ),
-    "guarantee.html": (guarantee.GuaranteePage, {"name", "promise", "was_due", "ended", "is_behind", "is_damaged"}),
+    "guarantee.html": (
+        guarantee.GuaranteePage,
+        {"name", "promise", "lapse_reason", "no_reason", "was_due", "ended", "is_behind", "is_damaged"},
+    ),
     "health.html": (
         health.HealthPage,
         {"attention", "good", "notices", "may_back_up", "administrators", "deciders", "helpers", "ended", "error"},
@@ -115,8 +118,9 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     ),
     "import.html": (
         import_page.ImportPage,
-        {"ended", "kinds", "kind", "sources", "source", "has_classes", "megabytes", "recent", "paused", "may_resume",
-         "reason", "done", "imported", "final_at", "error", "administrators", "brings_all", "auditors",
+        {"ended", "is_stopped", "kinds", "kind", "sources", "source", "has_classes", "megabytes", "recent",
+         "paused", "may_resume", "reason", "done", "imported", "final_at", "error", "administrators",
+         "brings_all", "auditors",
          "expected_columns", "other_columns", "example",
          "shows_files"},
     ),
@@ -162,7 +166,8 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     "planned.html": (
         plan.PlannedPage,
         {"name", "begun", "notices", "promise", "first", "first_is_past", "facts", "expert_facts", "explained",
-         "is_published", "ended", "administrators", "missing", "has_key_file", "began_with"},
+         "is_published", "ended", "administrators", "missing", "has_key_file", "began_with", "lost_before",
+         "lost_because"},
     ),
     "remove.html": (people.RemovePage, {"id", "name", "role", "altered", "hotlines"}),
     "report.html": (
@@ -182,8 +187,8 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     "tokens.html": (tokens.TokensPage, {"tokens", "new", "typed_name", "revoked", "error"}),
     "transcript.html": (
         transcript.TranscriptPage,
-        {"visits_to_publish", "names_to_publish", "revealed", "entries", "published", "folder", "proposed",
-         "lost_before", "is_loss_hidden", "has_emergencies", "verified",
+        {"ended", "is_behind", "visits_to_publish", "names_to_publish", "revealed", "entries", "published", "folder",
+         "proposed", "lost_before", "is_loss_hidden", "has_emergencies", "verified",
          "public_page", "hidden", "events", "places", "unpublished", "helpers", "found", "unselected",
          "has_more_targets", "hides_names", "head", "may_publish", "sends_first", "is_new", "done", "error"},
     ),
@@ -240,10 +245,12 @@ def test_a_template_uses_its_page_the_frame_and_the_voice_alone(name: str) -> No
         *GIVEN,
         "answer",
         "at_most",
+        "before_publishing",
         "channels",
         "channels_of",
         "class_of",
         "consequences",
+        "damaged",
         "emergencies",
         "entered",
         "imported",
@@ -258,6 +265,12 @@ def test_a_template_uses_its_page_the_frame_and_the_voice_alone(name: str) -> No
         "value",
         "what_it_does",
         "wrong",
+        "publish",
+        "reason",
+        "recent",
+        "to_destroy",
+        "waits",
+        "where",
     }  # of which all but those given are macros
     assert rendering._templates().globals.keys() >= FOR_ALL
     assert _used(tree, "frame") <= FRAME

@@ -44,7 +44,7 @@ def test_others_are_refused_with_those_there_are(
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("en", "yearly figures of 2026, −1 report ± 20"),
+        ("en", "yearly numbers of 2026, −1 report ± 20"),
         ("fr", "chiffres annuels de 2026, −1 signalement ±\xa020"),
         ("pl", "liczby roczne za 2026, −1 zgłoszenie ± 20"),
     ],
@@ -52,8 +52,8 @@ def test_others_are_refused_with_those_there_are(
 def test_a_number_below_zero_has_the_form_of_the_one_above_it(code: str, said: str) -> None:
     say = Voice(language(code))
     figures = (
-        "yearly figures of {year}, {number} report ± {error}",
-        "yearly figures of {year}, {number} reports ± {error}",
+        "yearly numbers of {year}, {number} report ± {error}",
+        "yearly numbers of {year}, {number} reports ± {error}",
     )
     assert say.counted(*figures, -1, year="2026", error=20) == said
     below, above = (say.counted(*figures, number, year="2026", error=20) for number in (-38, 38))

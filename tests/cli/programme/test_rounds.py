@@ -59,7 +59,7 @@ def test_yearly_figures_come_with_the_last_round_of_a_year(desk: Desk) -> None:
     assert closed["figures"]["year"] == 2026
     assert closed["figures"]["in_all"] == dict(closed["figures"]["reports"])["report"]
     assert desk.json("close-round") == closed | {"already": True}
-    assert "Also recorded: yearly figures of 2026" in " ".join(desk.done("close-round").split())
+    assert "Also recorded: yearly numbers of 2026" in " ".join(desk.done("close-round").split())
     desk.done("publish", "--public", "public")
     assert "in order" in desk.done("verify", "public")
     assert "figures" in lines_in(desk.folder / "public")[-1]

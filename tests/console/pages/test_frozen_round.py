@@ -179,7 +179,7 @@ def test_what_a_person_entered_who_was_disabled_since_does_not_count(office: Off
     [
         ("1 2 3", {}, "39 throws"),
         ("7" * 39, {}, "numbers from 1 to 6"),
-        (thrown(), {"time": ""}, "YYYY-MM-DDTHH:MM"),
+        (thrown(), {"time": ""}, "Choose the day and the time of the first throw"),
         (thrown(), {"time": "2026-01-06T00:59"}, "as announced"),
         (thrown(), {"time": "2026-01-06T23:00"}, "future"),
         (thrown(), {"round": "2"}, "not frozen"),

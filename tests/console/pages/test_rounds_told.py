@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from tests.console.offices import CLASSES, Office
+from tests.console.offices import CLASSES, FILE, Office, fallen_behind, preview
 from tests.programme.frozen_offices import DICE
 
 from deniable.console.pages.published import check_undamaged
@@ -71,6 +71,29 @@ def test_the_calendar_does_not_stop_for_a_changed_file(office: Office) -> None:
     with pytest.raises(Exception, match="put right first"):
         check_undamaged(office.console, programme)
     assert programme.close_round(1).round == 1
+
+
+def test_an_old_database_invites_no_person_to_enter_reports_or_to_close_a_round(office: Office) -> None:
+    programme = fallen_behind(office)
+    office.hotline("hotline", "Ida")
+    otto, ida = office.browser("Otto"), office.browser("Ida")
+    for browser, path, next_step in (
+        (otto, "/round", "Health says what to do"),
+        (office.browser("Anna"), "/round", "Health says what to do"),
+        (ida, "/report", "Tell an auditor or the administrator"),
+        (ida, "/import", "Tell an auditor or the administrator"),
+    ):
+        page = browser.get(path).text
+        assert "cannot go on with this database" in page
+        assert next_step in page
+        for invitation in ("Close round", "/round/close", 'name="number"', 'name="file"'):
+            assert invitation not in page
+    assert otto.get("/round/close").headers["location"] == "/round"
+    entered = {"target": "Ash Mill", "number": "1", "form_id": "x" * 22}
+    for answer in (otto.post("/round/close", {"round": "1"}), ida.post("/report", entered), preview(ida, FILE)):
+        assert answer.status_code == 422
+        assert "deniable programme" not in answer.text
+    assert programme.status().open_round == 1
 
 
 def test_both_people_read_that_the_asker_looked_at_counts(office: Office) -> None:

@@ -430,6 +430,18 @@ def test_after_the_last_round_no_draw_is_foretold() -> None:
     assert "round 3" not in header
 
 
+def test_a_last_round_that_is_frozen_is_still_to_be_drawn() -> None:
+    parameters = made(mechanism="tca", horizon=2, randomness=PUBLIC_VALUES.randomness)
+    said: list[Said] = [frozen(1, parameters), drawn_with(1, SIGNATURE, B), frozen(2, parameters)]
+    now = Situation.after(replay(parameters, chained(parameters, said)))
+    assert now.takes_no_more(parameters)
+    assert not now.is_over(parameters)
+    page = Outline(rendered(parameters, said))
+    assert "Only the last draw is still to come." in page.text("header")
+    assert "round 3" not in page.text("header")
+    assert "has ended" not in page.text("header") + page.text("main")
+
+
 def test_late_draws_are_counted_at_the_top() -> None:
     late = drawn(2, A, late=5, reason="flood")
     assert "draws so far: 2; late: 1" in Outline(rendered(made(), [drawn(1, A), late])).text("header")

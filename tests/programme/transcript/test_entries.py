@@ -95,7 +95,9 @@ def test_what_an_entry_says(kind: str) -> None:
 @every_kind
 def test_every_reason_is_one_line_of_text(kind: str) -> None:
     assert sample(kind, reason="r" * MAX_REASON).kind == kind
-    for reason in ("", "\t", "a\u2028b", 3):
+    with pytest.raises(DeniableError, match=r"^write the reason: at most 500 characters, on one line"):
+        sample(kind, reason="")
+    for reason in ("\t", "a\u2028b", 3):
         with pytest.raises(DeniableError, match=r"^the reason must be 1 to 500 printable characters"):
             sample(kind, reason=reason)
 

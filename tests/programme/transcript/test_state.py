@@ -382,7 +382,7 @@ def test_an_entry_of_another_place_is_refused() -> None:
 
 def test_fields_that_an_entry_needs_are_checked_when_it_is_made() -> None:
     state = PublicState.start(made())
-    with pytest.raises(DeniableError, match="reason must be 1 to 500 printable characters"):
+    with pytest.raises(DeniableError, match="write the reason: at most 500 characters"):
         Override.following(state, audits=[A], reason="", independent=True, during=1)
 
 

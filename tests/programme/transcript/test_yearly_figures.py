@@ -131,10 +131,10 @@ def test_the_page_has_the_figures_and_says_what_they_cost() -> None:
     for words in ("409 ± 29", "412 ± 20", 'about 0 <small><bdi dir="ltr">−3 ± 20', "Yearly numbers of 2026<"):
         assert words in after
     for words in (
-        "watches every audit and reads the yearly figures",
+        "watches every audit and reads the yearly numbers",
         "includes at most 1 point in 100 for that",
         "For the audits alone there is a limit in single cases as well",
-        "For the yearly figures there is none",
+        "For the yearly numbers there is none",
         "delta = 0.02",
     ):
         assert words in before
@@ -144,5 +144,5 @@ def test_the_page_has_the_figures_and_says_what_they_cost() -> None:
 def test_of_one_class_there_is_one_number() -> None:
     parameters = programme(classes=tuple(map(parsed, ["report=1"])))
     (*_, year) = chained(parameters, [*YEAR, figures(reports=[["report", 1]], in_all=1)])
-    assert year.deed(parameters.voice()) == "yearly figures of 2026, 1 report ± 20"
+    assert year.deed(parameters.voice()) == "yearly numbers of 2026, 1 report ± 20"
     assert replay(parameters, chained(parameters, [*YEAR, figures(reports=[["report", 1]], in_all=1)])).entries == 4

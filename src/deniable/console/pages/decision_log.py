@@ -22,7 +22,7 @@ DECISION_LOG: Mapping[str, DecisionLog] = {
     "override": DecisionLog(
         asked=noted("asked to order {an_audit} by hand"),
         confirmed=noted("confirmed the request of {by} to order {an_audit} by hand (entry {entry})"),
-        withdrew=noted("withdrew the request of {by} to order {an_audit} by hand"),
+        withdrew=noted("withdrew their own request to order {an_audit} by hand"),
         refused=noted("refused the request of {by} to order {an_audit} by hand"),
         done=noted("ordered {an_audit} by hand (entry {entry})"),
         alone=noted("ordered {an_audit} by hand, alone, since no other person could confirm it (entry {entry})"),
@@ -30,7 +30,7 @@ DECISION_LOG: Mapping[str, DecisionLog] = {
     "targets": DecisionLog(
         asked=noted("asked to change the list of {targets}"),
         confirmed=noted("confirmed the request of {by} to change the list of {targets} (entry {entry})"),
-        withdrew=noted("withdrew the request of {by} to change the list of {targets}"),
+        withdrew=noted("withdrew their own request to change the list of {targets}"),
         refused=noted("refused the request of {by} to change the list of {targets}"),
         done=noted("changed the list of {targets} (entry {entry})"),
         alone=noted("changed the list of {targets}, alone, since no other person could confirm it (entry {entry})"),
@@ -38,7 +38,7 @@ DECISION_LOG: Mapping[str, DecisionLog] = {
     "rename": DecisionLog(
         asked=noted("asked to rename {a_target}"),
         confirmed=noted("confirmed the request of {by} to rename {a_target} (entry {entry})"),
-        withdrew=noted("withdrew the request of {by} to rename {a_target}"),
+        withdrew=noted("withdrew their own request to rename {a_target}"),
         refused=noted("refused the request of {by} to rename {a_target}"),
         done=noted("renamed {a_target} (entry {entry})"),
         alone=noted("renamed {a_target}, alone, since no other person could confirm it (entry {entry})"),
@@ -46,7 +46,7 @@ DECISION_LOG: Mapping[str, DecisionLog] = {
     "not-carried-out": DecisionLog(
         asked=noted("asked to record that {an_audit} did not take place"),
         confirmed=noted("confirmed the request of {by} to record that {an_audit} did not take place (entry {entry})"),
-        withdrew=noted("withdrew the request of {by} to record that {an_audit} did not take place"),
+        withdrew=noted("withdrew their own request to record that {an_audit} did not take place"),
         refused=noted("refused the request of {by} to record that {an_audit} did not take place"),
         done=noted("recorded that {an_audit} did not take place (entry {entry})"),
         alone=noted(
@@ -56,7 +56,7 @@ DECISION_LOG: Mapping[str, DecisionLog] = {
     "skip": DecisionLog(
         asked=noted("asked to skip round {round}"),
         confirmed=noted("confirmed the request of {by} to skip round {round} (entry {entry})"),
-        withdrew=noted("withdrew the request of {by} to skip round {round}"),
+        withdrew=noted("withdrew their own request to skip round {round}"),
         refused=noted("refused the request of {by} to skip round {round}"),
         done=noted("skipped round {round} (entry {entry})"),
         alone=noted("skipped round {round}, alone, since no other person could confirm it (entry {entry})"),

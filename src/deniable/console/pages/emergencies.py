@@ -156,7 +156,7 @@ def withdraw(
         console.pending_visits.forget(asked.target, asked.report_class)
     else:
         console.pending_visits.refuse(asked, person.name)
-    withdrew = noted("withdrew the request of {by} for a visit in an emergency", by=by)
+    withdrew = noted("withdrew their own request for a visit in an emergency")
     refused = noted("refused the request of {by} for a visit in an emergency", by=by)
     console.record(person, withdrew if is_own else refused)
     return redirect("/emergencies", "withdrawn" if is_own else "refused")

@@ -225,7 +225,7 @@ def withdraw_request(
         return _refused(sent, error)
     sent.console.pending_draws.withdraw(waiting.entry)
     is_own = before.person == person.id
-    withdrew = noted("withdrew the request of {by} to draw round {round} without its public value")
+    withdrew = noted("withdrew their own request to draw round {round} without its public value")
     refused = noted("refused the request of {by} to draw round {round} without its public value")
     sent.console.record(person, (withdrew if is_own else refused).filled(by=by, round=waiting.round))
     return redirect("/round/draw", "withdrawn" if is_own else "refused")
@@ -318,8 +318,15 @@ def _entered(sent: _Sent) -> EnteredNumbers:
     return EnteredNumbers(
         person=sent.person.id,
         numbers=numbers,
-        time=written_instant(sent.programme.parameters.calendar.instant(text(fields, "time"))),
+        time=_time(sent.programme, text(fields, "time")),
     )
+
+
+def _time(programme: Programme, typed: str) -> str:
+    try:
+        return written_instant(programme.parameters.calendar.instant(typed))
+    except DeniableError:
+        raise DeniableError("Choose the day and the time of the first throw.") from None
 
 
 def _ask_without(sent: _Sent, waiting: Waiting) -> None:

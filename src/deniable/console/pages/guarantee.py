@@ -18,7 +18,9 @@ from deniable.languages.language import CONSOLE
 from deniable.languages.voice import Voice
 from deniable.programme.calendar import Day, due_in_words
 from deniable.programme.programme import Programme
+from deniable.programme.public.page import shortened
 from deniable.programme.public.promise import Promise, promise_of
+from deniable.programme.transcript.closings import NO_REASON
 
 router = Router()
 
@@ -27,6 +29,10 @@ router = Router()
 class GuaranteePage:
     name: str
     promise: Promise
+    lapse_reason: str | None
+    """Why the office did what cost the promise, in its own words; None where it has not lapsed."""
+    no_reason: str
+    """What the record has where the office gave none."""
     was_due: Day | None
     """When the next draw was due, where it has not taken place yet."""
     ended: bool
@@ -46,12 +52,22 @@ def guarantee_page(
     page = GuaranteePage(
         programme.parameters.name,
         promise_now(programme, say),
+        _lapse_reason(request, programme),
+        NO_REASON,
         was_due,
         ended=status.ended,
         is_damaged=found is not None and found.damage != "",
         is_behind=status.folder is None or is_loss_hidden(status),
     )
     return render(request, "guarantee.html", page)
+
+
+def _lapse_reason(request: Request, programme: Programme) -> str | None:
+    last = programme.status().coverage.last
+    if last is None:
+        return None
+    record = console_of(request).public_records.current(programme.parameters, voice_of(request))
+    return shortened(next((event.reason for event in record.events if event.number == last.entry), None))
 
 
 _promises = Remembered[Promise](most=len(CONSOLE))

@@ -14,7 +14,7 @@ from deniable.console import tables
 from deniable.console.accounts import activity
 from deniable.console.console import Console
 from deniable.console.pages.common import refusal
-from deniable.console.pages.published import Verified, verified
+from deniable.console.pages.published import Verified, behind, verified
 from deniable.console.voices import sentence
 from deniable.errors import DeniableError
 from deniable.languages.voice import Voice
@@ -23,7 +23,7 @@ from deniable.programme.calendar import due_in_words, moment_in_words, office_ti
 from deniable.programme.parameters import Parameters
 from deniable.programme.programme import Programme
 from deniable.programme.scheduler import MOST_OVERDUE
-from deniable.programme.secrets.lock import CHECK, KeyChangedError
+from deniable.programme.secrets.lock import CHECK
 from deniable.programme.status import Status
 from deniable.programme.transcript.waiting import Waiting
 from deniable.storage.tables import lock, secrets
@@ -201,17 +201,6 @@ def _frozen(
     mend = [say("Put the public files right first.")] if is_damaged else []
     to_do = " ".join([*mend, bring, *([late] if is_late else [])])
     yield Check(what, "wrong" if is_late else "warn", frozen.now, to_do, command, "/round/draw")
-
-
-def behind(programme: Programme) -> Message | None:
-    """Why the database must not go on: a copy of the transcript is newer, differs or is away. None if it may."""
-    try:
-        programme.check_current()
-    except KeyChangedError:  # which the check of the key says in its own words
-        return None
-    except DeniableError as error:
-        return refusal(error)
-    return None
 
 
 def _database(why: Message | None, say: Voice) -> Check:

@@ -25,7 +25,7 @@ from deniable.console.pages.common import (
 from deniable.console.pages.emergencies import asked_visits
 from deniable.console.pages.notices import Notices, notices_of
 from deniable.console.pages.pending_decisions import waiting_decisions
-from deniable.console.pages.published import check_undamaged, damage_of
+from deniable.console.pages.published import check_undamaged
 from deniable.console.pending_visits import PendingVisit
 from deniable.console.public_record import Record, SelectedBy, Unrecorded
 from deniable.console.rendering import render
@@ -247,7 +247,8 @@ def _drawn_last(record: Record) -> LastDraw | None:
 @router.get("/round/close")
 def ask(request: Request, person: Annotated[Person, require("close")], programme: CurrentProgramme) -> Response:
     status = programme.status()
-    if not status.overdue or status.waiting is not None or damage_of(console_of(request), programme):
+    told = notices_of(console_of(request), programme, status, voice_of(request))
+    if not status.overdue or status.waiting is not None or told.damage or told.is_stopped:
         return redirect("/round")
     return render(request, "close.html", asked(request, person, programme))
 

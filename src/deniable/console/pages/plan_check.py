@@ -156,7 +156,7 @@ def _not_chosen(parameters: Parameters, say: Voice) -> Iterator[NotChosen]:
             "It is not on the form: ask the person who runs the server to start the programme with the command at the "
             "end of this page. An addition to it is named there."
         )
-        yield NotChosen(say("Yearly figures"), means, "Yearly figures", where, option="--yearly-figures-delta 0.02")
+        yield NotChosen(say("Yearly numbers"), means, "Yearly figures", where, option="--yearly-figures-delta 0.02")
     if parameters.registered is None:
         means = say("Each {target} would have its number in the register beside its name.")
         where = say(

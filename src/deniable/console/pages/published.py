@@ -22,6 +22,7 @@ from deniable.programme.programme import Programme
 from deniable.programme.public.folder import PROGRAMME, TRANSCRIPT, published_names, read_public
 from deniable.programme.public.publish import contents
 from deniable.programme.public.verify import verify
+from deniable.programme.secrets.lock import KeyChangedError
 from deniable.programme.transcript.chain import check_lines, from_file
 from deniable.programme.transcript_copies import check_agree
 
@@ -84,6 +85,7 @@ _UNTIL_RIGHT = noted(
 PUT_RIGHT_FIRST = noted(
     "Nothing was recorded. The files in the public folder must be put right first. Health says what to do."
 )
+STOPPED = noted("Nothing was recorded. The programme cannot go on with this database. Tell the administrator.")
 
 
 def _missing(what: Message, folder: Path) -> Verified:
@@ -105,12 +107,35 @@ def damage_of(console: Console, programme: Programme) -> Damage:
         return ""
 
 
+def behind(programme: Programme) -> Message | None:
+    """Why the database must not go on: a copy of the transcript is newer, differs or is away. None if it may."""
+    try:
+        programme.check_current()
+    except KeyChangedError:  # which the check of the key says in its own words
+        return None
+    except DeniableError as error:
+        return refusal(error)
+    return None
+
+
+def is_stopped(console: Console, programme: Programme) -> bool:
+    """Whether the programme cannot go on with its database; not where public files are damaged, which comes first."""
+    return not damage_of(console, programme) and behind(programme) is not None
+
+
 def check_undamaged(console: Console, programme: Programme) -> None:
-    """Refuse what a person wants to record while a public file is changed or missing. Rounds that `programme run`
-    closes, and visits in an emergency, do not wait for the folder.
+    """Refuse what a person wants to record while a public file is changed or missing, or the programme cannot go on
+    with its database. Rounds that `programme run` closes, and visits in an emergency, do not wait for the folder.
     """
     if damage_of(console, programme):
         raise DeniableError(PUT_RIGHT_FIRST)
+    check_not_stopped(console, programme)
+
+
+def check_not_stopped(console: Console, programme: Programme) -> None:
+    """Refuse what a person wants to enter or record while the programme cannot go on with its database."""
+    if is_stopped(console, programme):
+        raise DeniableError(STOPPED)
 
 
 def verified(console: Console, programme: Programme, folder: Path) -> Verified:

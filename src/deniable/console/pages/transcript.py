@@ -25,8 +25,7 @@ from deniable.console.pages.common import (
     search,
     shown_record,
 )
-from deniable.console.pages.health_checks import behind
-from deniable.console.pages.published import Helpers, Verified, helpers_of, verified
+from deniable.console.pages.published import Helpers, Verified, helpers_of, is_stopped, verified
 from deniable.console.public_record import Record
 from deniable.console.remembered import Remembered, takes_long
 from deniable.console.rendering import render
@@ -206,7 +205,7 @@ def _page(
         folder=None if status.folder is None else str(status.folder),
         proposed=None if proposed is None else str(proposed),
         lost_before=lost_before(status, voice_of(request)),
-        is_behind=found_there is not None and not found_there.damage and behind(programme) is not None,
+        is_behind=found_there is not None and is_stopped(console, programme),
         ended=status.ended,
         is_loss_hidden=is_loss_hidden(status) and (found_there is None or not found_there.damage),
         has_emergencies=bool(status.coverage.visit_classes),

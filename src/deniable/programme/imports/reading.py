@@ -287,7 +287,10 @@ def _cells(line: bytes, separator: str) -> list[str] | Message:
     with suppress(UnicodeDecodeError):
         decoded = line.decode()
     if decoded is None:
-        return why_not("a letter cannot be read; in the spreadsheet, save the file as Unicode text")
+        return why_not(
+            "a letter cannot be read; check that you chose the right file, and save it in the spreadsheet as Unicode "
+            "text"
+        )
     if not decoded.strip():
         return []
     with suppress(csv.Error):  # strict: otherwise a quote left open would pass for one that is closed

@@ -32,7 +32,7 @@ def coin(parameters: Parameters, say: Voice) -> str:
     if parameters.figures:
         return say(
             "Someone who could only toss a coin, and would be right 50 times in 100, is right at most {right} times in "
-            "100 after watching every {audit} and reading the yearly figures.",
+            "100 after watching every {audit} and reading the yearly numbers.",
             right=right,
         )
     return say(
@@ -78,9 +78,9 @@ def _yearly(parameters: Parameters, say: Voice) -> list[str]:
     added = points(float_above(figures.delta(parameters.reports_per_person)), say)
     published = say.counted(
         "Once a year the office publishes how many reports came in, with random noise of ± {deviation} in each number; "
-        "your report is in the figures of one year only, and the limit above includes at most {points} for that.",
+        "your report is in the numbers of one year only, and the limit above includes at most {points} for that.",
         "Once a year the office publishes how many reports came in, with random noise of ± {deviation} in each number; "
-        "each of your reports is in the figures of one year only, and the limit above includes at most {points} for "
+        "each of your reports is in the numbers of one year only, and the limit above includes at most {points} for "
         "that.",
         parameters.reports_per_person,
         deviation=figures.deviation(),
@@ -96,12 +96,12 @@ def _single_cases(cap: float, say: Voice) -> list[str]:
     return [
         say(
             "For the {audits} alone there is a limit in single cases as well: with the same random noise in the "
-            "yearly figures, no sequence of {audits} is more than {factor} times as likely if you filed as it would be "
+            "yearly numbers, no sequence of {audits} is more than {factor} times as likely if you filed as it would be "
             "if you had not, everything else equal.",
             factor=say.figure(rounded_up(cap)),
         ),
         say(
-            "For the yearly figures there is none: numbers that are rare in any event may be many times as likely with "
+            "For the yearly numbers there is none: numbers that are rare in any event may be many times as likely with "
             "a report as without it, and the limit above says how often that happens at most."
         ),
     ]
@@ -191,7 +191,7 @@ def _limit(promise: Guarantee, with_figures: bool, say: Voice) -> str:
     gain, delta = points(promise.delta, say), say.figure(rounded_up(promise.delta, digits=4))
     if with_figures:
         return say(
-            "Watching, with the yearly figures, improves a guess about one such report by at most {points} (delta = "
+            "Watching, with the yearly numbers, improves a guess about one such report by at most {points} (delta = "
             "{delta}).",
             points=gain,
             delta=delta,

@@ -150,8 +150,8 @@ def render(parameters: Parameters, entries: Sequence[Entry], known: PublicState 
     frozen = [event.frozen for event in events if event.frozen is not None]
     targets = _targets(state, events, present_names(entries))
     now = Situation.after(state)
-    is_over = now.is_over(parameters) and state.waiting is None
-    promise = promise_of(parameters, now, say)
+    is_over = now.takes_no_more(parameters)
+    promise, last = promise_of(parameters, now, say), now.coverage.last
     template = templates().get_template("index.html.j2")
     return template.render(
         say=say,
@@ -181,7 +181,7 @@ def render(parameters: Parameters, entries: Sequence[Entry], known: PublicState 
         newest=events[:NEWEST],
         earlier=events[NEWEST:MOST_ENTRIES],
         older=sum(event.n_entries for event in events[MOST_ENTRIES:]),
-        lapse_reason=_lapse_reason(entries, state),
+        lapse_reason=None if last is None else shortened(entries[last.entry - 1].reason),
         lapses=tuple(lapse.entry for lapse in state.coverage.lapses[-MOST_NAMES:]),
         declared=_declared(parameters, entries, now),
         late=_late(entries),
@@ -210,10 +210,8 @@ def _declared(parameters: Parameters, entries: Sequence[Entry], now: Situation) 
     return latest if latest is not None and latest.during >= now.coverage.holds_from else None
 
 
-def _lapse_reason(entries: Sequence[Entry], state: PublicState) -> str | None:
-    """Why the office did what cost the promise, in its own words; None where it has not lapsed."""
-    last = state.coverage.last
-    reason = None if last is None else entries[last.entry - 1].reason
+def shortened(reason: str | None) -> str | None:
+    """Why the office did what cost the promise, in its own words, for the box of the lapse."""
     if reason is None or len(reason) <= MOST_OF_REASON:
         return reason
     return f"{reason[: MOST_OF_REASON - 1].rstrip()}…"

@@ -196,6 +196,10 @@ def _effect(parameters: Parameters, now: Situation, say: Voice) -> Part:
         ))  # fmt: skip
     if now.is_over(parameters):
         return Part("effect", title, before=(say("Nothing: the programme has ended, and there are no more draws."),))
+    if now.takes_no_more(parameters):
+        return Part(
+            "effect", title, before=(say("Nothing: only the last draw is still to come, and it counts no new report."),)
+        )
     if parameters.audits >= now.n_targets:
         return Part(
             "effect", title, before=(say("Every {target} is {audited} in every round, with reports and without."),)

@@ -37,6 +37,11 @@ def warnings_of(parameters: Parameters, now: Situation, say: Voice) -> tuple[War
             if now.ended else
             (say("There are no more draws, and a new report changes nothing here."),),
         ))  # fmt: skip
+    elif now.takes_no_more(parameters):
+        told.append(Warned(
+            say("Only the last draw is still to come."),
+            (say("It counts no new report: a new report changes nothing here."),),
+        ))  # fmt: skip
     if now.coverage.lapses:
         told.append(_lapse(parameters, now, say))
     if now.ended:

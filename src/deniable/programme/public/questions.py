@@ -284,6 +284,10 @@ def _take_back(say: Voice) -> Item:
 def _after(parameters: Parameters, now: Situation, say: Voice) -> str:
     if now.is_over(parameters):
         return say("Nothing, as far as this programme goes. It has ended, and there are no more draws.")
+    if now.takes_no_more(parameters):
+        return say(
+            "Nothing, as far as this programme goes. Only its last draw is still to come, and it counts no new report."
+        )
     return say(
         "The hotline tells the programme that there is one more report about this {target}. The next draw is due on "
         "{due}. That date does not change because of a report. Your report counts in every draw until the {target} is "

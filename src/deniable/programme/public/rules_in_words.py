@@ -51,7 +51,7 @@ def _facts(parameters: Parameters, say: Voice) -> Iterator[Fact]:
     yield Fact("gap", say("Longest gap"), _longest_gap(parameters, say))
     yield Fact("rest", say("Rest after {an_audit}"), _rest(parameters, say))
     yield Fact("weights", say("Weights"), _weights(parameters, say))
-    yield Fact("figures", say("Yearly figures"), figures_rule(parameters, say))
+    yield Fact("figures", say("Yearly numbers"), figures_rule(parameters, say))
     yield Fact("oversight", say("Oversight"), _oversight(parameters, say))
     yield Fact("languages", say("Languages of the public page"), _languages(parameters, say))
     yield Fact("programme", say("Programme"), parameters.programme)

@@ -27,6 +27,8 @@ class Situation:
     is_paused: bool = False
     """Whether reports that hotlines bring do not count, since a recovery."""
     ended: bool = False
+    waits: bool = False
+    """Whether a round is frozen and not drawn yet."""
     details: OfficeDetails | None = None
     """How to reach the office and its hotline, as far as it told."""
 
@@ -43,11 +45,16 @@ class Situation:
             n_targets=int(state.history.present.sum()),
             is_paused=state.is_paused,
             ended=state.ended,
+            waits=state.waiting is not None and not state.ended,
             details=state.details,
         )
 
     def is_over(self, parameters: Parameters) -> bool:
         """Whether there are no more draws."""
+        return self.takes_no_more(parameters) and not self.waits
+
+    def takes_no_more(self, parameters: Parameters) -> bool:
+        """Whether no draw counts a report that comes in now; the last round may be frozen and still to be drawn."""
         return self.ended or (parameters.horizon is not None and self.open_round > parameters.horizon)
 
     def standing(self, parameters: Parameters) -> Standing:
@@ -57,7 +64,7 @@ class Situation:
             return "lost"
         if first <= self.open_round:
             return "holds"
-        return "lost" if self.is_over(parameters) else "lapsed"
+        return "lost" if self.takes_no_more(parameters) else "lapsed"
 
     def since(self, say: Voice) -> str:
         """The day and the hour from which on the promise covers reports, after a lapse."""

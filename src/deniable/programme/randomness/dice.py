@@ -132,9 +132,7 @@ class Throws:
 
     def _number(self, word: str) -> int:
         if not re.fullmatch(r"[0-9]{1,4}", word) or not 1 <= int(word) <= self.of:
-            raise DeniableError(
-                "write numbers from 1 to {of} and nothing else, got {word}", of=self.of, word=ascii(word[:20])
-            )
+            raise DeniableError("write numbers from 1 to {of} and nothing else", of=self.of)
         return int(word)
 
     def _check_drawing(self, drawing: Sequence[int]) -> None:

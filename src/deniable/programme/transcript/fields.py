@@ -70,6 +70,10 @@ def or_null(other: Check) -> Check:
 
 
 def one_line(name: str | Message, value: Any) -> str:
+    if value == "":
+        raise DeniableError(
+            "write {name}: at most {max_reason} characters, on one line", name=name, max_reason=MAX_REASON
+        )
     if (
         not isinstance(value, str)
         or not 1 <= len(value) <= MAX_REASON

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
 
 from deniable.arrays import IntArray
 from deniable.errors import DeniableError
@@ -97,7 +98,7 @@ class FrozenDraw(Entry):
             raise DeniableError("round {of} does not wait for a public value", of=self.of)
         if self.value is not None:
             _source(state.parameters).check(self.value, self.time)
-            check_announced(state.waiting, self.time)
+            check_announced(state.parameters.calendar, state.waiting, self.time)
         elif self.reason is None:
             raise DeniableError("a round that is drawn without its public value needs a reason")
         return state
@@ -236,30 +237,37 @@ def check_may_draw(parameters: Parameters, waiting: Waiting, value: PublicValue,
     source = _source(parameters)
     if value.text is not None:
         source.check(value.text, value.time)
-        check_announced(waiting, value.time)
+        check_announced(parameters.calendar, waiting, value.time)
         if value.time is not None and read_instant(value.time) > now:
             raise DeniableError("the numbers cannot have been thrown in the future: check the day and the time")
         if isinstance(source, Drand) and waiting.beacon is not None:
             check_beacons(source.chain, [Beacon(waiting.beacon, value.text)])
     elif now < (first := waiting.without_from(source.days)):
         raise DeniableError(
-            "round {round} must wait for its public value until {first} UTC; from then on it may be drawn without",
+            "round {round} must wait for its public value until {first} ({zone} time); from then on it may be drawn "
+            "without",
             round=waiting.round,
-            first=f"{first:%Y-%m-%d %H:%M}",
+            first=_office_time(parameters.calendar, first),
+            zone=parameters.calendar.zone,
         )
 
 
-def check_announced(waiting: Waiting, time: str | None) -> None:
+def check_announced(calendar: Calendar, waiting: Waiting, time: str | None) -> None:
     """Refuse numbers that were not thrown at the announced time or within a day after it: an office that could throw on
     several days would publish the throw that it likes.
     """
     if time is not None and not waiting.expected <= read_instant(time) <= waiting.expected + ONE_DAY:
         raise DeniableError(
-            "the numbers of round {round} are thrown at {expected} UTC, as announced, or within a "
-            "day after it; those of another time do not count",
+            "the numbers of round {round} are thrown at {expected} ({zone} time), as announced, or within a day after "
+            "it; those of another time do not count",
             round=waiting.round,
-            expected=f"{waiting.expected:%Y-%m-%d %H:%M}",
+            expected=_office_time(calendar, waiting.expected),
+            zone=calendar.zone,
         )
+
+
+def _office_time(calendar: Calendar, instant: datetime) -> str:
+    return f"{instant.astimezone(ZoneInfo(calendar.zone)):%Y-%m-%d %H:%M}"
 
 
 def _source(parameters: Parameters) -> Source:

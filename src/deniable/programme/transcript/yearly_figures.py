@@ -68,14 +68,14 @@ class Figures(Entry):
         facts = self._facts(say)
         if len(self.reports) == 1:
             return say.counted(
-                "yearly figures of {year}, {number} report ± {error}",
-                "yearly figures of {year}, {number} reports ± {error}",
+                "yearly numbers of {year}, {number} report ± {error}",
+                "yearly numbers of {year}, {number} reports ± {error}",
                 self.in_all,
                 **facts,
             )
         return say.counted(
-            "yearly figures of {year}, {number} report ± {error} ({by_class}, each ± {deviation})",
-            "yearly figures of {year}, {number} reports ± {error} ({by_class}, each ± {deviation})",
+            "yearly numbers of {year}, {number} report ± {error} ({by_class}, each ± {deviation})",
+            "yearly numbers of {year}, {number} reports ± {error} ({by_class}, each ± {deviation})",
             self.in_all,
             **facts,
         )
@@ -96,7 +96,7 @@ class Figures(Entry):
     def effect(self, calendar: Calendar, say: Voice) -> str:
         means = say(
             "Random noise is in every number: two in three are off by at most what stands after ±, nearly all by at "
-            "most twice that, and a number below 0 means few or none. The promise includes these figures."
+            "most twice that, and a number below 0 means few or none. The promise includes these numbers."
         )
         if self.complete:
             return means
