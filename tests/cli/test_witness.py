@@ -66,7 +66,9 @@ def test_what_a_witness_reads(office: Desk) -> None:
 def test_no_countersignature(office: Desk) -> None:
     key = seen(office, "union", "--name", "union.example", "--out", "note")["key"]
     assert "union.example: no countersignature" in office.done("verify", "public", "--witness", key)
-    assert_refused(office("verify", "public", "--witness", key, "--at-least", 1), "at least 1 of the witnesses,", "is by 0")
+    assert_refused(
+        office("verify", "public", "--witness", key, "--at-least", 1), "at least 1 of the witnesses,", "is by 0"
+    )
     Path("public/cosignatures").mkdir()
     shutil.copy("note", "public/cosignatures/sent-by-the-union")
     office.done("verify", "public", "--witness", key, "--at-least", 1)
