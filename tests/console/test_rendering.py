@@ -57,8 +57,8 @@ PREVIEW = {
     "hidden_channels", "new_values", "hidden_values", "chosen_again", "malformed", "more_malformed", "visits",
     "is_complete", "error", "assigned", "assigned_values", "auditors", "sees_emergencies",
 }  # fmt: skip
-ROUND = {"has_values", "publish_first", "entered_by", "round", "due", "overdue", "ended", "notices", "targets",
-         "is_late", "may_report", "waiting", "value_is_out",
+ROUND = {"is_stopped", "has_values", "publish_first", "entered_by", "round", "due", "overdue", "ended", "notices",
+         "targets", "is_late", "may_report", "waiting", "value_is_out",
          "not_public", "to_visit", "n_to_visit", "visits", "has_own_visit", "decisions", "has_own_decision",
          "refused_by", "unpublished", "is_published", "is_loss_hidden", "drawn_last", "visit_first"}  # fmt: skip
 EMERGENCIES = {"classes", "asked", "others", "away", "hours", "round", "due", "is_overdue", "ended", "done", "error"}
@@ -118,7 +118,7 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     ),
     "import.html": (
         import_page.ImportPage,
-        {"ended", "is_stopped", "kinds", "kind", "sources", "source", "has_classes", "megabytes", "recent",
+        {"ended", "kinds", "kind", "sources", "source", "has_classes", "megabytes", "recent",
          "paused", "may_resume", "reason", "done", "imported", "final_at", "error", "administrators",
          "brings_all", "auditors",
          "expected_columns", "other_columns", "example",

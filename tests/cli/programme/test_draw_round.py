@@ -147,7 +147,7 @@ def test_numbers_from_a_pipe_need_yes(dice: Desk, monkeypatch: pytest.MonkeyPatc
         (("--throws", thrown(), "--yes", "--reason", "x"), "--reason is for --without-value"),
         (("--beacon", "x"), "--beacon does not fit: round 1 waits for numbers thrown in public"),
         (("--mirror", "https://api.drand.sh"), "--mirror does not fit"),
-        (("--without-value", "--reason", "x"), "must wait for its public value until 2026-01-13 01:00 UTC"),
+        (("--without-value", "--reason", "x"), "must wait for its public value until 2026-01-13 01:00 (UTC time)"),
         (("--without-value", "--throws", thrown()), "--throws does not go with --without-value"),
     ],
 )

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from deniable.console.accounts.people import Person
 from deniable.console.pages.channels import assigned
 from deniable.console.pages.common import auditors_of, done_message
-from deniable.console.pages.published import helpers_of, is_stopped
+from deniable.console.pages.published import helpers_of
 from deniable.console.pages.recent_imports import RecentImport, recent_imports
 from deniable.console.rendering import render
 from deniable.console.security import MOST_MEGABYTES, console_of, may, text
@@ -66,8 +66,6 @@ class ImportPage:
     """The same whatever was reported."""
 
     ended: bool
-    is_stopped: bool
-    """Whether the programme cannot go on with its database."""
     kinds: tuple[tuple[str, str], ...]
     kind: str
     sources: tuple[tuple[str, str], ...]
@@ -121,7 +119,6 @@ def page_of(
     sources = assigned(request, person)
     return ImportPage(
         ended=status.ended,
-        is_stopped=not status.ended and is_stopped(console_of(request), programme),
         kinds=tuple((name, say(export.label)) for name, export in EXPORTS.items()),
         kind=text(filled, "kind"),
         sources=tuple((name, name) for name in sources),

@@ -19,7 +19,6 @@ from deniable.console.pages.channels import NOT_YOURS, ChannelRow, assigned, kee
 from deniable.console.pages.common import CurrentProgramme, redirect, refusal
 from deniable.console.pages.import_page import EXAMPLE, UNDER_WAY, page, page_of
 from deniable.console.pages.import_preview import Preview, preview_page
-from deniable.console.pages.published import check_not_stopped
 from deniable.console.pages.recent_imports import accepted_for
 from deniable.console.pending_imports import (
     AcceptedImport,
@@ -97,7 +96,6 @@ def preview(
     console, status = console_of(request), programme.status()
     kind, source, file = text(fields, "kind"), text(fields, "source"), uploaded(fields, "file")
     try:
-        check_not_stopped(console, programme)
         _check_assigned(request, person, source)
         _check_file(kind, fields, status)
         mapping, class_field = programme.hotlines.mappings(programme.hotlines.kept(source))

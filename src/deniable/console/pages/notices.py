@@ -1,5 +1,4 @@
-"""What stands above several pages as long as it is true: that the promise is lost at present, that public files are, or
-that the programme cannot go on with its database.
+"""What stands above several pages as long as it is true: that the promise is lost at present, or that public files are.
 
 Public facts alone: everyone who works with reports reads it.
 """
@@ -7,7 +6,7 @@ Public facts alone: everyone who works with reports reads it.
 from dataclasses import dataclass
 
 from deniable.console.console import Console
-from deniable.console.pages.published import Damage, damage_of, is_stopped
+from deniable.console.pages.published import Damage, damage_of
 from deniable.languages.voice import Voice
 from deniable.programme.calendar import Day
 from deniable.programme.programme import Programme
@@ -20,16 +19,10 @@ class Notices:
     """Reports that are filed before are not covered; None where those filed now are."""
     damage: Damage = ""
     """Of the public folder, which people must put right before anything can be published."""
-    is_stopped: bool = False
-    """Whether the programme cannot go on with its database: a copy of the record is newer, or differs."""
 
 
 def notices_of(console: Console, programme: Programme, status: Status, say: Voice) -> Notices:
     """Of a programme that has not ended."""
     if status.ended:
         return Notices()
-    return Notices(
-        status.coverage.lost_until(console.clock(), say),
-        damage_of(console, programme),
-        is_stopped(console, programme),
-    )
+    return Notices(status.coverage.lost_until(console.clock(), say), damage_of(console, programme))

@@ -25,7 +25,7 @@ from deniable.console.pages.common import (
 from deniable.console.pages.emergencies import asked_visits
 from deniable.console.pages.notices import Notices, notices_of
 from deniable.console.pages.pending_decisions import waiting_decisions
-from deniable.console.pages.published import check_undamaged
+from deniable.console.pages.published import check_undamaged, damage_of, is_stopped
 from deniable.console.pending_visits import PendingVisit
 from deniable.console.public_record import Record, SelectedBy, Unrecorded
 from deniable.console.rendering import render
@@ -85,6 +85,8 @@ class RoundPage:
     """Whether the first of them is so late that closing it needs a reason."""
     ended: bool
     notices: Notices
+    is_stopped: bool
+    """Whether the programme cannot go on with its database: a copy of the record is newer, or differs."""
     targets: int
     may_report: bool
     has_values: bool
@@ -182,6 +184,7 @@ def round_page(request: Request, person: Annotated[Person, require("round")], pr
         is_late=status.late > 0,
         ended=status.ended,
         notices=notices,
+        is_stopped=not status.ended and is_stopped(console, programme),
         targets=len(status.targets),
         may_report=may(person, "report"),
         has_values=status.parameters.randomness is not None,
@@ -247,8 +250,13 @@ def _drawn_last(record: Record) -> LastDraw | None:
 @router.get("/round/close")
 def ask(request: Request, person: Annotated[Person, require("close")], programme: CurrentProgramme) -> Response:
     status = programme.status()
-    told = notices_of(console_of(request), programme, status, voice_of(request))
-    if not status.overdue or status.waiting is not None or told.damage or told.is_stopped:
+    console = console_of(request)
+    if (
+        not status.overdue
+        or status.waiting is not None
+        or damage_of(console, programme)
+        or is_stopped(console, programme)
+    ):
         return redirect("/round")
     return render(request, "close.html", asked(request, person, programme))
 

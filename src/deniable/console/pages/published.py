@@ -85,7 +85,6 @@ _UNTIL_RIGHT = noted(
 PUT_RIGHT_FIRST = noted(
     "Nothing was recorded. The files in the public folder must be put right first. Health says what to do."
 )
-STOPPED = noted("Nothing was recorded. The programme cannot go on with this database. Tell the administrator.")
 
 
 def _missing(what: Message, folder: Path) -> Verified:
@@ -119,23 +118,19 @@ def behind(programme: Programme) -> Message | None:
 
 
 def is_stopped(console: Console, programme: Programme) -> bool:
-    """Whether the programme cannot go on with its database; not where public files are damaged, which comes first."""
+    """Whether the programme cannot go on with its database; not where public files are damaged, which comes first.
+
+    It asks the database: not for a page that must ask it nothing.
+    """
     return not damage_of(console, programme) and behind(programme) is not None
 
 
 def check_undamaged(console: Console, programme: Programme) -> None:
-    """Refuse what a person wants to record while a public file is changed or missing, or the programme cannot go on
-    with its database. Rounds that `programme run` closes, and visits in an emergency, do not wait for the folder.
+    """Refuse what a person wants to record while a public file is changed or missing. Rounds that `programme run`
+    closes, and visits in an emergency, do not wait for the folder.
     """
     if damage_of(console, programme):
         raise DeniableError(PUT_RIGHT_FIRST)
-    check_not_stopped(console, programme)
-
-
-def check_not_stopped(console: Console, programme: Programme) -> None:
-    """Refuse what a person wants to enter or record while the programme cannot go on with its database."""
-    if is_stopped(console, programme):
-        raise DeniableError(STOPPED)
 
 
 def verified(console: Console, programme: Programme, folder: Path) -> Verified:

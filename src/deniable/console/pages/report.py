@@ -31,7 +31,6 @@ from deniable.console.pages.common import (
     search,
 )
 from deniable.console.pages.notices import Notices, notices_of
-from deniable.console.pages.published import check_not_stopped
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, may, require, text
@@ -167,7 +166,6 @@ def enter(
     """
     page = _page(request, person, programme)
     try:
-        check_not_stopped(console_of(request), programme)
         entered, written = _bring(request, person, programme, fields)
     except DeniableError as error:
         return _refused(request, _keeping(page, fields), error, "report")
