@@ -279,7 +279,7 @@ def test_a_decision_is_made_in_the_open_round_at_the_earliest(office: Office, da
             "targets left must be at least 2|at least two",
         ),
         (lambda p: p.not_carried_out(1, "Ash Mill", "locked", independent=True), "in round 1 is open"),
-        (lambda p: p.end(""), "reason must be"),
+        (lambda p: p.end(""), "write the reason"),
         (lambda p: p.import_reports("", []), "hotline's name"),
         (lambda p: p.resume_imports("why"), "not paused"),
         (lambda p: p.publish(), "name the folder to publish into the first time"),

@@ -118,7 +118,9 @@ FIELDS: list[tuple[str, Any]] = [
 
 @pytest.mark.parametrize(("field", "value"), FIELDS)
 def test_a_field_with_another_value_is_refused(field: str, value: Any) -> None:
-    with pytest.raises(DeniableError, match=f"^(the )?entry.*({field} must be|a target's name must) "):
+    with pytest.raises(
+        DeniableError, match=f"^(the )?entry.*({field} must be|write the {field}: |a target's name must) "
+    ):
         parse(dumped(json.loads(entry().line()) | {field: value}))
 
 

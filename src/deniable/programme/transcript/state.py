@@ -94,9 +94,7 @@ class PublicState:
             history=no_history(1, len(parameters.targets)),
             latest_audit=np.zeros(len(parameters.targets), dtype=np.int64),
             renamed=(),
-            coverage=Coverage(
-                parameters.calendar, visit_classes=parameters.visit_classes, last_round=parameters.horizon
-            ),
+            coverage=Coverage(parameters.calendar, (), parameters.visit_classes, last_round=parameters.horizon),
             is_paused=False,
             ended=False,
             figures_after=0,
