@@ -157,7 +157,7 @@ def test_without_a_cap_it_promises_no_limit_in_a_single_case() -> None:
     assert "whether you reported once or not at all is right 50 times in 100" in promise.first
     assert "A boss who watches the audits is right at most 55 times in 100" in promise.first
     assert "If you report once" not in promise.first, "of those who reported, more may be found"
-    assert "So is a boss who is only 20 % sure" in part(promise, "promise").before[2]
+    assert "is only 20 % sure guesses that you did not report" in part(promise, "promise").before[2]
     said = part(promise, "promise").before[0]
     assert "a boss who was 50 % sure of it stays less than 90 % sure in at least 99 cases of 100" in said
     assert "In the other cases, at most 1 of 100, your boss may become nearly sure." in said
@@ -225,9 +225,9 @@ def test_yearly_figures_have_no_limit_in_a_single_case() -> None:
     promise = english(made(**KINDS["figures"]))
     assert "the audits and reads the yearly numbers of reports is right at most 56 times" in promise.first  # 5, and 1
     assert "can become at most" not in " ".join(prose(promise))
-    said, _, _ = part(promise, "promise").before
-    assert said.startswith("Once a year the office also publishes how many reports came in")
-    assert "mostly by up to 20" in said
+    numbers, said, _, _ = part(promise, "promise").before
+    assert numbers.startswith("Once a year the office also publishes how many reports came in")
+    assert "mostly by up to 20" in numbers
     assert "a boss who was 50 % sure of it stays less than 90 % sure in at least 97 cases of 100" in said
     assert "In the other cases, at most 3 of 100, your boss may become nearly sure." in said
     effect = part(promise, "effect").table
@@ -471,7 +471,7 @@ def test_an_audit_because_of_danger_costs_the_promise_where_no_class_leads_to_a_
     assert "lose the promise, yours too" in answer(english(made()), "in danger")
     told = answer(english(made(classes=CLASSES)), "in danger")
     assert "lose the promise" not in told
-    assert "deletes all other reports about the same target: they count in no round that closes later" in told
+    assert "all other reports about it are settled: they count in no round that closes later" in told
     assert answer(english(made(), Situation(Coverage(made().calendar), 4, 4, ended=True)), "in danger").startswith(
         "Call"
     )
@@ -553,6 +553,7 @@ def test_under_a_lapse_nothing_is_said_to_hold_now(kind: str) -> None:
     assert [SINCE in one.title for one in grave] == [True]
     assert f"whatever {parameters.terms.target} it was about" in grave[0].text
     assert "Have you reported already?" in grave[0].text
+    assert "promised about that report. This does not mean that your boss knows of it. Get advice" in grave[0].text
     assert grave[0].text.endswith("A second report does not protect the first one.")
     assert ("Reports made from then on are covered, unless" in grave[0].text) == (kind != "nothing")
     assert SINCE in part(promise, "not-protected").items[0].title
@@ -606,12 +607,16 @@ def test_without_a_limit_in_single_cases_it_tells_what_happens_in_most_of_them(k
     one, several = made(**KINDS[kind]), made(**KINDS[kind], reports_per_person=2)
     for parameters in (one, several):
         promise = english(parameters)
-        assert "stays less than 90 % sure in at least" in f"{promise.first} {part(promise, 'promise').before[0]}"
+        said = part(promise, "promise").before
+        assert said[-3].startswith("If you report once"), "apart from the yearly numbers"
+        assert "stays less than 90 % sure in at least" in said[-3]
+        (rare,) = [one.text for one in part(promise, "not-protected").items if one.title == "A rare case."]
+        assert ("yearly number" in rare) == (kind == "figures")
     unlimited = part(english(made(mechanism="tca", horizon=100, delta=0.3, reports_per_person=3)), "promise").before[0]
     assert unlimited.endswith("With 3 reports there is no such limit.")
     seldom = part(english(made(mechanism="tca", horizon=100, delta=0.6)), "promise").before[0]
     assert seldom == "Your boss may even become nearly sure.", "less than half of all cases are no limit"
-    assert "From then on, if you report once, a boss" in part(english(one, lapsed(one, 7)), "promise").before[0]
+    assert "From then on, if you report once, a boss" in part(english(one, lapsed(one, 7)), "promise").before[-3]
     table = part(english(one), "promise").table
     assert table is not None
     assert table.head[1:] == tuple(f"{right} right without watching" for right in (50, 80, 95))
@@ -648,6 +653,26 @@ def test_after_the_end_no_last_draw_is_foretold() -> None:
         now = replace(Situation.at_start(parameters), ended=ended)
         said = " ".join(part(english(parameters, now), "promise").after)
         assert ("The last draw is due on" in said) != ended
+        experts = " ".join(english(parameters, now).experts.before)
+        assert ("The programme ends after" in experts) != ended
+
+
+def test_no_rare_case_is_told_where_each_case_has_a_limit_or_how_often_is_not_said() -> None:
+    one, often = made(**KINDS["figures"]), made(mechanism="tca", horizon=100, delta=0.6)
+    for parameters, now in ((made(), None), (made(**KINDS["nothing"]), None), (often, None), (one, lapsed(one, 7))):
+        assert "A rare case." not in [item.title for item in part(english(parameters, now), "not-protected").items]
+
+
+def test_after_the_end_no_one_is_told_to_get_advice_before_a_report() -> None:
+    parameters = made()
+    for ended in (False, True):
+        told = two_people(parameters, replace(Situation.at_start(parameters), ended=ended), parameters.voice())
+        assert ("get advice first" in told) != ended
+
+
+def test_the_box_of_the_emergency_class_says_that_a_person_can_refuse_it() -> None:
+    (box,) = english(made(classes=CLASSES)).warnings
+    assert box.paragraphs[-1].startswith("Say so if you do not want class")
 
 
 def test_a_boss_who_knows_that_one_of_a_few_reported_is_told_of_where_draws_never_prove_it() -> None:

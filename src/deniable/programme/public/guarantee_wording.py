@@ -42,15 +42,17 @@ def coin(parameters: Parameters, say: Voice) -> str:
     )
 
 
-def exact_figures(parameters: Parameters, say: Voice) -> tuple[str, ...]:
-    """What the programme promises, in precise sentences; where it publishes yearly figures, about both together."""
+def exact_figures(parameters: Parameters, say: Voice, *, ended: bool = False) -> tuple[str, ...]:
+    """What the programme promises, in precise sentences; where it publishes yearly figures, about both together.
+    When it ends is not said once it has `ended`.
+    """
     guarantee = parameters.guarantee()
     said = guarantee.statements(say, with_figures=parameters.figures is not None)
     if not guarantee.promises_nothing:
         said += [coin(parameters, say), *_yearly(parameters, say)]
         if math.isinf(parameters.guarantee_of_audits().likelihood_cap):
             said.append(_no_cap(say))
-        if parameters.horizon is not None:
+        if parameters.horizon is not None and not ended:
             said.append(
                 say.counted(
                     "The programme ends after {number} round.",

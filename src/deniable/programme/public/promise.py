@@ -171,10 +171,10 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
 def _without_cap(parameters: Parameters, now: Situation, proven: str, say: Voice) -> tuple[str, ...]:
     """What leads to the table of guesses, around what is said of the proof."""
     guesses = say(
-        "Without watching, a boss who is 80 % sure that you reported is right 80 times in 100. So is a boss who is "
-        "only 20 % sure, and guesses that you did not."
+        "Without watching, a boss who is 80 % sure that you reported is right 80 times in 100. A boss who is only "
+        "20 % sure guesses that you did not report, and is right just as often."
     )
-    return " ".join((*yearly_numbers(parameters, say), single_case(parameters, now, say))), proven, guesses
+    return *yearly_numbers(parameters, say), single_case(parameters, now, say), proven, guesses
 
 
 def _exact(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...]:
@@ -182,8 +182,8 @@ def _exact(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...
         return (say("No limit covers any report: the promise was lost, and no draw comes after that."),)
     if now.coverage.lapses:
         since = say("These figures are about reports made from {since} on.", since=now.since(say))
-        return (since, *exact_figures(parameters, say))
-    return exact_figures(parameters, say)
+        return (since, *exact_figures(parameters, say, ended=now.ended))
+    return exact_figures(parameters, say, ended=now.ended)
 
 
 def _effect(parameters: Parameters, now: Situation, say: Voice) -> Part:

@@ -90,7 +90,11 @@ def _visits(parameters: Parameters, now: Situation, say: Voice) -> Warned:
         "the class of the report, and not the person. So anyone can see that there was such a report.",
         classes=classes,
     )
-    return Warned(say("A report of class {classes} is not protected.", classes=classes), (f"{others} {visit}",))
+    refused = say(
+        "Say so if you do not want class {classes}. That they keep to it is a matter of trust.", classes=classes
+    )
+    title = say("A report of class {classes} is not protected.", classes=classes)
+    return Warned(title, (f"{others} {visit}", refused))
 
 
 def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
@@ -109,11 +113,13 @@ def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
             *((later,) if is_made(parameters) else ()),
             say("If a person is in danger, do not wait: call people who can act at once."),
         ]
-        reported = say(
-            "Have you reported already? Then nothing is promised about that report. Get advice if you are worried."
+        reported = (
+            say("Have you reported already? Then nothing is promised about that report."),
+            say("This does not mean that your boss knows of it."),
+            say("Get advice if you are worried."),
+            second,
         )
-        known = say("This does not mean that your boss knows of it.")
-        told = (" ".join(wait), f"{why} {about}", f"{reported} {known} {second}")
+        told = (" ".join(wait), f"{why} {about}", " ".join(reported))
     else:
         gone = say("So nothing is promised about reports made before {since}.", since=since)
         if standing == "lost":

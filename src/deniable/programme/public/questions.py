@@ -8,6 +8,7 @@ from deniable.programme.calendar import due_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.situation import Situation
 from deniable.programme.public.suspicion import filed_in, heaviest_class, is_made, right_at_most
+from deniable.programme.public.suspicion_wording import rare_case
 
 
 class Item(NamedTuple):
@@ -73,14 +74,14 @@ def limits(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, ..
     if is_made(parameters) and now.standing(parameters) != "lost" and not now.ended:
         told.append(Item(
             say("An order by hand."),
-            say("If the office orders {an_audit} by hand because of a report, all reports made before the round ends "
-                "lose the promise, yours too."),
+            " ".join((
+                say("If the office orders {an_audit} by hand because of a report, all reports made before the round "
+                    "ends lose the promise, yours too."),
+                say("This does not mean that your boss knows of it."),
+            )),
         ))  # fmt: skip
-    if parameters.figures:
-        told.append(Item(
-            say("The yearly numbers."),
-            say("They are noisy, but there is no limit in a single case: now and then a number may point to a report."),
-        ))  # fmt: skip
+    if rare := rare_case(parameters, now, say):
+        told.append(Item(say("A rare case."), rare))
     if parameters.oversight:
         told.append(Item(
             say("The oversight body."),
@@ -116,7 +117,9 @@ def _theft(now: Situation, say: Voice) -> str:
 def two_people(parameters: Parameters, now: Situation, say: Voice) -> str:
     """What holds if a boss is sure that exactly one of two people reported."""
     standing = now.standing(parameters)
-    advice = say("If only two people could know, get advice first.")
+    advice = (
+        say("Get advice if you are worried.") if now.ended else say("If only two people could know, get advice first.")
+    )
     more = say("If your boss is sure that it was you or one other person, the {audits} can show more.")
     if standing == "lost":
         return f"{more} {advice}"
@@ -360,7 +363,10 @@ def _danger(parameters: Parameters, now: Situation, say: Voice) -> str:
         return f"{call} {by_hand}"
     classes = say.one_of(parameters.visit_classes)
     visit = say("A report of class {classes} also leads to a visit at once, but it is not protected.", classes=classes)
-    gone = say("It also deletes all other reports about the same {target}: they count in no round that closes later.")
+    gone = say(
+        "The office then visits this {target}, so all other reports about it are settled: they count in no round that "
+        "closes later."
+    )
     if standing != "holds" or not is_made(parameters):
         return f"{call} {visit} {gone}"
     own = say(

@@ -10,6 +10,7 @@ from deniable.programme.public.situation import Situation
 from deniable.programme.public.suspicion import (
     drawn_classes,
     is_capped,
+    is_made,
     nearly_sure_after,
     right_at_most,
     sure_at_most,
@@ -146,6 +147,18 @@ def _seldom_nearly_sure(parameters: Parameters, reports: int) -> str | None:
     """`nearly_sure_after`; None where these are not the exception."""
     often = nearly_sure_after(parameters, reports)
     return None if often is None or Decimal(often) > MOST else often
+
+
+def rare_case(parameters: Parameters, now: Situation, say: Voice) -> str:
+    """That a single case may have no limit, where the promise holds, and `single_case` says how often; else empty."""
+    holds = is_made(parameters) and now.standing(parameters) == "holds"
+    if not holds or is_capped(parameters) or _seldom_nearly_sure(parameters, 1) is None:
+        return ""
+    if parameters.figures is None:
+        return say("Now and then a series of draws may point to a report. How often at most, stands above.")
+    return say(
+        "Now and then a series of draws or a yearly number may point to a report. How often at most, stands above."
+    )
 
 
 def _others(often: str, say: Voice) -> str:
