@@ -104,7 +104,8 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     ),
     "guarantee.html": (
         guarantee.GuaranteePage,
-        {"name", "promise", "lapse_reason", "no_reason", "was_due", "ended", "is_behind", "is_damaged"},
+        {"name", "promise", "lapse_reason", "no_reason", "was_due", "ended", "waiting", "open_round", "is_stopped",
+         "is_behind", "is_damaged"},
     ),
     "health.html": (
         health.HealthPage,
