@@ -267,6 +267,7 @@ def test_a_template_uses_its_page_the_frame_and_the_voice_alone(name: str) -> No
         "what_it_does",
         "wrong",
         "publish",
+        "publishing",
         "reason",
         "recent",
         "to_destroy",
