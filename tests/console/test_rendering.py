@@ -104,7 +104,8 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     ),
     "guarantee.html": (
         guarantee.GuaranteePage,
-        {"name", "promise", "lapse_reason", "no_reason", "was_due", "ended", "is_behind", "is_damaged"},
+        {"name", "promise", "lapse_reason", "no_reason", "was_due", "ended", "waiting", "open_round", "is_stopped",
+         "is_behind", "is_damaged"},
     ),
     "health.html": (
         health.HealthPage,
@@ -266,6 +267,7 @@ def test_a_template_uses_its_page_the_frame_and_the_voice_alone(name: str) -> No
         "what_it_does",
         "wrong",
         "publish",
+        "publishing",
         "reason",
         "recent",
         "to_destroy",

@@ -208,6 +208,30 @@ def test_the_form_says_until_when_the_promise_would_be_lost(office: Office) -> N
     assert "filed so far and until the next due date, Tuesday 6 January 2026" in form
 
 
+@pytest.mark.parametrize(
+    ("changes", "read"),
+    [
+        ({"added": "Elm"}, "Elm joined."),
+        ({"target": "Ash Mill"}, "Ash Mill left."),
+        ({"added": "Elm", "target": "Ash Mill"}, "Elm joined; Ash Mill left."),
+    ],
+)
+def test_the_page_says_what_the_public_will_read_of_who_joins_and_leaves(
+    office: Office, changes: dict[str, str], read: str
+) -> None:
+    office.begin()
+    said = {"reason": "A fire.", "independent": "yes", **changes}
+    page = office.browser("Otto").post("/round/decisions/targets", said).text
+    assert f"<q>Round 1: {read}" in page.replace("<bdi>", "").replace("</bdi>", "")
+
+
+def test_a_name_that_stands_twice_among_the_new_ones_is_said(office: Office) -> None:
+    office.begin()
+    said = {"added": "Elm\nElm", "reason": "A fire.", "independent": "yes"}
+    page = office.browser("Otto").post("/round/decisions/targets", said).text
+    assert "The list of new names has a name twice; write each name once." in page
+
+
 def test_what_was_typed_can_be_changed_before_it_is_confirmed(office: Office) -> None:
     programme, otto = office.begin(), office.browser("Otto")
     said = {"target": "Ash Mill", "added": "Elm\r\nFir", "reason": "A fire.", "independent": "yes"}

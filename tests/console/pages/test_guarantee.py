@@ -7,10 +7,11 @@ from typing import Any
 
 import pyrage
 import pytest
-from tests.console.offices import CLASSES, Office
+from tests.console.offices import CLASSES, Office, fallen_behind
 
 from deniable.languages.voice import plain
 from deniable.programme.public.page import render
+from deniable.programme.randomness.source import Dice
 from deniable.programme.transcript.replay import parse
 
 OVERSIGHT = str(pyrage.x25519.Identity.generate().to_public())
@@ -89,6 +90,7 @@ def test_the_line_above_says_whether_the_public_page_has_the_same_text(office: O
         "behind": "The public page does not say this yet",
         "damaged": "Do not point people to the public page",
         "ended": "Give this page only to people who reported before",
+        "end": "The end is not published yet",
     }
 
     def told() -> list[str]:
@@ -107,5 +109,40 @@ def test_the_line_above_says_whether_the_public_page_has_the_same_text(office: O
     transcript.write_bytes(written.replace(b"A fire.", b"A fair."))
     assert told() == ["damaged"]
     transcript.write_bytes(written)
+    programme.carried_out(1, "Ash Mill", programme.parameters.calendar.first_day(1))
+    assert told() == ["same"]  # which the promise does not speak of
+    programme.tell_details("Room 5, town hall", "https://hotline.example")
+    assert told() == ["behind"]
     programme.end("As announced.")
+    assert told() == ["ended", "end"]
+    programme.publish(office.public)
     assert told() == ["ended"]
+
+
+def test_who_may_publish_is_led_there(office: Office) -> None:
+    office.begin()
+    link = '<a href="/transcript">Go on to publishing…</a>'
+    assert [link in guarantee(office, who) for who in ("Anna", "Otto", "Ada")] == [True, True, False]
+
+
+def test_a_database_older_than_the_public_record_is_said_and_the_page_is_not_to_be_printed(office: Office) -> None:
+    programme = fallen_behind(office)
+    page = guarantee(office)
+    assert "The programme cannot go on with this database" in page
+    assert "print this page" not in page
+    programme.recover(office.database.with_name("public"), "The disk broke.")
+    page = guarantee(office)
+    assert "The public page does not say this yet" in page
+    assert "Some reports do not count now" in page
+    programme.publish()
+    assert "The public page has the same text" in guarantee(office)
+
+
+def test_a_frozen_round_is_drawn_before_the_next_is_closed(office: Office) -> None:
+    programme = office.begin(randomness=Dice("The town hall"))
+    office.clock.now = programme.parameters.calendar.due(1)
+    assert "An operator or auditor closes the round" in guarantee(office)
+    programme.close_round()
+    assert "The next draw was due" not in guarantee(office)
+    office.clock.now = programme.parameters.calendar.due(2)
+    assert "An operator or auditor draws round 1, then closes round 2" in guarantee(office)

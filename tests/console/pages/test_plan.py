@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.console.offices import CLASSES, Browser, Office
+from tests.console.offices import CLASSES, Browser, Office, recovered
 from tests.languages.pseudo import pseudo
 
 from deniable.cli.main import main
@@ -537,3 +537,17 @@ def test_rules_are_public_once_they_are_published(office: Office) -> None:
     assert "as soon as you publish them" in office.browser("Anna").get("/plan").text
     programme.publish(office.public)
     assert "and are public" in office.browser("Anna").get("/plan").text
+
+
+def test_after_the_end_the_plan_says_no_more_that_the_office_visits_at_once(office: Office) -> None:
+    programme, anna, told = office.begin(classes=CLASSES), office.browser("Anna"), "The office visits at once"
+    assert told in anna.get("/plan").text
+    programme.end("As announced.")
+    assert told not in anna.get("/plan").text
+
+
+def test_the_plan_does_not_tell_the_office_to_ask_the_office(office: Office) -> None:
+    recovered(office)
+    anna = office.browser("Anna")
+    told = "Ask the office before you report"
+    assert [told in anna.get(path).text for path in ("/guarantee", "/plan")] == [True, False]

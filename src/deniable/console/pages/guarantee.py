@@ -1,5 +1,6 @@
 """Guarantee: the promise to anyone considering a report, as on the public page, on one page to print."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -7,9 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from deniable.console.accounts.people import Person
-from deniable.console.pages.common import CurrentProgramme, is_loss_hidden
+from deniable.console.pages.common import CurrentProgramme
 from deniable.console.pages.published import verified
-from deniable.console.remembered import Remembered
+from deniable.console.remembered import Remembered, takes_long
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import console_of, require
@@ -17,10 +18,14 @@ from deniable.console.voices import voice_of
 from deniable.languages.language import CONSOLE
 from deniable.languages.voice import Voice
 from deniable.programme.calendar import Day, due_in_words
+from deniable.programme.parameters import Parameters
 from deniable.programme.programme import Programme
 from deniable.programme.public.page import shortened
 from deniable.programme.public.promise import Promise, promise_of
+from deniable.programme.public.situation import Situation
+from deniable.programme.status import Status
 from deniable.programme.transcript.closings import NO_REASON
+from deniable.programme.transcript.replay import parsed, replay
 
 router = Router()
 
@@ -36,10 +41,15 @@ class GuaranteePage:
     was_due: Day | None
     """When the next draw was due, where it has not taken place yet."""
     ended: bool
+    waiting: int | None
+    """The round that is frozen and not drawn yet; None where there is none."""
+    open_round: int
+    is_stopped: bool
+    """Whether the database is older than what is published, so that this page may promise what was lost."""
     is_damaged: bool
     """Whether the public files are not as the office wrote them."""
     is_behind: bool
-    """Whether the public page does not say the same: it is not published, or a loss is not."""
+    """Whether the public page does not say the same: it is not published, or what changes the promise is not."""
 
 
 @router.get("/guarantee")
@@ -56,10 +66,31 @@ def guarantee_page(
         NO_REASON,
         was_due,
         ended=status.ended,
+        waiting=None if status.waiting is None else status.waiting.round,
+        open_round=status.open_round,
+        is_stopped=status.published > status.entries,
         is_damaged=found is not None and found.damage != "",
-        is_behind=status.folder is None or is_loss_hidden(status),
+        is_behind=found is None or not found.ok or _is_behind(request, programme, status),
     )
     return render(request, "guarantee.html", page)
+
+
+def _is_behind(request: Request, programme: Programme, status: Status) -> bool:
+    """Whether an entry that is not published changes what the promise says."""
+    if status.published >= status.entries:
+        return False
+    parameters = programme.parameters
+    lines = console_of(request).public_records.current(parameters).lines[: status.published]
+    key = parameters.digest, lines[-1:]
+    return _published.get(key, lambda: _situation(parameters, lines)) != programme.situation()
+
+
+_published = Remembered[Situation]()
+
+
+def _situation(parameters: Parameters, lines: Sequence[str]) -> Situation:
+    takes_long()
+    return Situation.after(replay(parameters, parsed(lines)))
 
 
 def _lapse_reason(request: Request, programme: Programme) -> str | None:
@@ -74,7 +105,11 @@ _promises = Remembered[Promise](most=len(CONSOLE))
 
 
 def promise_now(programme: Programme, say: Voice) -> Promise:
-    """By what is public at this moment; made once for each situation and language."""
-    parameters, situation = programme.parameters, programme.situation()
+    """In the situation of this moment."""
+    return promise_in(programme.parameters, programme.situation(), say)
+
+
+def promise_in(parameters: Parameters, situation: Situation, say: Voice) -> Promise:
+    """Made once for each situation and language."""
     key = parameters.digest, situation, say.language.code
     return _promises.get(key, lambda: promise_of(parameters, situation, say))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC
 from functools import cache
 from typing import Annotated, Any
@@ -17,7 +17,7 @@ from deniable.console.accounts.people import ROLES, Person, Role
 from deniable.console.charts import Chart, plan_charts
 from deniable.console.pages.common import lost_before, redirect, refusal
 from deniable.console.pages.field_errors import field_of
-from deniable.console.pages.guarantee import promise_now
+from deniable.console.pages.guarantee import promise_in
 from deniable.console.pages.notices import Notices, notices_of
 from deniable.console.pages.plan_check import Facts, check_page, facts_of_begun
 from deniable.console.pages.plan_choices import (
@@ -172,7 +172,7 @@ def plan_page(request: Request, _: Annotated[Person, require("plan")]) -> Respon
         name=parameters.name,
         begun=request.query_params.get("done") == "begun",
         notices=notices_of(console, programme, status, say),
-        promise=promise_of(parameters, None, say) if status.ended else promise_now(programme, say),
+        promise=promise_of(parameters, None, say) if status.ended else _promise(programme, say),
         lost_before=lost_before(status, say),
         lost_because="" if status.coverage.last is None else say(status.coverage.last.because),
         first=due_in_words(parameters.calendar, 1, say),
@@ -188,6 +188,11 @@ def plan_page(request: Request, _: Annotated[Person, require("plan")]) -> Respon
         began_with=None if len(status.targets) == len(parameters.targets) else len(parameters.targets),
     )
     return render(request, "planned.html", page)
+
+
+def _promise(programme: Programme, say: Voice) -> Promise:
+    """Without what a reporter reads while imports are paused: the office must not be told to ask itself."""
+    return promise_in(programme.parameters, replace(programme.situation(), is_paused=False), say)
 
 
 def explained(parameters: Parameters, say: Voice) -> Explained:

@@ -238,11 +238,11 @@ class Targets(Decision):
 
     def deed(self, say: Voice) -> str:
         joined, left = say.all_of(self.added), say.all_of(self.removed)
-        if not left:
+        if not self.removed:
             return say("{names} joined", names=joined)
-        return (
-            say("{joined} joined; {left} left", joined=joined, left=left) if joined else say("{names} left", names=left)
-        )
+        if self.added:
+            return say("{joined} joined; {left} left", joined=joined, left=left)
+        return say("{names} left", names=left)
 
 
 @dataclass(frozen=True, kw_only=True)

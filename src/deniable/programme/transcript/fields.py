@@ -59,7 +59,7 @@ def names(least: int) -> Check:
             raise DeniableError("{name} must be a list of different names of targets", name=name)
         found = tuple(check_name(TARGET_NAME, target) for target in value)
         if len(set(found)) < len(found):
-            raise DeniableError("{name} must be a list of different names of targets, got one of them twice", name=name)
+            raise DeniableError("{name} has a name twice; write each name once", name=name)
         return found
 
     return check
