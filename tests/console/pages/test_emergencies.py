@@ -54,6 +54,8 @@ def test_one_person_asks_and_another_confirms(office: Office, programme: Program
     assert "Confidential" in told
     answer = confirm(otto)
     assert answer.headers["location"] == "/transcript?done=visit"
+    public = anna.get("/transcript?done=visit").text
+    assert public.index("Go first") < public.index("Publish the rules")
     record = office.console.public_records.current(programme.parameters)
     event = record.events[0]
     assert (event.kind, event.audited[0].name, event.lapse) == ("emergency", "Ash Mill", False)

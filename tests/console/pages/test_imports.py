@@ -82,9 +82,9 @@ def test_where_a_channel_is_new_saving_comes_first(office: Office) -> None:
 @pytest.mark.parametrize(
     ("file", "told"),
     [
-        (FILE, "can destroy the file now"),
-        (FILE + b"9,north\n", "Keep the file"),
-        (FILE + b",Ash Mill\n", "Keep the file"),
+        (FILE, "can no longer be taken back"),
+        (FILE + b"9,north\n", "not all of it counts yet"),
+        (FILE + b",Ash Mill\n", "not all of it counts yet"),
     ],
 )
 def test_the_page_says_whether_the_file_is_still_needed(office: Office, file: bytes, told: str) -> None:
@@ -92,6 +92,16 @@ def test_the_page_says_whether_the_file_is_still_needed(office: Office, file: by
     ida = office.browser("Ida")
     done = ida.post("/import/confirm", {"pending": pending_on(preview(ida, file).text), "step": "count"})
     assert told in ida.get(done.headers["location"]).text
+
+
+def test_the_file_is_destroyed_when_its_import_is_final(office: Office) -> None:
+    programme, ida, now = office.begin(), office.browser("Ida"), "can destroy the file now"
+    done = ida.post("/import/confirm", {"pending": pending_on(preview(ida).text), "step": "count"})
+    assert now not in ida.get(done.headers["location"]).text
+    programme.renew()  # counts what came in
+    page = ida.get(done.headers["location"]).text
+    assert now in page
+    assert "taken back" not in page
 
 
 def test_what_can_be_taken_back_stands_below_the_form_where_a_file_is_refused(office: Office) -> None:
@@ -395,6 +405,8 @@ def test_whoever_imports_after_a_recovery_is_told_before_and_after_that_nothing_
     assert answer.headers["location"] == "/import?done=paused"
     done = browser.get("/import?done=paused").text
     assert "nothing in it counts" in done
+    assert done.count("who ends the pause") == (name == "Ida")
+    assert ("Now tell an auditor" in done) == (name == "Ida")
     assert "is not counted again" not in done
     assert sum(programme.active_counts().values()) == 0
     programme.resume_imports("Every hotline was imported.")
@@ -919,7 +931,7 @@ def test_no_importer_takes_back_or_sees_the_import_of_another_person(
     anna.post("/import/confirm", {"pending": pending_on(page.text), "step": "count"})
     assert (ida.get("/import").text == before) is not planted
     answer = ida.post("/import/take-back", {"import": pending_on(page.text)})
-    assert ("cannot be taken back here" in answer.text) is not planted
+    assert ("cannot be taken back any more" in answer.text) is not planted
     assert programme.active_counts()["Ash Mill"] == (0 if planted else 2)
 
 

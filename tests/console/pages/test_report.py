@@ -437,3 +437,10 @@ def test_a_name_that_no_target_has_is_to_be_looked_for(office: Office) -> None:
 def test_what_to_do_about_a_name_that_is_not_found(office: Office, name: str, told: str) -> None:
     office.begin(targets=[f"Farm {number}" for number in range(FEW + 1)])
     assert told in office.browser(name).post("/report/find", {"target": "zzz"}).text
+
+
+def test_what_is_found_among_a_few_is_chosen_once(office: Office) -> None:
+    office.begin()
+    page = looked_for(office.browser("Ida"), "mill")
+    assert page.count('name="target" value="Ash Mill"') == 1
+    assert "<select" not in page

@@ -369,6 +369,8 @@ def test_a_closed_round_that_is_not_published_is_told_from_one_that_is_not_close
     page = otto.get("/transcript").text
     assert "Round 1 is closed but not published yet" in page
     assert "not in the public record" not in page
+    assert "Check of what is published" not in page
+    assert "what is published so far" in page
     programme.publish()
     page = otto.get("/transcript").text
     assert "closed but not published" not in page
@@ -385,7 +387,7 @@ def test_a_loss_that_the_public_does_not_know_is_to_be_published_now(office: Off
     for page in (otto.get("/transcript?done=decided").text, otto.get("/round").text):
         assert warning in page
     page = otto.get("/transcript?done=decided").text
-    assert '<div class="box" role="status"><p>The decision is recorded' not in page
+    assert '<div class="box" role="status"><p>The decision is recorded' in page
     assert "lost for reports filed before" in page
     assert page.count("not published yet</span>") == 2
     programme.publish()

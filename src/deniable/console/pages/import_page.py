@@ -52,6 +52,8 @@ class Imported(NamedTuple):
     """Its name, as the person's computer has it."""
     is_whole: bool
     """Whether the file is not needed again."""
+    is_open: bool
+    """Whether the import can still be taken back."""
 
 
 class FinalAt(NamedTuple):
@@ -116,7 +118,7 @@ def page_of(
     request: Request, person: Person, programme: Programme, fields: FormData | None, error: Message | None
 ) -> ImportPage:
     filled, status, say = fields or FormData(), programme.status(), voice_of(request)
-    sources = assigned(request, person)
+    sources, recent = assigned(request, person), recent_imports(request, person, programme)
     return ImportPage(
         ended=status.ended,
         kinds=tuple((name, say(export.label)) for name, export in EXPORTS.items()),
@@ -125,7 +127,7 @@ def page_of(
         source=text(filled, "source"),
         has_classes=len(programme.parameters.classes) > 1,
         megabytes=MOST_MEGABYTES,
-        recent=recent_imports(request, person, programme),
+        recent=recent,
         final_at=_final_at(console_of(request).clock(), programme.parameters.calendar, say),
         paused=PAUSED if status.is_paused else None,
         may_resume=status.is_paused and may(person, "resume"),
@@ -138,7 +140,7 @@ def page_of(
         expected_columns=(),
         other_columns=(),
         done=None if error else done_message(request, DONE),
-        imported=None if error else _imported(request, person),
+        imported=None if error else _imported(request, person, recent),
         error=error,
     )
 
@@ -149,8 +151,9 @@ def _final_at(now: datetime, calendar: Calendar, say: Voice) -> FinalAt:
     return FinalAt(say.digits(f"{counted:%H:%M}"), calendar.zone)
 
 
-def _imported(request: Request, person: Person) -> Imported | None:
+def _imported(request: Request, person: Person, recent: tuple[RecentImport, ...]) -> Imported | None:
     """The newest import of this person; the address has no name of a file."""
     outcome, accepted = request.query_params.get("done", ""), console_of(request).pending_imports.accepted_by(person.id)
     newest = (one for one in accepted[-1:] if one.file and outcome in (one.outcome, UNDER_WAY))
-    return next((Imported(outcome, one.file, one.is_whole) for one in newest), None)
+    open_ = {one.name for one in recent if one.state == "open"}
+    return next((Imported(outcome, one.file, one.is_whole, one.name in open_) for one in newest), None)

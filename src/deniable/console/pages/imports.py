@@ -71,7 +71,10 @@ STILL_COMING_IN = noted(
     "The file that you imported before is still coming in. Wait until it has come in, then import this one."
 )
 TAKES_BACK = noted("asked to take back an import of {name} from {source}")
-NOT_KNOWN = noted("This import cannot be taken back here: it was counted, or the console was restarted since.")
+NOT_KNOWN = noted(
+    "This import cannot be taken back any more: it is final, it was taken back before, or the console was restarted "
+    "since. You can do nothing more about it here."
+)
 OTHER_COLUMN = noted("The class column of this hotline was changed in the meantime; choose the file again.")
 
 
