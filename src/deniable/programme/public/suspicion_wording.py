@@ -1,8 +1,9 @@
 """How sure a boss who watches can become that a person reported, in whole sentences: what stands around the table."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 
+from deniable.guarantee import Guarantee
 from deniable.languages.voice import Voice
 from deniable.programme.calendar import day_in_words
 from deniable.programme.parameters import Parameters
@@ -32,11 +33,7 @@ def _sure_by_watching(parameters: Parameters, now: Situation, say: Voice) -> str
     """How sure a boss can become by the audits, at most, in 100; the class that counts most comes first."""
 
     def at_most(one: ReportClass) -> str:
-        guarantee = parameters.guarantee_of(one)
-        assert guarantee is not None
-        sure = sure_at_most(guarantee)
-        assert sure is not None
-        return say.figure(sure)
+        return _figure(parameters, one, sure_at_most, say)
 
     most, *others = drawn_classes(parameters)
     limit = (
@@ -63,11 +60,7 @@ def _right_guesses(parameters: Parameters, say: Voice) -> str:
     """How often a guess is right after watching, at most, in 100; the class that counts most comes first."""
 
     def at_most(one: ReportClass) -> str:
-        guarantee = parameters.guarantee_of(one)
-        assert guarantee is not None
-        right = right_at_most(guarantee)
-        assert right is not None
-        return say.figure(right)
+        return _figure(parameters, one, right_at_most, say)
 
     most, *others = drawn_classes(parameters)
     watching = (
@@ -86,6 +79,15 @@ def _right_guesses(parameters: Parameters, say: Voice) -> str:
         *(say("With class {name} it is at most {right} times in 100.", name=one.name, right=at_most(one))
           for one in others),
     ))  # fmt: skip
+
+
+def _figure(parameters: Parameters, one: ReportClass, limit: Callable[[Guarantee], str | None], say: Voice) -> str:
+    """Of one report of this class, about which something is promised."""
+    guarantee = parameters.guarantee_of(one)
+    assert guarantee is not None
+    stated = limit(guarantee)
+    assert stated is not None
+    return say.figure(stated)
 
 
 def _of_the_first(most: ReportClass, others: Sequence[ReportClass], say: Voice) -> tuple[str, ...]:
