@@ -266,7 +266,7 @@ def test_a_decision_is_made_in_the_open_round_at_the_earliest(office: Office, da
             "no target named|there is no target",
         ),
         (lambda p: p.override([], "why", independent=True), "audits must be a list of one or more"),
-        (lambda p: p.override(["Ash Mill", "Ash Mill"], "why", independent=True), "audits must be a list"),
+        (lambda p: p.override(["Ash Mill", "Ash Mill"], "why", independent=True), "has a name twice"),
         (lambda p: p.override(["Ash Mill"], "", independent=True), "write the reason: at most 500 characters"),
         (lambda p: p.change_targets("why", independent=True), "add or remove"),
         (lambda p: p.change_targets("why", independent=True, add=["Ash Mill"]), "Ash Mill takes part already"),
