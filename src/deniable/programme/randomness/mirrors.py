@@ -180,8 +180,8 @@ def _ask(place: SplitResult, path: str, timeout: float) -> tuple[int, bytes]:
                 if time.monotonic() >= deadline:
                     return  # the caller has left, and will not cut the connection any more
                 connection.request("GET", path, headers={"Accept": "application/json", "User-Agent": "deniable"})
-                answer = connection.getresponse()
-                outcome.put((answer.status, answer.read(LARGEST + 1)))
+                with connection.getresponse() as answer:  # otherwise one that is cut off keeps the socket open
+                    outcome.put((answer.status, answer.read(LARGEST + 1)))
         except Exception as error:
             outcome.put(error)
 
