@@ -119,7 +119,8 @@ FIELDS: list[tuple[str, Any]] = [
 @pytest.mark.parametrize(("field", "value"), FIELDS)
 def test_a_field_with_another_value_is_refused(field: str, value: Any) -> None:
     with pytest.raises(
-        DeniableError, match=f"^(the )?entry.*({field} must be|write the {field}:|{field} has a name twice;|a target's name must) "
+        DeniableError,
+        match=f"^(the )?entry.*({field} must be|write the {field}:|{field} has a name twice;|a target's name must) ",
     ):
         parse(dumped(json.loads(entry().line()) | {field: value}))
 
