@@ -458,7 +458,8 @@ def test_every_kind_of_entry_is_explained() -> None:
     text = Outline(rendered(*eventful())).text("main")
     for said in [
         "The round was closed 5 days late.",
-        "The promise covers which targets were drawn, not the time at which it happened.",
+        "The promise covers which targets were drawn, if no report was the reason for the delay.",
+        "It does not cover the time of the draw.",
         f"The audit of {HOSTILE} in round 1 was not carried out",
         "(not carried out)",
         f"{A} visited on 20 January 2026",

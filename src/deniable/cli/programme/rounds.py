@@ -37,7 +37,8 @@ def close_round(
     In one step the reports are counted, the audits drawn with the seed that was committed to, the transcript extended
     and the counts of the audited targets deleted. A round is never drawn twice: closing it again prints what was
     drawn, and where no round is due the command says so, prints the last one and changes nothing. The public sees the
-    audits, and by how many days the round was closed late and why; the promise covers which targets were drawn.
+    audits, and by how many days the round was closed late and why; the promise covers which targets were drawn,
+    if no report was the reason for the delay.
 
     A programme that draws with public values (--randomness at init) freezes the round instead: what it is drawn from is
     fixed, and the public sees the hash of it. Publish at once, before the value is out. Then deniable programme

@@ -388,11 +388,11 @@ def _broken(now: Situation, say: Voice) -> str:
     if now.coverage.lapses:
         told.append(say("Nothing is promised about reports made before {since}.", since=now.since(say)))
     time = say(
-        "The promise is about whom a draw selects. It is not about when the office draws, or when it ends the "
-        "programme."
+        "The promise is about whom a draw selects, as long as no report is the reason for a late draw. It is not about "
+        "when the office draws, or when it ends the programme."
     )
     unseen = say(
-        "The record marks each late draw. It cannot show a false declaration, {an_audit} that the office hides, or a "
-        "report that was not counted. There you have to trust the office."
+        "The record marks each draw that is a day late or more. It cannot show a false declaration, {an_audit} that "
+        "the office hides, or a report that was not counted. There you have to trust the office."
     )
     return " ".join((*told, time, unseen))

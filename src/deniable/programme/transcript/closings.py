@@ -16,8 +16,11 @@ from deniable.programme.transcript.fields import Days, Hash, MaybeHash
 from deniable.programme.transcript.hidden import capsule_digits
 from deniable.programme.transcript.state import PublicState
 
-NOT_THE_TIME = noted("The promise covers which {targets} were drawn, not the time at which it happened.")
-"""What there is to say of every round that was closed late."""
+NOT_THE_TIME = noted(
+    "The promise covers which {targets} were drawn, if no report was the reason for the delay. It does not cover the "
+    "time of the draw."
+)
+"""What there is to say of every round that was closed late: the time decides which other reports are in the draw."""
 NO_REASON = "no reason was given"
 """What stands for a reason in the transcript where the office gave none for a late round."""
 

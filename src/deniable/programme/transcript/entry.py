@@ -209,7 +209,9 @@ class Entry:
         raise NotImplementedError
 
     def made(self, calendar: Calendar, say: Voice) -> str:
-        """On which day, as far as the record tells, of an entry that closes no round. No entry has a time of day."""
+        """On which day, as far as the record tells, of an entry that closes no round. Only public values have a time of
+        day.
+        """
         day = day_in_words(calendar.day(self.round), say).words
         return say("while round {round} was open (due on {day})", round=self.round, day=day)
 

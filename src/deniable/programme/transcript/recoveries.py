@@ -79,7 +79,9 @@ class Recovery(MadeDuring):
         if self.paused:
             yield say("Reports that its hotlines bring do not count until another entry says so.")
         if self.complete:
-            yield say("The promise covers this.")
+            yield say(
+                "The promise covers this, unless the office decided something by hand since then that no copy shows."
+            )
         else:
             yield say(
                 "No copy shows everything that was drawn: people may have seen {an_audit} that is not in this record."
@@ -114,5 +116,7 @@ class Resumption(Entry):
     def effect(self, calendar: Calendar, say: Voice) -> str:
         return say(
             "From here on, reports that hotlines bring count again. Those that the office received from its hotlines "
-            "between the recovery and this entry do not count. The promise covers this."
+            "between the recovery and this entry do not count. The promise covers this. But a report that was counted "
+            "before and that the office did not receive again in that time may count twice, and show as much as two "
+            "reports."
         )
