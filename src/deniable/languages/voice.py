@@ -7,7 +7,7 @@ such as {target} and {an_audit}, which the language knows; a form with a capital
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Voice:
-    """Call it to say a sentence. Whole numbers are written as the language writes them, and messages are said.
+    """Call it to say a sentence. Whole numbers, days and moments are written as the language writes them, and messages
+    are said.
 
     >>> say = plain()
     >>> say("At most {most} reports about {a_target} count.", most=1200)
@@ -99,7 +100,8 @@ class Voice:
 
     def day(self, day: date) -> str:
         locale = self.language.locale
-        written = locale.date.format(day=day.day, month=locale.months[day.month - 1], year=day.year)
+        number = locale.first_day if day.day == 1 else day.day
+        written = locale.date.format(day=number, month=locale.months[day.month - 1], year=day.year)
         return self.digits(written)
 
     def weekday(self, day: date) -> str:
@@ -141,6 +143,10 @@ class Voice:
             return self(value if isinstance(value, Message) else value.message)
         if isinstance(value, Listed):
             return self._list(value.word, [str(self._written(thing)) for thing in value.things])
+        if isinstance(value, datetime):
+            return self("{day}, {time}", day=self.day(value.date()), time=self.digits(f"{value:%H:%M}"))
+        if isinstance(value, date):
+            return self.day(value)
         return self.number(value) if isinstance(value, int) else value
 
     @cached_property
