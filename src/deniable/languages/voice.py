@@ -5,6 +5,7 @@ The English text is its key in the catalogues. In braces stand values, which the
 such as {target} and {an_audit}, which the language knows; a form with a capital first letter begins a sentence.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -167,8 +168,26 @@ def unbroken(words: str) -> str:
     return words.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
+def breakable(words: str) -> "Markup":
+    """The same, escaped: a line may end within an address, but only where its parts do.
+
+    >>> str(breakable("Room 7 & https://hotline.example/report"))
+    'Room 7 &amp; https://<wbr>hotline<wbr>.example/<wbr>report'
+    """
+    from markupsafe import Markup, escape  # noqa: PLC0415, only pages need it
+
+    return Markup("").join(
+        Markup("<wbr>").join(map(escape, _PARTS.findall(word))) if _ADDRESS.search(word) else escape(word)
+        for word in _WORDS.findall(words)
+    )
+
+
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
 _DIGITS = "0123456789"
+
+_WORDS = re.compile(r"\s+|\S+")
+_ADDRESS = re.compile(r"://|@")
+_PARTS = re.compile(r"[.@]?[^.@/?&=_-]+[/?&=_-]*|[.@/?&=_-]+")
