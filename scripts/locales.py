@@ -15,6 +15,9 @@ TERRITORIES = {"en": "en_GB", "pt-BR": "pt_BR"}
 COMMAS, SEMICOLONS = {"ar": "، "}, {"ar": "؛ ", "fr": "\u00a0; "}
 """Where they differ from those of English. The CLDR has them only within its lists."""
 
+FIRST_DAYS = {"fr": "1er"}
+"""Where the first day of a month is written otherwise than as a number, which the CLDR does not say."""
+
 
 def main() -> None:
     for folder in sorted(path for path in FOLDER.iterdir() if path.is_dir() and path.name != "__pycache__"):
@@ -33,6 +36,7 @@ def locale_file(code: str) -> str:
         "months": [locale.months["format"]["wide"][month] for month in range(1, 13)],
         "weekdays": [locale.days["format"]["wide"][day] for day in range(7)],
         "date": _pattern(code, locale.date_formats["long"].pattern),
+        "first_day": FIRST_DAYS.get(code, "1"),
         "group": symbols["group"],
         "decimal": symbols["decimal"],
         "group_sizes": list(grouping),

@@ -4,6 +4,7 @@ The English text is its key in the catalogues. Values stand in it in braces.
 """
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any, Literal, NamedTuple, Self
 
 
@@ -94,6 +95,8 @@ def one_of(things: Iterable[str | Message]) -> Listed:
 
 
 def _written(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M}"
     return f"{value:,}" if type(value) is int else value
 
 

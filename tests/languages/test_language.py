@@ -1,5 +1,6 @@
 """Which languages there are, and which can be chosen for a new programme."""
 
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from tests.languages.translated import translate, translated
 from deniable.errors import DeniableError
 from deniable.languages.language import PUBLIC, available, language, usable_languages
 from deniable.languages.voice import Voice
+from deniable.message import noted
 
 
 def test_a_language_is_there_once_all_is_translated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -69,3 +71,32 @@ def test_less_than_two_is_one_where_zero_is(code: str, said: str) -> None:
     figure = "1.8"
     rounds = say.counted("{figure} round", "{figure} rounds", say.plural_of(figure), figure=say.figure(figure))
     assert rounds == said
+
+
+@pytest.mark.parametrize(
+    ("code", "first", "second"),
+    [
+        ("fr", "1er\xa0janvier 2026", "2\xa0janvier 2026"),
+        ("it", "1\xa0gennaio 2026", "2\xa0gennaio 2026"),
+        ("bn", "১\xa0জানুয়ারী, ২০২৬", "২\xa0জানুয়ারী, ২০২৬"),
+    ],
+)
+def test_the_first_day_of_a_month_is_an_ordinal_in_french_alone(code: str, first: str, second: str) -> None:
+    say = Voice(language(code))
+    assert [say.day(date(2026, 1, day)) for day in (1, 2)] == [first, second]
+
+
+@pytest.mark.parametrize(
+    ("code", "day", "moment"),
+    [
+        ("en", "6 January 2026", "6 January 2026, 09:30"),
+        ("de", "6.\xa0Januar 2026", "6.\xa0Januar 2026, 09:30 Uhr"),
+        ("fr", "6\xa0janvier 2026", "6\xa0janvier 2026 à 09:30"),
+        ("es", "6\xa0de enero de 2026", "6\xa0de enero de 2026, 09:30"),
+    ],
+)
+def test_days_and_moments_within_a_message_are_in_words(code: str, day: str, moment: str) -> None:
+    at = datetime(2026, 1, 6, 9, 30)
+    message = noted("{day}, {at}", day=at.date(), at=at)
+    assert Voice(language(code))(message).replace("\u202f", "\xa0") == f"{day}, {moment}"
+    assert str(message) == "2026-01-06, 2026-01-06 09:30"

@@ -34,6 +34,8 @@ class Locale:
     months: tuple[str, ...]
     weekdays: tuple[str, ...]
     date: str
+    first_day: str
+    """Of a month: French says 1er janvier, and 2 janvier."""
     group: str
     decimal: str
     group_sizes: tuple[int, int]

@@ -5,9 +5,10 @@ The English text is its key in the catalogues. In braces stand values, which the
 such as {target} and {an_audit}, which the language knows; a form with a capital first letter begins a sentence.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Voice:
-    """Call it to say a sentence. Whole numbers are written as the language writes them, and messages are said.
+    """Call it to say a sentence. Whole numbers, days and moments are written as the language writes them, and messages
+    are said.
 
     >>> say = plain()
     >>> say("At most {most} reports about {a_target} count.", most=1200)
@@ -99,7 +101,8 @@ class Voice:
 
     def day(self, day: date) -> str:
         locale = self.language.locale
-        written = locale.date.format(day=day.day, month=locale.months[day.month - 1], year=day.year)
+        number = locale.first_day if day.day == 1 else day.day
+        written = locale.date.format(day=number, month=locale.months[day.month - 1], year=day.year)
         return self.digits(written)
 
     def weekday(self, day: date) -> str:
@@ -141,6 +144,10 @@ class Voice:
             return self(value if isinstance(value, Message) else value.message)
         if isinstance(value, Listed):
             return self._list(value.word, [str(self._written(thing)) for thing in value.things])
+        if isinstance(value, datetime):
+            return self("{day}, {time}", day=self.day(value.date()), time=self.digits(f"{value:%H:%M}"))
+        if isinstance(value, date):
+            return self.day(value)
         return self.number(value) if isinstance(value, int) else value
 
     @cached_property
@@ -161,8 +168,26 @@ def unbroken(words: str) -> str:
     return words.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
+def breakable(words: str) -> "Markup":
+    """The same, escaped: a line may end within an address, but only where its parts do.
+
+    >>> str(breakable("Room 7 & https://hotline.example/report"))
+    'Room 7 &amp; https://<wbr>hotline<wbr>.example/<wbr>report'
+    """
+    from markupsafe import Markup, escape  # noqa: PLC0415, only pages need it
+
+    return Markup("").join(
+        Markup("<wbr>").join(map(escape, _PARTS.findall(word))) if _ADDRESS.search(word) else escape(word)
+        for word in _WORDS.findall(words)
+    )
+
+
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
 _DIGITS = "0123456789"
+
+_WORDS = re.compile(r"\s+|\S+")
+_ADDRESS = re.compile(r"://|@")
+_PARTS = re.compile(r"[.@]?[^.@/?&=_-]+[/?&=_-]*|[.@/?&=_-]+")

@@ -333,9 +333,7 @@ def days_late(transaction: Transaction, round_: int, now: datetime) -> int:
         )
     calendar = transaction.state.parameters.calendar
     if now < (due := calendar.due(round_)):
-        raise DeniableError(
-            "round {round} is due at {due} UTC and must not be closed before", round=round_, due=f"{due:%Y-%m-%d %H:%M}"
-        )
+        raise DeniableError("round {round} is due at {due} UTC and must not be closed before", round=round_, due=due)
     return calendar.days_late(round_, now)
 
 

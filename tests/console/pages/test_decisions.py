@@ -226,6 +226,15 @@ def test_the_page_says_what_the_public_will_read_of_who_joins_and_leaves(
     assert f"<q>Round 1: {read}" in page.replace("<bdi>", "").replace("</bdi>", "")
 
 
+def test_what_the_public_will_read_of_a_skipped_round_is_a_sentence_of_its_own(office: Office) -> None:
+    office.begin()
+    office.clock.tomorrow()
+    otto = office.browser("Otto")
+    otto.client.cookies.set("language", "fr")
+    page = otto.post("/round/decisions/skip", {"round": "1", "reason": "Neige.", "independent": "yes"}).text
+    assert "<q>Cycle 1. Le cycle a été sauté" in page
+
+
 def test_a_name_that_stands_twice_among_the_new_ones_is_said(office: Office) -> None:
     office.begin()
     said = {"added": "Elm\nElm", "reason": "A fire.", "independent": "yes"}

@@ -254,7 +254,7 @@ def test_an_early_or_missing_value_is_told_in_words(office: Office) -> None:
     page = otto.get("/round/draw").text
     assert "Fetch the value and draw" not in page
     assert "Come back then" in page
-    assert "is not out before 2026-01-06 01:00 (UTC time)" in text_of(otto.post("/round/draw/fetch", ONE))
+    assert "is not out before 6 January 2026, 01:00 (UTC time)" in text_of(otto.post("/round/draw/fetch", ONE))
     office.clock.now += timedelta(hours=2)
     with mirror(says(b"", 404)) as missing, mirror(says(b"{}")) as wrong:
         office.console.mirrors = [missing.url, wrong.url]

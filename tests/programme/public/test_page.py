@@ -50,7 +50,7 @@ from deniable.report_classes import ReportClass
 
 A, B, C, D = NAMES
 HOSTILE = "<script>alert('1')</script>\" & {{ 7 * 7 }}"
-VOID = {"meta", "link", "rect", "line", "path", "circle"}
+VOID = {"meta", "link", "rect", "line", "path", "circle", "wbr"}
 
 
 def rendered(parameters: Parameters, said: Iterable[Said] = ()) -> str:
@@ -343,6 +343,7 @@ def test_the_hotline_is_a_link_that_tells_it_nothing() -> None:
     assert f"Room {HOSTILE}" in part
     assert "7 January 2026" in part
     assert "<script" not in text
+    assert text.count("https://<wbr>hotline<wbr>.example/<wbr>report") == 3
 
 
 def _facts(parameters: Parameters) -> dict[str, str]:

@@ -214,7 +214,7 @@ def names_to_publish(record: Record, status: Status) -> tuple[tuple[int, tuple[s
 def _words(entry: Decision, say: Voice) -> tuple[str, str]:
     """The heading and the deed, without what one of them says already."""
     if entry.kind == "skip":
-        return "", entry.heading(say)
+        return entry.heading(say), ""
     if entry.kind == "override":
         return entry.heading(say), say.all_of(entry.audited)
     return entry.heading(say) if entry.kind == "targets" else "", entry.deed(say)

@@ -281,7 +281,7 @@ def _fetched(waiting: Waiting, programme: Programme, console: Console) -> Public
         raise DeniableError(
             "drand's beacon {beacon} is not out before {expected} ({zone} time)",
             beacon=str(number),
-            expected=f"{expected:%Y-%m-%d %H:%M}",
+            expected=expected,
             zone=zone,
         )
     return PublicValue(fetch(source.chain, number, console.mirrors).signature)

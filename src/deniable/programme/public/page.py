@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from deniable.languages.language import language
-from deniable.languages.voice import Voice, unbroken
+from deniable.languages.voice import Voice, breakable, unbroken
 from deniable.programme.calendar import Day, day_in_words, due_in_words, moment_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.check_table import told
@@ -247,7 +247,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["unbroken"] = unbroken
+    environment.filters |= {"unbroken": unbroken, "breakable": breakable}
     return environment
 
 

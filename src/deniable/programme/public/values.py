@@ -101,7 +101,7 @@ class Values:
         until = waiting.expected + (SOON if isinstance(source, Drand) else timedelta(days=source.days))
         if now <= until:
             return found
-        since = f"{waiting.expected:%Y-%m-%d %H:%M}"
+        since = waiting.expected
         if isinstance(source, Drand):
             slow = why_not(
                 "round {round} is frozen and not drawn, though drand's beacon {beacon} is out since {since} UTC",

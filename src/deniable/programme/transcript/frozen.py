@@ -267,8 +267,8 @@ def check_announced(calendar: Calendar, waiting: Waiting, time: str | None) -> N
         )
 
 
-def _office_time(calendar: Calendar, instant: datetime) -> str:
-    return f"{instant.astimezone(ZoneInfo(calendar.zone)):%Y-%m-%d %H:%M}"
+def _office_time(calendar: Calendar, instant: datetime) -> datetime:
+    return instant.astimezone(ZoneInfo(calendar.zone))
 
 
 def _source(parameters: Parameters) -> Source:
