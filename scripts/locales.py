@@ -15,7 +15,7 @@ TERRITORIES = {"en": "en_GB", "pt-BR": "pt_BR"}
 COMMAS, SEMICOLONS = {"ar": "، "}, {"ar": "؛ ", "fr": "\u00a0; "}
 """Where they differ from those of English. The CLDR has them only within its lists."""
 
-FIRST_DAYS = {"fr": "1er"}
+FIRST_DAYS = {"fr": "1er", "pt-BR": "1º"}
 """Where the first day of a month is written otherwise than as a number, which the CLDR does not say."""
 
 

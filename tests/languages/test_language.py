@@ -77,11 +77,12 @@ def test_less_than_two_is_one_where_zero_is(code: str, said: str) -> None:
     ("code", "first", "second"),
     [
         ("fr", "1er\xa0janvier 2026", "2\xa0janvier 2026"),
+        ("pt-BR", "1º\xa0de janeiro de 2026", "2\xa0de janeiro de 2026"),
         ("it", "1\xa0gennaio 2026", "2\xa0gennaio 2026"),
         ("bn", "১\xa0জানুয়ারী, ২০২৬", "২\xa0জানুয়ারী, ২০২৬"),
     ],
 )
-def test_the_first_day_of_a_month_is_an_ordinal_in_french_alone(code: str, first: str, second: str) -> None:
+def test_the_first_day_of_a_month_is_an_ordinal_where_people_write_one(code: str, first: str, second: str) -> None:
     say = Voice(language(code))
     assert [say.day(date(2026, 1, day)) for day in (1, 2)] == [first, second]
 
