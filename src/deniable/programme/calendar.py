@@ -141,14 +141,21 @@ class Calendar:
         return max(0, (_utc(now) - self.due(round_)) // datetime.timedelta(days=1))
 
     def length(self, rounds: float, say: Voice | None = None) -> str:
-        """How long so many rounds are, in days; months are taken to be equally long.
+        """How long so many rounds are, in days, or in years from one year on; months are taken to be equally long.
 
         >>> Calendar(datetime.date(2026, 1, 5), "1W", "UTC").length(13)
         '91 days'
         >>> Calendar(datetime.date(2026, 1, 5), "1M", "UTC").length(3)
         'about 92 days'
+        >>> Calendar(datetime.date(2026, 1, 5), "1W", "UTC").length(520)
+        'about 10 years'
         """
         say, days = say or plain(), self.days(rounds)
+        if (years := self.years(rounds)) >= 1:
+            figure = in_tenths(years)
+            return say.counted(
+                "about {figure} year", "about {figure} years", say.plural_of(figure), figure=say.figure(figure)
+            )
         if self.period.endswith("M") or rounds != int(rounds):
             return say.counted("about {number} day", "about {number} days", days)
         return say.counted("{number} day", "{number} days", days)
@@ -225,6 +232,12 @@ class Calendar:
             key=lambda second: (before + datetime.timedelta(seconds=second)).astimezone(zone).utcoffset() != old,
         )
         return before + datetime.timedelta(seconds=changed)
+
+
+def in_tenths(number: float) -> str:
+    """Rounded up: '4.2'; from 10 on whole."""
+    tenths = math.ceil(10 * number - 1e-9) / 10
+    return f"{tenths:.1f}".removesuffix(".0") if tenths < 10 else f"{math.ceil(number - 1e-9):,}"
 
 
 @cache

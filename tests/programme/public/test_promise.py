@@ -434,10 +434,9 @@ def test_the_page_for_reporters_has_the_same_example() -> None:
     assert effect is not None
     for row in table.rows:
         assert f"| {' | '.join(row)} |" in written
-    (_, none, wait, _), (_, one, shorter, _) = effect.rows[:2]
-    days, fewer = (text.partition(" (")[0] for text in (wait, shorter))
+    (_, none, waited, _), (_, one, fewer, _) = effect.rows[:2]
     assert f"from {none} to {one}" in written
-    assert f"from {days} to {fewer.removesuffix(' days')} on average" in written
+    assert f"from {waited} to {fewer.removesuffix(' weeks')} on average" in written
     for told in (
         promise.first.removesuffix("watching the audits.").removesuffix("by "),
         "a boss picks the right one at most 60 times",
