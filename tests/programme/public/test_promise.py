@@ -589,7 +589,12 @@ def test_a_lapse_beyond_the_last_round_is_not_waited_for(open_round: int) -> Non
 def test_after_a_lapse_the_promise_holds_for_later_reports() -> None:
     parameters = made()
     promise = english(parameters, lapsed(parameters))
-    assert promise.holds == (f"yes, for reports made from {SINCE} on", "not for earlier ones")
+    assert promise.holds == ("yes, for new reports", f"not for reports made before {SINCE}")
+    with_visits = made(classes=CLASSES)
+    never = "never for reports of class danger"
+    assert english(with_visits, lapsed(with_visits)).holds.text == f"{promise.holds.text}; {never}"
+    ended = english(parameters, lapsed(parameters, ended=True)).holds
+    assert ended == (f"yes, for reports made from {SINCE} on", "not for earlier ones")
     assert promise.first.endswith(f"This is for reports made from {SINCE} on.")
     assert not any(one.is_grave for one in promise.warnings)
     told = next(one.text for one in promise.warnings if one.is_lapse)

@@ -97,12 +97,19 @@ def _holds(parameters: Parameters, now: Situation, say: Voice) -> Item:
     if standing == "lapsed":
         return Item(say("no, not until {since}", since=now.since(say)), visits)
     if now.coverage.lapses:
-        return Item(
-            say("yes, for reports made from {since} on", since=now.since(say)), visits or say("not for earlier ones")
-        )
+        return _holds_again(now, visits, say)
     if now.ended:
         return Item(say("yes, for reports made before it ended"), visits)
     return Item(say("yes, for all ordinary reports"), visits) if visits else Item(say("yes, for all reports"), "")
+
+
+def _holds_again(now: Situation, visits: str, say: Voice) -> Item:
+    """After a lapse."""
+    since = now.since(say)
+    if now.ended:
+        return Item(say("yes, for reports made from {since} on", since=since), visits or say("not for earlier ones"))
+    earlier = say("not for reports made before {since}", since=since)
+    return Item(say("yes, for new reports"), say.language.locale.semicolon.join(filter(None, (earlier, visits))))
 
 
 def _first(parameters: Parameters, now: Situation, say: Voice) -> str:
