@@ -282,8 +282,10 @@ def moment_in_words(instant: datetime.datetime, say: Voice | None = None) -> Day
 
 
 def rounds_in_words(calendar: Calendar, rounds: int, say: Voice | None = None) -> str:
-    """'13 rounds (91 days)'."""
+    """'13 rounds (91 days)'; where a round is a day, less than a year of them is '13 rounds'."""
     say = say or plain()
+    if calendar.period == "1D" and calendar.years(rounds) < 1:
+        return say.counted("{number} round", "{number} rounds", rounds)
     length = calendar.length(rounds, say)
     return say.counted("{number} round ({length})", "{number} rounds ({length})", rounds, length=length)
 
