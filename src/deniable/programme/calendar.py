@@ -141,14 +141,21 @@ class Calendar:
         return max(0, (_utc(now) - self.due(round_)) // datetime.timedelta(days=1))
 
     def length(self, rounds: float, say: Voice | None = None) -> str:
-        """How long so many rounds are, in days; months are taken to be equally long.
+        """How long so many rounds are, in days, or in years from one year on; months are taken to be equally long.
 
         >>> Calendar(datetime.date(2026, 1, 5), "1W", "UTC").length(13)
         '91 days'
         >>> Calendar(datetime.date(2026, 1, 5), "1M", "UTC").length(3)
         'about 92 days'
+        >>> Calendar(datetime.date(2026, 1, 5), "1W", "UTC").length(520)
+        'about 10 years'
         """
         say, days = say or plain(), self.days(rounds)
+        if (years := self.years(rounds)) >= 1:
+            figure = in_tenths(years)
+            return say.counted(
+                "about {figure} year", "about {figure} years", say.plural_of(figure), figure=say.figure(figure)
+            )
         if self.period.endswith("M") or rounds != int(rounds):
             return say.counted("about {number} day", "about {number} days", days)
         return say.counted("{number} day", "{number} days", days)
@@ -227,6 +234,12 @@ class Calendar:
         return before + datetime.timedelta(seconds=changed)
 
 
+def in_tenths(number: float) -> str:
+    """Rounded up: '4.2'; from 10 on whole."""
+    tenths = math.ceil(10 * number - 1e-9) / 10
+    return f"{tenths:.1f}".removesuffix(".0") if tenths < 10 else f"{math.ceil(number - 1e-9):,}"
+
+
 @cache
 def _zones() -> frozenset[str]:
     """The zones by name; what "localtime" means depends on the machine."""
@@ -269,8 +282,10 @@ def moment_in_words(instant: datetime.datetime, say: Voice | None = None) -> Day
 
 
 def rounds_in_words(calendar: Calendar, rounds: int, say: Voice | None = None) -> str:
-    """'13 rounds (91 days)'."""
+    """'13 rounds (91 days)'; where a round is a day, less than a year of them is '13 rounds'."""
     say = say or plain()
+    if calendar.period == "1D" and calendar.years(rounds) < 1:
+        return say.counted("{number} round", "{number} rounds", rounds)
     length = calendar.length(rounds, say)
     return say.counted("{number} round ({length})", "{number} rounds ({length})", rounds, length=length)
 

@@ -348,7 +348,7 @@ def test_plans_are_compared_with_reports_and_without(office: Office) -> None:
     table = page.partition('aria-labelledby="compare-title"')[2].partition("</table>")[0]
     mine, rest = table.partition("Your plan")[2].partition("</tr>")[0], table.partition("With a rest after")[2]
     assert "no report: 5\xa0%" in mine
-    assert "no report: about 140 days (20 rounds)" in mine
+    assert "no report: about 20 weeks" in mine
     assert "no report: 6.2\xa0%" in rest
 
 

@@ -395,8 +395,19 @@ def test_it_says_first_where_not_to_read_it_and_only_once(outline: Outline) -> N
     assert outline.text("header").index(warned) < outline.text("header").index("?")
 
 
+def test_the_card_says_what_one_report_changes_except_beside_the_box_of_a_lapse() -> None:
+    for chosen, said, told in (
+        ({}, [], "yes, for all reports If you report once, a boss who was"),
+        ({"mechanism": "tca", "horizon": 100}, [], "yes, for all reports Suppose your boss has no idea"),
+        ({"delta": 0.9999999}, [], "no: there is none This programme promises nothing to you"),
+        ({}, [drawn(1, A), override(2, B, independent=False)], "If you report once"),
+    ):
+        header = Outline(rendered(made(**chosen), said)).text("header").replace("\N{NO-BREAK SPACE}", " ")
+        assert (told in header) == (not said)
+
+
 def test_the_card_says_what_rests_on_the_word_of_the_office() -> None:
-    told = "yes, for all reports Up to round 2, it holds only if what the office declares is true."
+    told = " Up to round 2, it holds only if what the office declares is true."
     assert told in Outline(rendered(made(), [drawn(1, A), override(2, B)])).text("header")
     lapse = override(3, B, independent=False)
     for said in ([drawn(1, A)], [override(1, B), drawn(1, A), drawn(2, A), lapse, drawn(3, A)]):
@@ -773,7 +784,7 @@ def test_the_chart_shows_each_audit_in_its_place() -> None:
     assert marks == [[("drawn", 2), ("drawn", 3)], [("hand", 3)], [], [("missed", 1)], [("drawn", 5)]]
     assert chart.rows[0].marks[0].x == "12.5%"  # the middle of the second of twelve columns
     assert (chart.rows[2].start, chart.rows[2].end) == ("0%", "33.33%")  # it left in the fifth
-    assert (chart.rows[4].start, chart.rows[4].end) == ("33.33%", "50%")
+    assert (chart.rows[4].start, chart.rows[4].end) == ("33.33%", "41.67%")  # the programme ended in the sixth
     assert [(span.x, span.width) for span in chart.skips] == [("25%", "8.33%")]
     assert chart.uncovered is not None
     assert (chart.uncovered.x, chart.uncovered.width) == ("0%", "25%")
@@ -805,6 +816,15 @@ def test_the_chart_goes_back_as_far_as_it_stays_readable() -> None:
     assert chart.uncovered.x == "0%"
     assert {(row.start, row.end) for row in chart.rows} == {("0%", "100%")}
     assert timeline(parameters, entries, holds_from=100, say=plain()).uncovered is None
+
+
+def test_the_chart_numbers_every_one_of_a_few_rounds_and_ends_with_the_last_draw() -> None:
+    parameters = made()
+    said = [*(drawn(number, NAMES[number % 2]) for number in range(1, 7)), ("end", 7, {"reason": "by law"})]
+    chart = timeline(parameters, chained(parameters, said), holds_from=1, say=plain())
+    assert [tick.round for tick in chart.ticks] == [1, 2, 3, 4, 5, 6]
+    assert {chart.end} == {row.end for row in chart.rows} == {"50%"}
+    assert 'class="axis" x1="0" x2="50%"' in rendered(parameters, said)
 
 
 @pytest.mark.parametrize("name", ["x" * 200, "採" * 200, "x" * 27])

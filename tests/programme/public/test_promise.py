@@ -154,11 +154,11 @@ def test_after_the_end_it_sends_no_one_to_the_hotline_and_foretells_no_visit() -
 def test_without_a_cap_it_promises_no_limit_in_a_single_case() -> None:
     promise = english(made(**KINDS["counters"]))
     assert "can become at most" not in " ".join(prose(promise))
-    assert "whether you reported once or not at all is right 50 times in 100" in promise.first
-    assert "A boss who watches the audits is right at most 55 times in 100" in promise.first
+    assert "no idea whether you reported once or not at all. A guess is then right 50 times in 100." in promise.first
+    assert "After watching the audits, it is right at most 55 times in 100" in promise.first
     assert "If you report once" not in promise.first, "of those who reported, more may be found"
-    assert "is only 20 % sure guesses that you did not report" in part(promise, "promise").before[2]
-    said = part(promise, "promise").before[0]
+    assert "is only 20 % sure guesses that you did not report" in part(promise, "promise").before[-1]
+    said = part(promise, "promise").after[1]
     assert "a boss who was 50 % sure of it stays less than 90 % sure in at least 99 cases of 100" in said
     assert "In the other cases, at most 1 of 100, your boss may become nearly sure." in said
 
@@ -223,9 +223,10 @@ def test_a_gaussian_makes_a_boss_nearly_sure_no_more_often(mu: float) -> None:
 
 def test_yearly_figures_have_no_limit_in_a_single_case() -> None:
     promise = english(made(**KINDS["figures"]))
-    assert "the audits and reads the yearly numbers of reports is right at most 56 times" in promise.first  # 5, and 1
+    read = "After watching the audits and reading how many reports came in each year, it is right at most 56 times"
+    assert read in promise.first  # 5, and 1
     assert "can become at most" not in " ".join(prose(promise))
-    numbers, said, _, _ = part(promise, "promise").before
+    numbers, said = part(promise, "promise").before[1], part(promise, "promise").after[1]
     assert numbers.startswith("Once a year the office also publishes how many reports came in")
     assert "mostly by up to 20" in numbers
     assert "a boss who was 50 % sure of it stays less than 90 % sure in at least 97 cases of 100" in said
@@ -252,7 +253,7 @@ def test_where_people_react_to_yearly_figures_the_audits_alone_have_no_cap() -> 
 
 def test_the_noise_of_a_yearly_number_is_that_of_all_classes() -> None:
     promise = english(made(yearly_figures_delta=0.02, classes=CLASSES))
-    assert f"mostly by up to {math.isqrt(398 * len(CLASSES) - 1) + 1}," in part(promise, "promise").before[0]
+    assert f"mostly by up to {math.isqrt(398 * len(CLASSES) - 1) + 1}," in part(promise, "promise").before[1]
 
 
 def test_a_class_has_a_row_of_its_own_and_the_heaviest_leads() -> None:
@@ -434,10 +435,9 @@ def test_the_page_for_reporters_has_the_same_example() -> None:
     assert effect is not None
     for row in table.rows:
         assert f"| {' | '.join(row)} |" in written
-    (_, none, wait, _), (_, one, shorter, _) = effect.rows[:2]
-    days, fewer = (text.partition(" (")[0] for text in (wait, shorter))
+    (_, none, waited, _), (_, one, fewer, _) = effect.rows[:2]
     assert f"from {none} to {one}" in written
-    assert f"from {days} to {fewer.removesuffix(' days')} on average" in written
+    assert f"from {waited} to {fewer.removesuffix(' weeks')} on average" in written
     for told in (
         promise.first.removesuffix("watching the audits.").removesuffix("by "),
         "a boss picks the right one at most 60 times",
@@ -589,7 +589,12 @@ def test_a_lapse_beyond_the_last_round_is_not_waited_for(open_round: int) -> Non
 def test_after_a_lapse_the_promise_holds_for_later_reports() -> None:
     parameters = made()
     promise = english(parameters, lapsed(parameters))
-    assert promise.holds == (f"yes, for reports made from {SINCE} on", "not for earlier ones")
+    assert promise.holds == ("yes, for new reports", f"not for reports made before {SINCE}")
+    with_visits = made(classes=CLASSES)
+    never = "never for reports of class danger"
+    assert english(with_visits, lapsed(with_visits)).holds.text == f"{promise.holds.text}; {never}"
+    ended = english(parameters, lapsed(parameters, ended=True)).holds
+    assert ended == (f"yes, for reports made from {SINCE} on", "not for earlier ones")
     assert promise.first.endswith(f"This is for reports made from {SINCE} on.")
     assert not any(one.is_grave for one in promise.warnings)
     told = next(one.text for one in promise.warnings if one.is_lapse)
@@ -607,16 +612,16 @@ def test_without_a_limit_in_single_cases_it_tells_what_happens_in_most_of_them(k
     one, several = made(**KINDS[kind]), made(**KINDS[kind], reports_per_person=2)
     for parameters in (one, several):
         promise = english(parameters)
-        said = part(promise, "promise").before
-        assert said[-3].startswith("If you report once"), "apart from the yearly numbers"
-        assert "stays less than 90 % sure in at least" in said[-3]
+        said = part(promise, "promise").after[1]
+        assert said.startswith("If you report once")
+        assert "stays less than 90 % sure in at least" in said
         (rare,) = [one.text for one in part(promise, "not-protected").items if one.title == "A rare case."]
         assert ("yearly number" in rare) == (kind == "figures")
-    unlimited = part(english(made(mechanism="tca", horizon=100, delta=0.3, reports_per_person=3)), "promise").before[0]
+    unlimited = part(english(made(mechanism="tca", horizon=100, delta=0.3, reports_per_person=3)), "promise").after[1]
     assert unlimited.endswith("With 3 reports there is no such limit.")
-    seldom = part(english(made(mechanism="tca", horizon=100, delta=0.6)), "promise").before[0]
+    seldom = part(english(made(mechanism="tca", horizon=100, delta=0.6)), "promise").after[1]
     assert seldom == "Your boss may even become nearly sure.", "less than half of all cases are no limit"
-    assert "From then on, if you report once, a boss" in part(english(one, lapsed(one, 7)), "promise").before[-3]
+    assert "From then on, if you report once, a boss" in part(english(one, lapsed(one, 7)), "promise").after[1]
     table = part(english(one), "promise").table
     assert table is not None
     assert table.head[1:] == tuple(f"{right} right without watching" for right in (50, 80, 95))
@@ -626,9 +631,19 @@ def test_without_a_limit_in_single_cases_it_tells_what_happens_in_most_of_them(k
 def test_after_the_end_it_speaks_of_reports_that_were_made(kind: str) -> None:
     parameters = made(**KINDS[kind])
     ended = english(parameters, replace(Situation.at_start(parameters), ended=True))
-    said = " ".join((ended.first, *part(ended, "promise").before))
+    said = " ".join((ended.first, *part(ended, "promise").before, *part(ended, "promise").after))
     assert "If you reported once" in said
     assert "If you report once" not in said
+    assert ("Once a year the office also published" in said) == (kind == "figures")
+    everything = " ".join(prose(ended))
+    for present in (
+        "often you report,",
+        "how the draw works",
+        "what you write",
+        "draw selects",
+        "If the office orders",
+    ):
+        assert present not in everything
 
 
 def test_after_the_end_the_office_has_no_numbers_but_in_old_backups() -> None:
@@ -672,7 +687,18 @@ def test_after_the_end_no_one_is_told_to_get_advice_before_a_report() -> None:
 
 def test_the_box_of_the_emergency_class_says_that_a_person_can_refuse_it() -> None:
     (box,) = english(made(classes=CLASSES)).warnings
-    assert box.paragraphs[-1].startswith("Say so if you do not want class")
+    assert "Say so if you do not want class danger" in box.paragraphs[-1]
+
+
+def test_what_a_class_is_stands_where_classes_are_first_used() -> None:
+    told = "Each report has a class, which says how much it counts in the draw: minor (counts once)"
+    emergency = english(made(classes=CLASSES))
+    assert emergency.warnings[0].paragraphs[-1].startswith(f"{told}, serious (counts 3 times) or danger")
+    ordinary = english(made(classes=CLASSES[:2]))
+    assert part(ordinary, "promise").before[0].startswith(f"{told} or serious (counts 3 times).")
+    for promise in (emergency, ordinary):
+        assert " ".join(prose(promise)).count("Each report has a class") == 1
+    assert "Each report has a class" not in " ".join(prose(english(made())))
 
 
 def test_a_boss_who_knows_that_one_of_a_few_reported_is_told_of_where_draws_never_prove_it() -> None:

@@ -36,8 +36,7 @@ class Visit:
     chance: str
     """Of a visit at the next draw: '2.6 %', 'at least 2 %'."""
     wait: str
-    """Until the visit, on average, in the words of the promise: 'about 266 days (38 rounds)'; empty where it cannot be
-    calculated.
+    """Until the visit, on average, in the words of the promise: 'about 38 weeks'; empty where it cannot be calculated.
     """
 
 

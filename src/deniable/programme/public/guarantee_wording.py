@@ -146,6 +146,13 @@ def class_in_words(one: ReportClass, say: Voice) -> str:
     return say.counted("{name} (counts once)", "{name} (counts {number} times)", one.weight, name=one.name)
 
 
+def classes_in_words(parameters: Parameters, say: Voice) -> str:
+    """What a person who reports must know of the classes, where there are several."""
+    classes = say.one_of([class_in_words(one, say) for one in parameters.classes])
+    each = say("Each report has a class, which says how much it counts in the draw: {classes}.", classes=classes)
+    return f"{each} {say('The people who enter your report choose it. Tell them which class you want.')}"
+
+
 def class_statements(parameters: Parameters, say: Voice) -> tuple[str, ...]:
     """What is promised about one report of each class; nothing where there is one class only."""
     if len(parameters.classes) == 1:

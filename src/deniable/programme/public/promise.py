@@ -13,7 +13,7 @@ from typing import NamedTuple
 from deniable.languages.voice import Voice
 from deniable.programme.calendar import day_in_words
 from deniable.programme.parameters import Parameters
-from deniable.programme.public.guarantee_wording import exact_figures
+from deniable.programme.public.guarantee_wording import classes_in_words, exact_figures
 from deniable.programme.public.promise_warnings import Warned, warnings_of
 from deniable.programme.public.questions import Item, answers, limits
 from deniable.programme.public.situation import Situation
@@ -97,12 +97,19 @@ def _holds(parameters: Parameters, now: Situation, say: Voice) -> Item:
     if standing == "lapsed":
         return Item(say("no, not until {since}", since=now.since(say)), visits)
     if now.coverage.lapses:
-        return Item(
-            say("yes, for reports made from {since} on", since=now.since(say)), visits or say("not for earlier ones")
-        )
+        return _holds_again(now, visits, say)
     if now.ended:
         return Item(say("yes, for reports made before it ended"), visits)
     return Item(say("yes, for all ordinary reports"), visits) if visits else Item(say("yes, for all reports"), "")
+
+
+def _holds_again(now: Situation, visits: str, say: Voice) -> Item:
+    """After a lapse."""
+    since = now.since(say)
+    if now.ended:
+        return Item(say("yes, for reports made from {since} on", since=since), visits or say("not for earlier ones"))
+    earlier = say("not for reports made before {since}", since=since)
+    return Item(say("yes, for new reports"), say.language.locale.semicolon.join(filter(None, (earlier, visits))))
 
 
 def _first(parameters: Parameters, now: Situation, say: Voice) -> str:
@@ -133,16 +140,21 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
     title = say("Can your boss find out that you reported?")
     if standing == "lost":
         return Part("promise", title, before=(say("The {audits} may show it. Nothing is promised about any report."),))
-    table = Table(caption(parameters, now, say), head(parameters, say), rows(parameters, say))
+    table = Table(caption(parameters, now, say), head(parameters, now, say), rows(parameters, say))
     if not is_made(parameters):
         return Part("promise", title, table=table, after=(say("“No limit” means that your boss may become sure."),))
-    before = (
+    proven = (
         say(
             "From then on the limits in this table are mathematically proven, as long as the office keeps to its "
             "rules. From then on they hold even if your boss sees every {audit} there ever was, knows how the draw "
             "works and knows every other report."
         )
         if standing == "lapsed"
+        else say(
+            "This is mathematically proven, if the office kept to its rules. It holds even if your boss saw every "
+            "{audit} there ever was, knows how the draw worked and knows every other report."
+        )
+        if now.ended
         else say(
             "This is mathematically proven, as long as the office keeps to its rules. It holds even if your boss sees "
             "every {audit} there ever was, knows how the draw works and knows every other report."
@@ -153,28 +165,40 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
             "So draws alone never prove it, unless your boss knows already that you or one of a few others reported. "
             "Other things may: see “What is not protected”."
         )
-        before = f"{before} {unproven}"
+        proven = f"{proven} {unproven}"
+    rounded = say("The numbers are rounded up. Your boss can also become less sure than before.")
     counted = say("The table counts what the yearly numbers tell as well.")
     return Part(
         "promise",
         title,
-        before=(before,) if capped else _without_cap(parameters, now, before, say),
+        before=(
+            *_classes(parameters, now, say),
+            proven,
+            *yearly_numbers(parameters, now, say),
+            *(() if capped else (_guesses(say),)),
+        ),
         table=table,
         after=(
-            say("The numbers are rounded up. Your boss can also become less sure than before."),
-            *((counted,) if parameters.figures else ()),
+            f"{rounded} {counted}" if parameters.figures else rounded,
+            *(() if capped else (single_case(parameters, now, say),)),
             *until(parameters, now, say),
         ),
     )
 
 
-def _without_cap(parameters: Parameters, now: Situation, proven: str, say: Voice) -> tuple[str, ...]:
-    """What leads to the table of guesses, around what is said of the proof."""
-    guesses = say(
+def _guesses(say: Voice) -> str:
+    """What leads to the table of guesses."""
+    return say(
         "Without watching, a boss who is 80 % sure that you reported is right 80 times in 100. A boss who is only "
         "20 % sure guesses that you did not report, and is right just as often."
     )
-    return *yearly_numbers(parameters, say), single_case(parameters, now, say), proven, guesses
+
+
+def _classes(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...]:
+    """What the classes are, where there are several and no warning has told it."""
+    if len(parameters.classes) == 1 or parameters.visit_classes or now.ended:
+        return ()
+    return (classes_in_words(parameters, say),)
 
 
 def _exact(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from deniable.languages.voice import Voice
 from deniable.programme.calendar import day_in_words
 from deniable.programme.parameters import Parameters
+from deniable.programme.public.guarantee_wording import classes_in_words
 from deniable.programme.public.situation import Situation
 from deniable.programme.public.suspicion import (
     is_made,
@@ -94,7 +95,7 @@ def _visits(parameters: Parameters, now: Situation, say: Voice) -> Warned:
         "Say so if you do not want class {classes}. That they keep to it is a matter of trust.", classes=classes
     )
     title = say("A report of class {classes} is not protected.", classes=classes)
-    return Warned(title, (f"{others} {visit}", refused))
+    return Warned(title, (f"{others} {visit}", f"{classes_in_words(parameters, say)} {refused}"))
 
 
 def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:

@@ -37,7 +37,12 @@ def limits(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, ..
                 classes=classes),
         ))  # fmt: skip
     told += [
-        Item(say("Several reports."), say("The more often you report, the more can show.")),
+        Item(
+            say("Several reports."),
+            say("The more often you reported, the more can show.")
+            if now.ended else
+            say("The more often you report, the more can show."),
+        ),
         Item(say("A choice between two people."), two_people(parameters, now, say)),
         Item(
             say("People who report together."),
@@ -46,6 +51,8 @@ def limits(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, ..
         ),
         Item(
             say("The way you report."),
+            say("Your boss may have seen what you did on a phone, a computer or a network at work.")
+            if now.ended else
             say("Your boss may see what you do on a phone, a computer or a network at work. Use a device and a "
                 "connection of your own."),
         ),
@@ -138,7 +145,7 @@ def two_people(parameters: Parameters, now: Situation, say: Voice) -> str:
     if right is None:
         none = say("If your boss is sure that it was you or one other person, nothing is promised.")
         return f"{none} {same} {advice}"
-    told = [more]
+    told = [more, advice]
     if standing == "lapsed":
         told.append(say("When the promise holds again, these limits hold."))
     told.append(
@@ -171,7 +178,7 @@ def two_people(parameters: Parameters, now: Situation, say: Voice) -> str:
             "the other."
         )
     )
-    return " ".join((*told, same, advice))
+    return " ".join((*told, same))
 
 
 def _right_one(parameters: Parameters, reports: int) -> str | None:
@@ -187,7 +194,7 @@ def answers(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, .
         *(_to_a_reporter(parameters, now, say) if now.ended else _before_a_report(parameters, now, say)),
         Item(say("What if a person is in danger?"), _danger(parameters, now, say)),
         *(() if now.ended else (_take_back(say), _lost_key(say), _lost_records(say), _chosen(parameters, say))),
-        Item(say("What if the office breaks its rules?"), _broken(now, say)),
+        _broken(now, say),
         Item(
             say("How can I check all this?"),
             say("You can check that the record is complete and unchanged, and that the rules allowed each draw. The "
@@ -279,8 +286,9 @@ def _chosen(parameters: Parameters, say: Voice) -> Item:
 def _take_back(say: Voice) -> Item:
     return Item(
         say("Can I take my report back?"),
-        say("Usually not. A report that a person entered by hand can be taken out until the round closes: ask where "
-            "you reported. A report from the file of the hotline stays. It counts until the {target} is {audited}."),
+        say("Usually not. If a person at the office typed in that there is one more report, it can be taken out until "
+            "the round closes: ask where you reported. If the hotline sent a list of all its new reports, yours stays. "
+            "It counts until the {target} is {audited}."),
     )  # fmt: skip
 
 
@@ -303,6 +311,11 @@ def _after(parameters: Parameters, now: Situation, say: Voice) -> str:
 def _who_sees(parameters: Parameters, now: Situation, say: Voice) -> str:
     sentences = [
         say(
+            "The people who took your report, at the hotline or in the office, have read what you wrote. They know "
+            "your name if you gave it."
+        )
+        if now.ended
+        else say(
             "The people who take your report, at the hotline or in the office, read what you write. They learn your "
             "name if you give it."
         ),
@@ -376,23 +389,37 @@ def _danger(parameters: Parameters, now: Situation, say: Voice) -> str:
     return f"{call} {visit} {gone} {own}"
 
 
-def _broken(now: Situation, say: Voice) -> str:
-    told = [
+def _broken(now: Situation, say: Voice) -> Item:
+    gone = (
+        (say("Nothing is promised about reports made before {since}.", since=now.since(say)),)
+        if now.coverage.lapses
+        else ()
+    )
+    unseen = say(
+        "The record marks each draw that is a day late or more. It cannot show a false declaration, {an_audit} that "
+        "the office hides, or a report that was not counted. There you have to trust the office."
+    )
+    if now.ended:
+        marked = say(
+            "The record shows for good if the office ordered {an_audit} by hand, left out a draw or changed the list "
+            "of {targets}. That cost the promise for all reports made before the round ended, unless the office "
+            "declared that no report led to it. If the promise was lost, this page says so at the top. The promise "
+            "is about whom a draw selected, as long as no report was the reason for a late draw. It is not about when the "
+            "office drew, or when it ended the programme."
+        )
+        return Item(say("What if the office broke its rules?"), " ".join((marked, *gone, unseen)))
+    told = (
         say(
             "The office can order {an_audit} by hand. The record shows this for good. The promise stays only if the "
             "office declares that no report led to it. If not, it is lost for all reports made before the round ends, "
             "and this page says so at the top."
         ),
         say("The same goes if it leaves out a draw, or changes the list of {targets}."),
-    ]
-    if now.coverage.lapses:
-        told.append(say("Nothing is promised about reports made before {since}.", since=now.since(say)))
-    time = say(
-        "The promise is about whom a draw selects, as long as no report is the reason for a late draw. It is not about "
-        "when the office draws, or when it ends the programme."
+        *gone,
+        say(
+            "The promise is about whom a draw selects, as long as no report is the reason for a late draw. It is not "
+            "about when the office draws, or when it ends the programme."
+        ),
+        unseen,
     )
-    unseen = say(
-        "The record marks each draw that is a day late or more. It cannot show a false declaration, {an_audit} that "
-        "the office hides, or a report that was not counted. There you have to trust the office."
-    )
-    return " ".join((*told, time, unseen))
+    return Item(say("What if the office breaks its rules?"), " ".join(told))

@@ -197,11 +197,11 @@ def caption(parameters: Parameters, now: Situation, say: Voice) -> str:
     return say("From {since} on: how many guesses of 100 are right, at most, after watching", since=since)
 
 
-def head(parameters: Parameters, say: Voice) -> tuple[str, ...]:
+def head(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...]:
     """Of the table's columns."""
     starts = (
         [say("{sure} % sure before", sure=say.figure(in_hundred(start))) for start in SURE_BEFORE]
         if is_capped(parameters)
         else [say("{right} right without watching", right=say.figure(in_hundred(start))) for start in RIGHT_BEFORE]
     )
-    return (say("What you report"), *starts)
+    return (say("Reports") if now.ended else say("What you report"), *starts)

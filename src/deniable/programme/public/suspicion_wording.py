@@ -64,16 +64,17 @@ def _right_guesses(parameters: Parameters, say: Voice) -> str:
 
     most, *others = drawn_classes(parameters)
     watching = (
-        say("A boss who watches the {audits} is right at most {right} times in 100.", right=at_most(most))
+        say("After watching the {audits}, it is right at most {right} times in 100.", right=at_most(most))
         if parameters.figures is None
         else say(
-            "A boss who watches the {audits} and reads the yearly numbers of reports is right at most {right} times in "
-            "100.",
+            "After watching the {audits} and reading how many reports came in each year, it is right at most {right} "
+            "times in 100.",
             right=at_most(most),
         )
     )
     return " ".join((
-        say("A boss who can only guess whether you reported once or not at all is right 50 times in 100."),
+        say("Suppose your boss has no idea whether you reported once or not at all. A guess is then right 50 times in "
+            "100."),
         watching,
         *_of_the_first(most, others, say),
         *(say("With class {name} it is at most {right} times in 100.", name=one.name, right=at_most(one))
@@ -168,17 +169,27 @@ def _others(often: str, say: Voice) -> str:
     return say.figure(str(100 - Decimal(often)))
 
 
-def yearly_numbers(parameters: Parameters, say: Voice) -> tuple[str, ...]:
+def yearly_numbers(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...]:
     """What the yearly figures are, where there are any."""
     figures = parameters.figures
     if figures is None:
         return ()
+    deviation = figures.deviation(len(parameters.classes))
+    if now.ended:
+        return (
+            say(
+                "Once a year the office also published how many reports came in, from everyone together. Your report "
+                "changed this number by 1. Chance changed it, too: mostly by up to {deviation}, rarely by more than "
+                "twice that.",
+                deviation=deviation,
+            ),
+        )
     return (
         say(
             "Once a year the office also publishes how many reports came in, from everyone together. Your report "
             "changes this number by 1. Chance changes it, too: mostly by up to {deviation}, rarely by more than twice "
             "that.",
-            deviation=figures.deviation(len(parameters.classes)),
+            deviation=deviation,
         ),
     )
 

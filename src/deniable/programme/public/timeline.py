@@ -88,6 +88,8 @@ class Timeline:
     """Rounds that were frozen and are never drawn."""
     uncovered: Span | None
     """The rounds whose reports the guarantee does not cover."""
+    end: str
+    """Where the last round ends."""
     ticks: tuple[Tick, ...]
     mark_width: int
     kinds: frozenset[str]
@@ -114,7 +116,8 @@ def timeline(parameters: Parameters, entries: Sequence[Entry], holds_from: int, 
     listed = [present.get(name, name) for name in parameters.targets] if total <= MOST_ROWS else []
     targets = _targets(listed, entries, present)
     shown = list(targets) if total <= MOST_ROWS else _latest(parameters, entries, targets, present)
-    last = max((entry.audited_in for entry in entries if entry.closes_round or not entry.is_usual), default=0)
+    told = (entry for entry in entries if entry.closes_round or not (entry.is_usual or entry.kind == "end"))
+    last = max((entry.audited_in for entry in told), default=0)
     last = max(last, holds_from - 1)
     across = _Across(_first([targets[name] for name in shown], last), last)
     rows = tuple(_row(name, targets[name], TOP + ROW * i, across, say) for i, name in enumerate(shown))
@@ -134,6 +137,7 @@ def timeline(parameters: Parameters, entries: Sequence[Entry], holds_from: int, 
         waiting=across.spans(one.round for one in frozen if one.state == "waits"),
         undrawn=across.spans(one.round for one in frozen if one.state == "never"),
         uncovered=across.span(across.first, lapsed) if lapsed >= across.first else None,
+        end=across.left_of(last + 1),
         ticks=tuple(Tick(number, across.middle(number)) for number in _ticks(across.first, last)),
         mark_width=6 if across.columns <= 40 else 3 if across.columns <= 120 else 2,
         kinds=frozenset(kinds),
@@ -248,7 +252,11 @@ def _percent(position: float, columns: int) -> str:
 
 
 def _ticks(first: int, last: int) -> list[int]:
-    """Round 1, and multiples of the smallest 1, 2 or 5 times a power of ten that keeps the numbers apart."""
+    """Every round, as long as they are few; then round 1, and multiples of the smallest 1, 2 or 5 times a power of ten
+    that keeps the numbers apart.
+    """
+    if last - first < FEWEST_COLUMNS:
+        return list(range(first, last + 1))
     step = next(step for power in range(20) for step in (10**power, 2 * 10**power, 5 * 10**power)
                 if last - first < step * TICKS)  # fmt: skip
     multiples = range(-(-first // step) * step, last + 1, step)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from deniable.languages.voice import Voice
 from deniable.mechanisms.race import Race
-from deniable.programme.calendar import Calendar, rounds_in_words
+from deniable.programme.calendar import Calendar, in_tenths, rounds_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.suspicion import Filed, filed_in, filed_in_words, sure_at_most
 from deniable.promptness import QuietWait, passed_over, quick_waits
@@ -26,7 +26,7 @@ class Effect:
     chance: str
     """In one draw, at least: '26 in 1,000'."""
     wait: str
-    """On average, from the reports to the draw that selects their target: 'about 266 days (38 rounds)'."""
+    """On average, from the reports to the draw that selects their target: 'about 38 weeks'."""
     risk: str
     """How sure a boss who was 50 % sure can become, if one person filed these reports: 'at most 57 %'."""
 
@@ -104,49 +104,46 @@ def chances_in_words(chances: Sequence[float], say: Voice) -> list[str]:
 
 
 def wait_in_words(calendar: Calendar, wait: QuietWait, say: Voice) -> str:
-    """For all that people read about one: days first, or years from one year on, since people live by them. All are
-    rounded up.
+    """For all that people read about one: in the unit of the calendar, or in years from one year on; rounded up.
 
     >>> from datetime import date
     >>> from deniable.languages.voice import plain
-    >>> weekly = Calendar(date(2026, 1, 5), "1W", "UTC")
+    >>> weekly, monthly, daily = (Calendar(date(2026, 1, 5), period, "UTC") for period in ("1W", "2M", "1D"))
     >>> [wait_in_words(weekly, QuietWait(3, rounds, "exact"), plain()) for rounds in (38, 4.15, 1)]
-    ['about 266 days (38 rounds)', 'about 30 days (4.2 rounds)', 'about 7 days (1 round)']
+    ['about 38 weeks', 'about 4.2 weeks', 'about 1 week']
     >>> [wait_in_words(weekly, QuietWait(3, rounds, "exact"), plain()) for rounds in (52.2, 240)]
-    ['about 1.1 years (52.2 rounds)', 'about 4.7 years (240 rounds)']
-    >>> wait_in_words(Calendar(date(2026, 1, 5), "1M", "UTC"), QuietWait(3, 12, "exact"), plain())
-    'about 1 year (12 rounds)'
+    ['about 1.1 years', 'about 4.7 years']
+    >>> [wait_in_words(each, QuietWait(3, 3.3, "exact"), plain()) for each in (monthly, daily)]
+    ['about 6.6 months', 'about 3.3 days']
     >>> wait_in_words(weekly, QuietWait(3, 4.04, "at most"), plain())
-    'at most 29 days (4.1 rounds)'
+    'at most 4.1 weeks'
     """
-    days, figure = calendar.days(wait.rounds), _in_tenths(wait.rounds)
-    rounds = say.counted("{figure} round", "{figure} rounds", say.plural_of(figure), figure=say.figure(figure))
+    unit, number = calendar.period[-1], wait.rounds * int(calendar.period[:-1])
     if (years := calendar.years(wait.rounds)) >= 1:
-        return _years_in_words(_in_tenths(years), wait, rounds, say)
-    if wait.kind == "at most":
-        return say.counted("at most {number} day ({rounds})", "at most {number} days ({rounds})", days, rounds=rounds)
-    return say.counted("about {number} day ({rounds})", "about {number} days ({rounds})", days, rounds=rounds)
+        unit, number = "Y", years
+    figure = in_tenths(number)
+    in_words = _limit_in_words if wait.kind == "at most" else _length_in_words
+    return in_words(unit, say.plural_of(figure), say.figure(figure), say)
 
 
-def _years_in_words(years: str, wait: QuietWait, rounds: str, say: Voice) -> str:
-    number, figure = say.plural_of(years), say.figure(years)
-    if wait.kind == "at most":
-        return say.counted(
-            "at most {figure} year ({rounds})",
-            "at most {figure} years ({rounds})",
-            number,
-            figure=figure,
-            rounds=rounds,
-        )
-    return say.counted(
-        "about {figure} year ({rounds})", "about {figure} years ({rounds})", number, figure=figure, rounds=rounds
-    )
+def _length_in_words(unit: str, number: int, figure: str, say: Voice) -> str:
+    if unit == "D":
+        return say.counted("about {figure} day", "about {figure} days", number, figure=figure)
+    if unit == "W":
+        return say.counted("about {figure} week", "about {figure} weeks", number, figure=figure)
+    if unit == "M":
+        return say.counted("about {figure} month", "about {figure} months", number, figure=figure)
+    return say.counted("about {figure} year", "about {figure} years", number, figure=figure)
 
 
-def _in_tenths(number: float) -> str:
-    """Rounded up: '4.2'; from 100 on whole."""
-    tenths = math.ceil(10 * number - _ROUNDING) / 10
-    return f"{tenths:,.1f}".removesuffix(".0") if tenths < 100 else f"{math.ceil(tenths):,}"
+def _limit_in_words(unit: str, number: int, figure: str, say: Voice) -> str:
+    if unit == "D":
+        return say.counted("at most {figure} day", "at most {figure} days", number, figure=figure)
+    if unit == "W":
+        return say.counted("at most {figure} week", "at most {figure} weeks", number, figure=figure)
+    if unit == "M":
+        return say.counted("at most {figure} month", "at most {figure} months", number, figure=figure)
+    return say.counted("at most {figure} year", "at most {figure} years", number, figure=figure)
 
 
 _ROUNDING = 1e-9
