@@ -118,13 +118,13 @@ def test_a_decision_because_of_reports_is_confirmed_with_its_dates_in_sight(
         "4 targets",
         'name="confirmed" value="1-2"',
         'name="reason" value="A hint."',
-        "The reason: you answered that a report led to this, or may have.",
+        "This is because you answered that a report led to the decision, or may have.",
     ):
         assert words in page
     assert ("new round has begun" in page) == bool(confirmed)
     assert programme.status().entries == 0
     independent = otto.post(f"/round/decisions/{kind}", {**said, "independent": "yes"}).text
-    assert "The reason: you answered" not in independent
+    assert "This is because you answered" not in independent
     programme.skip("Snow.", independent=False)
     assert "promise stays lost for reports filed before" in otto.post(f"/round/decisions/{kind}", said).text
 

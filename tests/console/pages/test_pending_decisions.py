@@ -108,7 +108,7 @@ def test_an_order_because_of_reports_is_read_again_when_a_new_round_began(office
     programme = office.begin()
     ask(office.browser("Otto"), independent="no")
     page = office.browser("Anna").get("/round/pending").text
-    assert "The reason: <bdi>Otto</bdi> answered that a report led to this, or may have." in page
+    assert "This is because <bdi>Otto</bdi> answered that a report led to the decision" in page
     pending = pending_on(page)
     office.clock.now += KEPT_FOR / 2  # round 1 is due, so by the calendar it is round 2
     anna = office.browser("Anna")
