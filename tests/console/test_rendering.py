@@ -104,7 +104,7 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     ),
     "guarantee.html": (
         guarantee.GuaranteePage,
-        {"name", "promise", "lapse_reason", "no_reason", "was_due", "ended", "waiting", "open_round", "is_stopped",
+        {"name", "promise", "lapse_reason", "no_reason", "was_due", "ended", "waiting", "open_round", "is_outdated",
          "is_behind", "is_damaged"},
     ),
     "health.html": (
@@ -188,7 +188,7 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     "tokens.html": (tokens.TokensPage, {"tokens", "new", "typed_name", "revoked", "error"}),
     "transcript.html": (
         transcript.TranscriptPage,
-        {"ended", "is_behind", "visits_to_publish", "names_to_publish", "revealed", "entries", "published", "folder",
+        {"ended", "is_stopped", "visits_to_publish", "names_to_publish", "revealed", "entries", "published", "folder",
          "proposed", "lost_before", "is_loss_hidden", "has_emergencies", "verified",
          "public_page", "hidden", "events", "places", "unpublished", "helpers", "found", "unselected",
          "has_more_targets", "hides_names", "head", "may_publish", "sends_first", "is_new", "done", "error"},
@@ -255,10 +255,12 @@ def test_a_template_uses_its_page_the_frame_and_the_voice_alone(name: str) -> No
         "entered",
         "go_first",
         "imported",
+        "next_step",
         "parts",
         "plan_parts",
         "printed",
         "publish",
+        "publish_first",
         "publishing",
         "reason",
         "recent",

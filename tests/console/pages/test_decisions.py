@@ -118,10 +118,13 @@ def test_a_decision_because_of_reports_is_confirmed_with_its_dates_in_sight(
         "4 targets",
         'name="confirmed" value="1-2"',
         'name="reason" value="A hint."',
+        "This is because you answered that a report led to the decision, or may have.",
     ):
         assert words in page
     assert ("new round has begun" in page) == bool(confirmed)
     assert programme.status().entries == 0
+    independent = otto.post(f"/round/decisions/{kind}", {**said, "independent": "yes"}).text
+    assert "This is because you answered" not in independent
     programme.skip("Snow.", independent=False)
     assert "promise stays lost for reports filed before" in otto.post(f"/round/decisions/{kind}", said).text
 
@@ -407,3 +410,14 @@ def test_one_target_that_joins_or_leaves_is_named(office: Office) -> None:
     answer = otto.post("/round/decisions/targets", {**form, "added": "Nettle Works"}).text
     assert "Let <bdi>Nettle Works</bdi> join from round 1 on?" in answer
     assert "Ash Mill takes part already" in otto.post("/round/decisions/targets", {**form, "added": "Ash Mill"}).text
+
+
+def test_the_preview_speaks_of_one_audit_or_of_several(office: Office) -> None:
+    office.begin()
+    otto = office.browser("Otto")
+    form = {"reason": "As announced.", "independent": "yes"}
+    one = otto.post("/round/decisions/override", {**form, "target": "Ash Mill"}).text
+    assert "The reports about the target that count" in one
+    two = otto.post("/round/decisions/override", {**form, "target": ["Ash Mill", "Birch Works"]}).text
+    assert "Order audits of 2 targets outside the draw?" in two
+    assert "The reports about these targets that count" in two

@@ -204,7 +204,16 @@ def test_the_value_is_fetched_and_the_round_drawn_once(office: Office, drand: Mi
     office.console.mirrors = [drand.url]
     otto, anna = office.browser("Otto"), office.browser("Anna")
     page = otto.get("/round/draw").text
-    assert "Fetch the value and draw" in page
+    assert "<h1>Publish, then draw round 1</h1>" in page
+    assert page.index("The public value has been out since") < page.index('class="button" href="/transcript"')
+    assert page.index('class="button" href="/transcript"') < page.index(
+        '<button class="quiet">Fetch the value and draw'
+    )
+    assert "The holder of its key knows all its beacons in advance" in page
+    programme.publish(office.public)
+    page = otto.get("/round/draw").text
+    assert "<h1>Draw round 1 now</h1>" in page
+    assert '<button class="final">Fetch the value and draw' in page
     assert f"{OWN.chain.hash}/public/{awaited(programme).round}" in page
     first = otto.post("/round/draw/fetch", ONE)
     (drawn,) = programme.close_round(1).audits
@@ -271,7 +280,10 @@ def test_numbers_are_not_entered_before_they_are_thrown(office: Office) -> None:
     otto = office.browser("Otto")
     page = otto.get("/round/draw").text
     assert "Enter these numbers" not in page
+    assert "The numbers are thrown on" in page
     assert "6 January 2026, 01:00 (UTC time)" in page
+    programme.publish(office.public)
+    assert "<h1>Round 1 is frozen</h1>" in otto.get("/round/draw").text
     answer = enter(otto, thrown(), time="2026-01-06T01:00")
     assert answer.status_code == 422
     assert "future" in text_of(answer)

@@ -107,7 +107,9 @@ def test_a_request_ends(office: Office) -> None:
 def test_an_order_because_of_reports_is_read_again_when_a_new_round_began(office: Office) -> None:
     programme = office.begin()
     ask(office.browser("Otto"), independent="no")
-    pending = pending_on(office.browser("Anna").get("/round/pending").text)
+    page = office.browser("Anna").get("/round/pending").text
+    assert "This is because <bdi>Otto</bdi> answered that a report led to the decision" in page
+    pending = pending_on(page)
     office.clock.now += KEPT_FOR / 2  # round 1 is due, so by the calendar it is round 2
     anna = office.browser("Anna")
     refused = anna.post("/round/pending/confirm", {"pending": pending, "confirmed": "1-1"})

@@ -531,6 +531,14 @@ def test_the_plan_tells_the_office_from_when_on_the_promise_holds(office: Office
     assert "Get advice" not in page
 
 
+def test_the_plan_says_above_its_figures_for_how_many_targets_they_are(office: Office) -> None:
+    programme, anna = office.begin(), office.browser("Anna")
+    assert "with which the programme began" not in anna.get("/plan").text
+    programme.change_targets(add=["Elm Logistics"], remove=[], reason="Opened in May.", independent=True)
+    page = anna.get("/plan").text
+    assert page.index("These figures are for the 4 targets") < page.index("What reports about a target do")
+
+
 def test_rules_are_public_once_they_are_published(office: Office) -> None:
     """Also before there is any entry."""
     programme = office.begin()

@@ -375,6 +375,19 @@ def test_a_closed_round_that_is_not_published_is_told_from_one_that_is_not_close
     page = otto.get("/transcript").text
     assert "closed but not published" not in page
     assert ">in order<" in page
+    assert (
+        page.index("All that is recorded is published.") < page.index('href="/public/index.html"') < page.index("<dl")
+    )
+    assert page.index("<dl") < page.index("Publish again")
+
+
+def test_a_round_that_is_due_is_in_order_for_what_is_published(office: Office) -> None:
+    """As on Health, where Rounds asks for it."""
+    office.begin().publish(office.public)
+    office.clock.tomorrow()
+    page = office.browser("Otto").get("/transcript").text
+    assert "Round 1 is due" in page
+    assert '<span class="state good">in order, with a remark<' in page
 
 
 def test_a_loss_that_the_public_does_not_know_is_to_be_published_now(office: Office) -> None:

@@ -478,7 +478,7 @@ def many_targets(walk: Walk, anna: Page) -> None:
         anna.get_by_label(name, exact=True).check()
     assert anna.get_by_label("Depot 12", exact=True).is_checked()
     assert "You decide alone" in declare(walk, anna, "override-of-many-preview")  # Otto is removed
-    anna.get_by_role("button", name="Order the audit alone").click()
+    anna.get_by_role("button", name="Order the audits alone").click()
     assert "The decision is recorded" in walk.look(anna, "overridden-of-many")
     search(anna, "Find a name or a round", "depot 31")
     assert anna.locator(".record tbody tr").count() == 2

@@ -44,7 +44,7 @@ class GuaranteePage:
     waiting: int | None
     """The round that is frozen and not drawn yet; None where there is none."""
     open_round: int
-    is_stopped: bool
+    is_outdated: bool
     """Whether the database is older than what is published, so that this page may promise what was lost."""
     is_damaged: bool
     """Whether the public files are not as the office wrote them."""
@@ -62,13 +62,13 @@ def guarantee_page(
     page = GuaranteePage(
         programme.parameters.name,
         promise_now(programme, say),
-        _lapse_reason(request, programme),
+        _lapse_reason(request, programme, status),
         NO_REASON,
         was_due,
         ended=status.ended,
         waiting=None if status.waiting is None else status.waiting.round,
         open_round=status.open_round,
-        is_stopped=status.published > status.entries,
+        is_outdated=status.published > status.entries,
         is_damaged=found is not None and found.damage != "",
         is_behind=found is None or not found.ok or _is_behind(request, programme, status),
     )
@@ -93,8 +93,8 @@ def _situation(parameters: Parameters, lines: Sequence[str]) -> Situation:
     return Situation.after(replay(parameters, parsed(lines)))
 
 
-def _lapse_reason(request: Request, programme: Programme) -> str | None:
-    last = programme.status().coverage.last
+def _lapse_reason(request: Request, programme: Programme, status: Status) -> str | None:
+    last = status.coverage.last
     if last is None:
         return None
     record = console_of(request).public_records.current(programme.parameters, voice_of(request))

@@ -112,7 +112,7 @@ def _programme(console: Console, programme: Programme, say: Voice) -> Iterator[C
         yield _paused(say)
     if programme.is_kept_out() and not status.ended:
         yield _kept_out(say)
-    yield _public_folder(found, status, say, is_behind=stopped is not None)
+    yield _public_folder(found, status, say, is_stopped=stopped is not None)
     if may_go_on and not status.ended:
         yield _second_copy(console, status, say)
 
@@ -220,7 +220,7 @@ def _database(why: Message | None, say: Voice) -> Check:
     )
 
 
-def _public_folder(found: Verified | None, status: Status, say: Voice, *, is_behind: bool) -> Check:
+def _public_folder(found: Verified | None, status: Status, say: Voice, *, is_stopped: bool) -> Check:
     what, publish = noted("Public folder"), "deniable programme publish"
     if found is None or status.folder is None:
         before = say("An operator or auditor publishes it, under Public record, before the first report is counted.")
@@ -237,7 +237,7 @@ def _public_folder(found: Verified | None, status: Status, say: Voice, *, is_beh
         command = "" if found.damage else publish
         return Check(what, "wrong", " ".join(remarks), command=command, where="/transcript", mend=found)
     waiting = status.entries - status.published
-    if waiting and not is_behind:
+    if waiting and not is_stopped:
         lacks = say.counted(
             "The public folder lacks {number} entry of the record.",
             "The public folder lacks {number} entries of the record.",
@@ -250,7 +250,7 @@ def _public_folder(found: Verified | None, status: Status, say: Voice, *, is_beh
         )
         return Check(what, "warn", lacks, to_do, publish, "/transcript")
     told = [say("Readers who check it are told:"), *remarks] if remarks else []
-    if is_behind:
+    if is_stopped:
         has = say("The files are complete, unaltered and signed in {folder}.", folder=str(status.folder))
     else:
         has = say("All that is recorded is published in {folder}.", folder=str(status.folder))

@@ -184,7 +184,7 @@ def round_page(request: Request, person: Annotated[Person, require("round")], pr
         is_late=status.late > 0,
         ended=status.ended,
         notices=notices,
-        is_stopped=not status.ended and is_stopped(console, programme),
+        is_stopped=not status.ended and is_stopped(programme, notices.damage),
         targets=len(status.targets),
         may_report=may(person, "report"),
         has_values=status.parameters.randomness is not None,
@@ -250,13 +250,8 @@ def _drawn_last(record: Record) -> LastDraw | None:
 @router.get("/round/close")
 def ask(request: Request, person: Annotated[Person, require("close")], programme: CurrentProgramme) -> Response:
     status = programme.status()
-    console = console_of(request)
-    if (
-        not status.overdue
-        or status.waiting is not None
-        or damage_of(console, programme)
-        or is_stopped(console, programme)
-    ):
+    damage = damage_of(console_of(request), programme)
+    if not status.overdue or status.waiting is not None or damage or is_stopped(programme, damage):
         return redirect("/round")
     return render(request, "close.html", asked(request, person, programme))
 

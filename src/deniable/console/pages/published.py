@@ -73,6 +73,8 @@ class Verified:
     """Where publishing again does not mend it: people must put a file back first."""
     unpublished: tuple[int, ...] = ()
     """Rounds that are closed, and due, and not in the published files."""
+    has_other_remarks: bool = False
+    """Whether there is more to remark than rounds that are due and not closed, for which Round and Health ask."""
 
 
 _PUT_BACK: tuple[Step, ...] = ("copy", "download", "put back", "publish")
@@ -117,12 +119,12 @@ def behind(programme: Programme) -> Message | None:
     return None
 
 
-def is_stopped(console: Console, programme: Programme) -> bool:
+def is_stopped(programme: Programme, damage: Damage) -> bool:
     """Whether the programme cannot go on with its database; not where public files are damaged, which comes first.
 
     It asks the database: not for a page that must ask it nothing.
     """
-    return not damage_of(console, programme) and behind(programme) is not None
+    return not damage and behind(programme) is not None
 
 
 def check_undamaged(console: Console, programme: Programme) -> None:
@@ -196,7 +198,8 @@ def _verified(folder: Path, seen: Sequence[str], now: datetime, parameters: Para
             files=", ".join(altered),
         )
         return Verified(False, (told, *warnings), ("cause", "publish"), unpublished=unpublished)
-    return Verified(True, warnings, unpublished=unpublished)
+    others = replace(found, overdue=()).remarks
+    return Verified(True, warnings, unpublished=unpublished, has_other_remarks=bool(others))
 
 
 def _damaged(

@@ -77,8 +77,8 @@ class TranscriptPage:
     """Where it would be published the first time; None where that has to be said at the terminal."""
     lost_before: Day | None
     """The promise is lost for reports filed before; None where it holds for all."""
-    is_behind: bool
-    """Whether the database must not go on: a copy of the record is newer, or differs."""
+    is_stopped: bool
+    """Whether the programme cannot go on with its database: a copy of the record is newer, or differs."""
     ended: bool
     is_loss_hidden: bool
     """Whether the published page still promises what a decision took."""
@@ -205,7 +205,7 @@ def _page(
         folder=None if status.folder is None else str(status.folder),
         proposed=None if proposed is None else str(proposed),
         lost_before=lost_before(status, voice_of(request)),
-        is_behind=found_there is not None and is_stopped(console, programme),
+        is_stopped=found_there is not None and is_stopped(programme, found_there.damage),
         ended=status.ended,
         is_loss_hidden=is_loss_hidden(status) and (found_there is None or not found_there.damage),
         has_emergencies=bool(status.coverage.visit_classes),
