@@ -353,7 +353,16 @@ def recorded(transaction: Transaction, round_: int) -> Closed:
         return Closed(round_, audits, True, drawn.public_after if is_secret else None, figures, entry=drawn.number)
     is_frozen, waiting = isinstance(drawn, Freeze), transaction.state.waiting
     waits = waiting if is_frozen and waiting is not None and waiting.round == round_ else None
-    return Closed(round_, drawn.audited, True, figures=figures, waiting=waits, is_frozen=is_frozen, entry=drawn.number)
+    return Closed(
+        round_,
+        drawn.audited,
+        True,
+        figures=figures,
+        waiting=waits,
+        source=None if waits is None else transaction.state.parameters.randomness,
+        is_frozen=is_frozen,
+        entry=drawn.number,
+    )
 
 
 def not_public_yet(transaction: Transaction) -> tuple[Closed, ...]:
