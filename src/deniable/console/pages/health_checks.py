@@ -110,6 +110,8 @@ def _programme(console: Console, programme: Programme, say: Voice) -> Iterator[C
         yield _database(stopped, say)
     if status.is_paused and not status.ended:
         yield _paused(say)
+    if programme.counting_fails() and stopped is None and not status.ended:
+        yield _counting_fails(say)
     if programme.is_kept_out() and not status.ended:
         yield _kept_out(say)
     yield _public_folder(found, status, say, is_behind=stopped is not None)
@@ -131,6 +133,21 @@ def _paused(say: Voice) -> Check:
         ),
         "deniable programme resume-imports --reason REASON",
         "/import",
+    )
+
+
+def _counting_fails(say: Voice) -> Check:
+    return Check(
+        noted("Counting"),
+        "wrong",
+        say(
+            "Reports that came in could not be counted yet. They are kept, and the console tries again every second. "
+            "Until it succeeds, new reports may be refused, and rounds may not close."
+        ),
+        say(
+            "The person who runs the server checks that the disk has room and that the database can be written, and "
+            "reads the kind of the error in the console's log."
+        ),
     )
 
 
