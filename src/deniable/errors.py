@@ -2,6 +2,7 @@
 
 import errno
 import math
+import re
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -111,6 +112,12 @@ def check_whole(name: str | Message, value: int, least: int) -> int:
             "{name} must be a whole number of at least {least}, got {value}", name=name, least=least, value=value
         )
     return int(value)
+
+
+def check_hexadecimal(name: str | Message, value: object, digits: int) -> str:
+    if not isinstance(value, str) or not re.fullmatch(f"[0-9a-f]{{{digits}}}", value):
+        raise DeniableError("{name} must be {digits} lower-case hexadecimal digits", name=name, digits=digits)
+    return value
 
 
 def check_positive(name: str, value: float) -> float:
