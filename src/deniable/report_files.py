@@ -303,7 +303,7 @@ def write_csv(stream: ReportStream, path: FilePath, form: Literal["long", "wide"
             if name in _LONG | _UNITS:
                 raise DeniableError(f"a wide file cannot have a target named {name}: write the long form")
         header = [unit, *stream.targets]
-        rows: Iterator[Sequence[object]] = (
+        cells: Iterator[Sequence[object]] = (
             (label, *row) for label, row in zip(stream.rounds, stream.counts.tolist(), strict=True)
         )
     else:
@@ -312,12 +312,12 @@ def write_csv(stream: ReportStream, path: FilePath, form: Literal["long", "wide"
         kept[-1, ~kept.any(axis=0)] = True
         for end in (0, -1):
             kept[end, 0] |= not kept[end].any()
-        rows = ((stream.rounds[t], stream.targets[c], stream.counts[t, c]) for t, c in np.argwhere(kept))
+        cells = ((stream.rounds[t], stream.targets[c], stream.counts[t, c]) for t, c in np.argwhere(kept))
     try:
         with Path(path).open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(header)
-            writer.writerows(rows)
+            writer.writerows(cells)
     except OSError as error:
         raise DeniableError(f"cannot write {path}: {why(error)}") from None
 
