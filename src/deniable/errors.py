@@ -80,6 +80,10 @@ def why(error: OSError) -> str | Message:
     return _SAID_OFTEN.get(error.strerror) or error.strerror or str(error)
 
 
+def cannot_write(path: object, error: OSError) -> DeniableError:
+    return DeniableError(f"cannot write {path}: {why(error)}")
+
+
 def check_delta(delta: float) -> float:
     """The per-report privacy level, above 0 and below 1.
 
@@ -98,6 +102,12 @@ def check_probability(name: str, value: float) -> float:
     if not 0 <= value <= 1:
         raise DeniableError("{name} must be in [0, 1], got {value}", name=name, value=value)
     return float(value)
+
+
+def check_epsilon(epsilon: float) -> float:
+    if not 0 <= epsilon < math.inf:
+        raise DeniableError(f"epsilon must be a finite number of at least 0, got {epsilon}")
+    return epsilon
 
 
 def check_whole(name: str | Message, value: int, least: int) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from deniable.classed_streams import ClassedStream
 from deniable.csv_files import FilePath, bad_line, read_columns, reading, rows
-from deniable.errors import MAX_REPORTS, DeniableError, check_whole, why
+from deniable.errors import MAX_REPORTS, DeniableError, cannot_write, check_whole
 from deniable.report_classes import ONE_CLASS, ReportClass, check_classes
 from deniable.streams import ReportStream, check_targets, day_number, shown_name
 from deniable.wording import count
@@ -319,7 +319,7 @@ def write_csv(stream: ReportStream, path: FilePath, form: Literal["long", "wide"
             writer.writerow(header)
             writer.writerows(cells)
     except OSError as error:
-        raise DeniableError(f"cannot write {path}: {why(error)}") from None
+        raise cannot_write(path, error) from None
 
 
 def read_targets(path: FilePath) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ import numpy as np
 import pyrage
 
 from deniable.arrays import IntArray
-from deniable.errors import DeniableError, why
+from deniable.errors import DeniableError, cannot_write
 from deniable.programme.parameters import Parameters
 from deniable.programme.randomness.source import WITHOUT
 from deniable.programme.secrets.adoption import Adoption
@@ -355,7 +355,7 @@ def write_seals(seals: Seals, path: Path) -> None:
     except FileExistsError:
         raise DeniableError(f"cannot write {path}: it exists already, so take a new name") from None
     except OSError as error:
-        raise DeniableError(f"cannot write {path}: {why(error)}") from None
+        raise cannot_write(path, error) from None
 
 
 def read_seals(path: Path) -> Seals:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
-from deniable.errors import DeniableError, why
+from deniable.errors import DeniableError, cannot_write, why
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript import merkle
 from deniable.programme.transcript.chain import origin, parse_head, to_file
@@ -195,4 +195,4 @@ def _replace(path: Path, content: bytes) -> None:
         replace_file(path, content, mode=0o600)
         sync_folder(path.parent)
     except OSError as error:
-        raise DeniableError(f"cannot write {path}: {why(error)}") from None
+        raise cannot_write(path, error) from None
