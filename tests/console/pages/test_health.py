@@ -24,6 +24,7 @@ from deniable.console.pages.health_checks import checks_of
 from deniable.languages.voice import plain
 from deniable.message import noted
 from deniable.programme import backup, counting, hand_over, intake, ticker
+from deniable.programme.programme import Programme
 from deniable.programme.randomness.source import Dice, Drand
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.ticker import Ticker
@@ -435,9 +436,11 @@ def wait_until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def test_health_of_the_key(office: Office, tmp_path: Path) -> None:
+def test_health_of_the_key(office: Office, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     office.begin().rekey(KeyFile(tmp_path / "new.key"))
     assert "start it again" in office.browser("Otto").get("/health").text
+    monkeypatch.setattr(Programme, "counting_fails", lambda _: True)
+    assert "could not be counted" not in office.browser("Otto").get("/health").text  # the key is why
 
 
 def test_a_backup_is_taken_away(office: Office, tmp_path: Path) -> None:
