@@ -58,6 +58,8 @@ SCORE = "score"
 _FIELDS = ("id", "context_id")
 _SHORTEST = len('{"id":"1","context_id":"a"}')
 _COMMA, _QUOTE, _BACKSLASH = b',"\\'
+_AT_ONCE = 1 << 13
+"""Bytes whose signs are looked at together, which takes some fifty times their memory."""
 _DEEPER = np.zeros(256, np.int8)
 _DEEPER[[*b"[{"]], _DEEPER[[*b"]}"]] = 1, -1
 
@@ -112,8 +114,8 @@ def _elements(source: Iterable[bytes]) -> Iterator[bytes]:
     The source begins after the bracket that opens the list.
     """
     element, number, signs = b"", 0, _Signs()
-    left = iter(source)
-    for piece in filter(None, left):
+    left = (piece[at : at + _AT_ONCE] for piece in source for at in range(0, len(piece), _AT_ONCE))
+    for piece in left:
         start = 0
         for at, is_last in signs.ends(piece):
             element += piece[start:at]
