@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 
 from deniable.arrays import FloatArray
-from deniable.errors import DeniableError, check_delta, check_positive, check_probability, check_whole
+from deniable.errors import DeniableError, check_delta, check_epsilon, check_positive, check_probability, check_whole
 from deniable.normal import erfinv
 from deniable.rounding import as_written, float_above, float_below
 
@@ -231,8 +231,7 @@ def group_privacy(epsilon: float, delta: float, reports: int) -> tuple[float, fl
     >>> group_privacy(0, 0.125, reports=3)
     (0.0, 0.375)
     """
-    if not 0 <= epsilon < math.inf:
-        raise DeniableError(f"epsilon must be a finite number of at least 0, got {epsilon}")
+    check_epsilon(epsilon)
     delta = check_probability("delta", delta)
     k = check_whole("reports", reports, least=1)
     if epsilon == 0 or k == 1 or delta == 0:

@@ -2,6 +2,7 @@
 
 import errno
 import math
+import re
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -79,6 +80,10 @@ def why(error: OSError) -> str | Message:
     return _SAID_OFTEN.get(error.strerror) or error.strerror or str(error)
 
 
+def cannot_write(path: object, error: OSError) -> DeniableError:
+    return DeniableError(f"cannot write {path}: {why(error)}")
+
+
 def check_delta(delta: float) -> float:
     """The per-report privacy level, above 0 and below 1.
 
@@ -99,6 +104,12 @@ def check_probability(name: str, value: float) -> float:
     return float(value)
 
 
+def check_epsilon(epsilon: float) -> float:
+    if not 0 <= epsilon < math.inf:
+        raise DeniableError(f"epsilon must be a finite number of at least 0, got {epsilon}")
+    return epsilon
+
+
 def check_whole(name: str | Message, value: int, least: int) -> int:
     """A public whole number (targets, rounds, reports of one person), at least `least`.
 
@@ -111,6 +122,12 @@ def check_whole(name: str | Message, value: int, least: int) -> int:
             "{name} must be a whole number of at least {least}, got {value}", name=name, least=least, value=value
         )
     return int(value)
+
+
+def check_hexadecimal(name: str | Message, value: object, digits: int) -> str:
+    if not isinstance(value, str) or not re.fullmatch(f"[0-9a-f]{{{digits}}}", value):
+        raise DeniableError("{name} must be {digits} lower-case hexadecimal digits", name=name, digits=digits)
+    return value
 
 
 def check_positive(name: str, value: float) -> float:

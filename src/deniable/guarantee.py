@@ -11,7 +11,7 @@ from deniable import guarantee_sentences as sentences
 from deniable.arrays import FloatArray
 from deniable.calibration import prior_advantage, product_above
 from deniable.curves import Curve, Exponential, Gaussian, TotalVariation
-from deniable.errors import DeniableError, check_whole
+from deniable.errors import DeniableError, check_epsilon, check_whole
 from deniable.languages.voice import Voice, plain
 from deniable.rounding import rounded_up, written_above
 from deniable.wording import count
@@ -110,8 +110,7 @@ class Guarantee:
         >>> round(promise.delta_at(0.2, accusing=True), 4)
         0.0013
         """
-        if not 0 <= epsilon < math.inf:
-            raise DeniableError(f"epsilon must be a finite number of at least 0, got {epsilon}")
+        check_epsilon(epsilon)
         accuse, exonerate = self.curve.delta_at(epsilon)
         return min(self.delta, max(0.0, accuse if accusing else max(accuse, exonerate)))
 

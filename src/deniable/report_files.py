@@ -11,7 +11,7 @@ import numpy as np
 
 from deniable.classed_streams import ClassedStream
 from deniable.csv_files import FilePath, bad_line, read_columns, reading, rows
-from deniable.errors import MAX_REPORTS, DeniableError, check_whole, why
+from deniable.errors import MAX_REPORTS, DeniableError, cannot_write, check_whole
 from deniable.report_classes import ONE_CLASS, ReportClass, check_classes
 from deniable.streams import ReportStream, check_targets, day_number, shown_name
 from deniable.wording import count
@@ -303,7 +303,7 @@ def write_csv(stream: ReportStream, path: FilePath, form: Literal["long", "wide"
             if name in _LONG | _UNITS:
                 raise DeniableError(f"a wide file cannot have a target named {name}: write the long form")
         header = [unit, *stream.targets]
-        rows: Iterator[Sequence[object]] = (
+        cells: Iterator[Sequence[object]] = (
             (label, *row) for label, row in zip(stream.rounds, stream.counts.tolist(), strict=True)
         )
     else:
@@ -312,14 +312,14 @@ def write_csv(stream: ReportStream, path: FilePath, form: Literal["long", "wide"
         kept[-1, ~kept.any(axis=0)] = True
         for end in (0, -1):
             kept[end, 0] |= not kept[end].any()
-        rows = ((stream.rounds[t], stream.targets[c], stream.counts[t, c]) for t, c in np.argwhere(kept))
+        cells = ((stream.rounds[t], stream.targets[c], stream.counts[t, c]) for t, c in np.argwhere(kept))
     try:
         with Path(path).open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(header)
-            writer.writerows(rows)
+            writer.writerows(cells)
     except OSError as error:
-        raise DeniableError(f"cannot write {path}: {why(error)}") from None
+        raise cannot_write(path, error) from None
 
 
 def read_targets(path: FilePath) -> tuple[str, ...]:

@@ -104,7 +104,7 @@ def sparse_round(reports: ArrayLike | Mapping[int, int], n_targets: int) -> dict
         given = check_round(reports, n_targets)
         where = np.flatnonzero(given).tolist()
         given = given[where]
-    return {target: count for target, count in zip(where, given.tolist(), strict=True) if count}
+    return {target: number for target, number in zip(where, given.tolist(), strict=True) if number}
 
 
 def _check_mapping(reports: Mapping[int, int], n_targets: int) -> tuple[list[int], IntArray]:

@@ -105,8 +105,7 @@ def static_error(gap: float, n_targets: int, noise_std: float) -> float:
     (0.4173, 0.98)
     """
     challengers = check_whole("n_targets", n_targets, least=2) - 1
-    if not 0 <= gap < math.inf:
-        raise DeniableError("gap must be a finite number of at least 0")
+    _check_gap(gap)
     if gap == 0:
         check_positive("noise_std", noise_std)
         return challengers / n_targets
@@ -215,8 +214,7 @@ def race_static_error(gap: float, n_targets: int, rho: float) -> float:
     0.0485
     """
     challengers = check_whole("n_targets", n_targets, least=2) - 1
-    if not 0 <= gap < math.inf:
-        raise DeniableError("gap must be a finite number of at least 0")
+    _check_gap(gap)
     # The challengers' weight relative to the leader's; rho**gap itself could overflow.
     share = challengers * math.exp(-gap * math.log(_check_rho(rho)))
     return share / (share + 1)
@@ -236,6 +234,11 @@ def race_gap_needed(error: float, n_targets: int, rho: float) -> float:
 def _at_most_one(terms: FloatArray) -> FloatArray:
     """The union bound over the last axis."""
     return np.asarray(np.minimum(1.0, terms.sum(axis=-1)), dtype=np.float64)
+
+
+def _check_gap(gap: float) -> None:
+    if not 0 <= gap < math.inf:
+        raise DeniableError("gap must be a finite number of at least 0")
 
 
 def _check_error(error: float) -> float:

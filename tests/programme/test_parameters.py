@@ -335,9 +335,9 @@ def test_no_changed_byte_goes_unnoticed(position: int, byte: int) -> None:
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        (RACE | {"programme": "x"}, "programme must be 32 lower-case hex characters"),
-        (RACE | {"programme": "0123456789ABCDEF" * 2}, "programme must be 32 lower-case hex characters"),
-        (RACE | {"programme": "0123456789abcdef" * 2 + "\n"}, "programme must be 32 lower-case hex characters"),
+        (RACE | {"programme": "x"}, "programme must be 32 lower-case hexadecimal digits"),
+        (RACE | {"programme": "0123456789ABCDEF" * 2}, "programme must be 32 lower-case hexadecimal digits"),
+        (RACE | {"programme": "0123456789abcdef" * 2 + "\n"}, "programme must be 32 lower-case hexadecimal digits"),
         (RACE | {"name": ""}, "the programme's name must not be empty"),
         (RACE | {"targets": ("Acme",)}, "targets must be a list of at least two names"),
         (RACE | {"targets": "Acme"}, "targets must be a list of at least two names"),
@@ -373,8 +373,8 @@ def test_no_changed_byte_goes_unnoticed(position: int, byte: int) -> None:
         (TCA | {"weights": "forecast"}, "weights are for race"),
         (RACE | {"calendar": CALENDAR.to_dict()}, "calendar must be Calendar, got dict"),
         (RACE | {"terms": {"audit": "audit", "target": "target"}}, "terms must be Terms, got dict"),
-        (RACE | {"public_key": "ab" * 31}, "public_key must be 64 lower-case hex characters"),
-        (RACE | {"commitment": None}, "commitment must be 64 lower-case hex characters"),
+        (RACE | {"public_key": "ab" * 31}, "public_key must be 64 lower-case hexadecimal digits"),
+        (RACE | {"commitment": None}, "commitment must be 64 lower-case hexadecimal digits"),
         (RACE | {"oversight": "age1"}, "oversight must be an age recipient"),
         (RACE | {"oversight": "AGE-SECRET-KEY-1" + "Q" * 58}, "oversight must be an age recipient"),
     ],

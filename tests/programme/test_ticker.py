@@ -583,3 +583,19 @@ def test_a_page_that_takes_long_holds_up_no_one_who_brings(disk: Disk) -> None:
         may_end.set()
         written.result(LONG)
     assert disk.pages.count([7]) == 1
+
+
+def test_that_counting_fails_is_noted_once_without_the_text_of_the_error(
+    disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
+    with stopped_at_last(Ticker(disk.write, disk.count, every=1e6)) as slow:
+        disk.fails = ValueError("three reports about Ash Mill")
+        for _ in range(3):
+            slow._tick()
+            assert slow.counting_fails
+        (line,) = [record.getMessage() for record in caplog.records]
+        assert line == ticker._COUNTING_FAILS % "ValueError"
+        disk.fails = None
+        slow._tick()
+        assert not slow.counting_fails
+        assert disk.counted == [1]

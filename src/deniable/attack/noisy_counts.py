@@ -104,8 +104,7 @@ def noise_response(counter: Counter[Any], rounds: int, draws: tuple[int, ...] | 
 
 @lru_cache(maxsize=8)
 def _noise_response(counter: Counter[Any], rounds: int, draws: tuple[int, ...] | None) -> FloatArray:
-    if rounds > counter.horizon:
-        raise DeniableError(f"rounds must be at most the counter's horizon, {counter.horizon}, got {rounds}")
+    _check_rounds(counter, rounds)
     once = _Impulses(np.zeros(1, dtype=np.int64))
     counter.step(counter.init(1, 1), np.zeros((1, 1), dtype=np.int64), once)
     of_all = np.arange(rounds * once.used) if draws is None else np.array(draws, dtype=np.int64)
@@ -199,13 +198,17 @@ def _active(reports: IntArray, audited: BoolArray) -> IntArray:
     return counts
 
 
+def _check_rounds(counter: Counter[Any], rounds: int) -> None:
+    if rounds > counter.horizon:
+        raise DeniableError(f"rounds must be at most the counter's horizon, {counter.horizon}, got {rounds}")
+
+
 def whitener(counter: Counter[Any], rounds: int) -> FloatArray:
     """(T, T), lower-triangular: W with W (outputs - active counts) standard normal on the rounds of a run.
 
     The whitened noise of the first rounds of a run does not depend on how long the run will be.
     """
-    if rounds > counter.horizon:
-        raise DeniableError(f"rounds must be at most the counter's horizon, {counter.horizon}, got {rounds}")
+    _check_rounds(counter, rounds)
     check_counter(counter, rounds)
     response = noise_response(counter, rounds)
     return np.asarray(solve_triangular(np.linalg.cholesky(response @ response.T), np.eye(rounds), lower=True))

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from deniable.errors import DeniableError, why
+from deniable.errors import DeniableError, cannot_write, why
 
 
 def check_folder(folder: Path, names: Sequence[str]) -> None:
@@ -62,4 +62,4 @@ def create(path: Path, *, confidential: bool) -> None:
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if confidential else 0o666))
     except OSError as error:
-        raise DeniableError(f"cannot write {path}: {why(error)}") from None
+        raise cannot_write(path, error) from None

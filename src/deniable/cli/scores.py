@@ -12,7 +12,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from deniable.cli.new_files import create
-from deniable.errors import DeniableError, why
+from deniable.errors import cannot_write
 from deniable.simulation.evaluation import MeanOverRuns, Score
 
 CONFIDENTIAL = "confidential: computed from real reports; do not publish"
@@ -57,7 +57,7 @@ def write_csv(path: Path, scores: Sequence[tuple[Mapping[str, str], Score]], *, 
             writer.writeheader()
             writer.writerows(rows)
     except OSError as error:
-        raise DeniableError(f"cannot write {path}: {why(error)}") from None
+        raise cannot_write(path, error) from None
 
 
 def print_table(scores: Sequence[Score]) -> None:

@@ -261,10 +261,10 @@ def _server(console: "Console", origin: str | None) -> "uvicorn.Server":
     return uvicorn.Server(config)
 
 
-def _serve_with(workers: int, console: "Console", serve: Callable[[], None], greet: Callable[[], None]) -> None:
+def _serve_with(workers: int, console: "Console", serve_here: Callable[[], None], greet: Callable[[], None]) -> None:
     from deniable.console.workers import serve_with  # noqa: PLC0415
 
-    serve_with(workers, console, serve, greet)
+    serve_with(workers, console, serve_here, greet)
 
 
 def _serve(server: "uvicorn.Server", listening: socket.socket) -> None:

@@ -97,7 +97,7 @@ def _check_public(rows: Rows) -> None:
     state = replay(parameters, entries)
     _, *after = roots(row["line"] for row in rows[tables.entries.name])
     head = parse_head(standing["head"])
-    check_head(bytes.fromhex(parameters.public_key), parameters.digest, head)
+    check_head(parameters.verification_key, parameters.digest, head)
     if (
         state.to_bytes() != public_state["blob"]
         or (head.entries, head.root) != (state.entries, state.tree.root.hex())

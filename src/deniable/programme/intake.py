@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from deniable.errors import DeniableError
 from deniable.programme import counting
-from deniable.programme.access import Access
+from deniable.programme.access import Access, EndedError
 from deniable.programme.buffer import ROOM, Slots, cut
 from deniable.programme.counting import Seen
 from deniable.programme.hand_over import Listener, address, hand_over, is_listening
@@ -48,6 +48,10 @@ class Intake:
     def is_kept_out(self) -> bool:
         """Whether commands cannot hand over what they bring (`Listener.is_kept_out`)."""
         return self._listener is not None and self._listener.is_kept_out
+
+    def counting_fails(self) -> bool:
+        """Whether this process ticks and cannot count what came in (`Ticker.counting_fails`)."""
+        return self._ticker is not None and self._ticker.counting_fails
 
     def bring(
         self, made: Callable[[Transaction], tuple[Slots, Answer]], owner: str = ""
@@ -104,8 +108,10 @@ class Intake:
                 self._ticker.keep_only(self._owners())
 
     def _count(self) -> None:
-        """In a transaction of its own, for which none of those waits whose reports are on the disk."""
-        with self._access.counting() as transaction:
+        """In a transaction of its own, for which none of those waits whose reports are on the disk. After the end of
+        the programme there is nothing to count.
+        """
+        with suppress(EndedError), self._access.counting() as transaction:
             counting.fold(transaction)
             self._access.store.refresh(transaction.connection)
 

@@ -77,7 +77,7 @@ def _check_head(
 ) -> None:
     parameters = state.parameters
     try:
-        check_head(bytes.fromhex(parameters.public_key), parameters.digest, there)
+        check_head(parameters.verification_key, parameters.digest, there)
     except DeniableError as found:
         raise error("{copy} was altered: {found}; {remedy}", found=found, remedy=altered) from None
     if there.entries > state.entries:

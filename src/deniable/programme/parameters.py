@@ -19,7 +19,7 @@ from deniable.class_guarantees import guarantee_of_heaviest, guarantee_of_mix
 from deniable.classed_streams import counted
 from deniable.counters.toeplitz import ToeplitzCounter
 from deniable.curves import TotalVariation
-from deniable.errors import DeniableError, check_delta, check_whole
+from deniable.errors import DeniableError, check_delta, check_hexadecimal, check_whole
 from deniable.guarantee import Guarantee
 from deniable.languages.language import DEFAULT_TERMS, Language, Sentences, Terms, check_languages, language
 from deniable.languages.own_translation import check_translation
@@ -101,7 +101,7 @@ class Parameters:
     """
 
     def __post_init__(self) -> None:
-        _check_hex("programme", self.programme, 32)
+        check_hexadecimal("programme", self.programme, 32)
         check_name(why_not("the programme's name"), self.name)
         object.__setattr__(self, "targets", check_targets(self.targets))
         if self.mechanism not in ("race", "tca"):
@@ -131,9 +131,9 @@ class Parameters:
         _check_type("terms", self.terms, Terms)
         object.__setattr__(self, "languages", check_languages(self.languages))
         object.__setattr__(self, "translations", self._checked_translations())
-        _check_hex("public_key", self.public_key, 64)
-        _check_hex("commitment", self.commitment, 64)
-        if self.oversight is not None and not _matches("age1[02-9ac-hj-np-z]{58}", self.oversight):
+        check_hexadecimal("public_key", self.public_key, 64)
+        check_hexadecimal("commitment", self.commitment, 64)
+        if self.oversight is not None and not _is_recipient(self.oversight):
             raise DeniableError("oversight must be an age recipient, age1 and 58 more characters")
         object.__setattr__(self, "registered", check_registered(self.registered, len(self.targets)))
         own = self._worked_out()  # the mechanism has checks of its own
@@ -308,6 +308,11 @@ class Parameters:
         return hashlib.sha256(self.to_bytes()).hexdigest()
 
     @cached_property
+    def verification_key(self) -> bytes:
+        """The public key, as signatures are checked with it."""
+        return bytes.fromhex(self.public_key)
+
+    @cached_property
     def numbers(self) -> Mapping[str, int]:
         """The numbers of the targets it starts with, by name."""
         return {name: number for number, name in enumerate(self.targets)}
@@ -371,10 +376,5 @@ def _check_type(what: str, value: object, kind: type) -> None:
         )
 
 
-def _check_hex(what: str, value: object, length: int) -> None:
-    if not _matches(f"[0-9a-f]{{{length}}}", value):
-        raise DeniableError("{what} must be {length} lower-case hex characters", what=what, length=length)
-
-
-def _matches(pattern: str, value: object) -> bool:
-    return isinstance(value, str) and re.fullmatch(pattern, value) is not None
+def _is_recipient(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch("age1[02-9ac-hj-np-z]{58}", value) is not None

@@ -124,6 +124,10 @@ class Programme:
         """Whether commands cannot hand over to this process, since another program has its address."""
         return self._intake.is_kept_out()
 
+    def counting_fails(self) -> bool:
+        """Whether this process cannot count what came in, and tries again at every tick."""
+        return self._intake.counting_fails()
+
     def status(self) -> Status:
         with self._access.store.reading() as connection:
             state, folder = self._access.state_and_folder(connection)

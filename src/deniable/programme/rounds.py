@@ -175,11 +175,11 @@ def _hidden(transaction: Transaction, selected: Selected) -> dict[str, Any]:
 
 def reveal(transaction: Transaction, *, ending: bool = False) -> None:
     """Append the names that are due: those of the round that lies `reveal_after` back, all of them before the end."""
-    for draw in transaction.state.hidden.draws:
-        if ending or transaction.state.is_due(draw):
-            selected = transaction.selected(draw.round, draw.capsule)
+    for hidden in transaction.state.hidden.draws:
+        if ending or transaction.state.is_due(hidden):
+            selected = transaction.selected(hidden.round, hidden.capsule)
             audits, salt = _names(transaction, selected.targets), selected.salt.hex()
-            entry = Reveal.following(transaction.state, of=draw.round, audits=audits, salt=salt, reason=None)
+            entry = Reveal.following(transaction.state, of=hidden.round, audits=audits, salt=salt, reason=None)
             transaction.append(entry)
 
 
@@ -346,12 +346,21 @@ def recorded(transaction: Transaction, round_: int) -> Closed:
     figures = following if isinstance(following, Figures) else None
     drawn = next((entry for entry in entries if isinstance(entry, FrozenDraw) and entry.of == round_), closing)
     if isinstance(drawn, Selection | DrawnHidden):
-        is_secret = any(draw.round == round_ for draw in transaction.state.hidden.draws)
+        is_secret = any(hidden.round == round_ for hidden in transaction.state.hidden.draws)
         audits = _names(transaction, transaction.selected(round_, drawn.capsule).targets)
         return Closed(round_, audits, True, drawn.public_after if is_secret else None, figures, entry=drawn.number)
     is_frozen, waiting = isinstance(drawn, Freeze), transaction.state.waiting
     waits = waiting if is_frozen and waiting is not None and waiting.round == round_ else None
-    return Closed(round_, drawn.audited, True, figures=figures, waiting=waits, is_frozen=is_frozen, entry=drawn.number)
+    return Closed(
+        round_,
+        drawn.audited,
+        True,
+        figures=figures,
+        waiting=waits,
+        source=None if waits is None else transaction.state.parameters.randomness,
+        is_frozen=is_frozen,
+        entry=drawn.number,
+    )
 
 
 def not_public_yet(transaction: Transaction) -> tuple[Closed, ...]:
@@ -359,10 +368,10 @@ def not_public_yet(transaction: Transaction) -> tuple[Closed, ...]:
     after = transaction.state.parameters.reveal_after
     return tuple(
         Closed(
-            draw.round,
-            _names(transaction, transaction.selected(draw.round, draw.capsule).targets),
+            hidden.round,
+            _names(transaction, transaction.selected(hidden.round, hidden.capsule).targets),
             True,
-            draw.round + after,
+            hidden.round + after,
         )
-        for draw in transaction.state.hidden.draws
+        for hidden in transaction.state.hidden.draws
     )

@@ -8,6 +8,7 @@ from typing import Self
 from deniable.message import why_not
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.folder import TRANSCRIPT, entries_in
+from deniable.programme.randomness.source import Source
 from deniable.programme.transcript.coverage import Coverage
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import OfficeDetails
@@ -37,6 +38,8 @@ class Closed:
     """Those of the year that it ended, where there are any."""
     waiting: Waiting | None = None
     """What it waits for, where it is frozen and not drawn yet."""
+    source: Source | None = None
+    """Of the value that it waits for."""
     is_frozen: bool = False
     """Whether it is frozen and not drawn; where it waits for nothing, it never is."""
     entry: int = 0

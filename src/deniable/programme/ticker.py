@@ -1,10 +1,10 @@
 """The ticker: a thread that writes a page at every tick of the clock, whether anything came in or not."""
 
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from threading import Event, Lock, Thread
@@ -103,6 +103,8 @@ class Ticker:
         self._every = every
         self._counted_every = counted_every
         self._counted = -1.0
+        self.counting_fails = False
+        """Whether the pages could not be counted when this was tried last."""
         self._queues: tuple[list[_Waiting], ...] = ([], [], [], [])
         self._commands, self._entered, self._pushed, self._imported = self._queues
         self._of_token = TOGETHER  # the least that one has, until `keep_only` knows how many there are
@@ -185,9 +187,14 @@ class Ticker:
         now = time.time() // self._counted_every
         if now == self._counted:
             return
-        with suppress(Exception):  # the pages are there still; the next tick tries again
+        try:
             self._count()
-            self._counted = now
+        except Exception as error:  # the pages are there still; the next tick tries again
+            if not self.counting_fails:
+                logging.getLogger(__name__).warning(_COUNTING_FAILS, type(error).__name__)
+            self.counting_fails = True
+        else:
+            self._counted, self.counting_fails = now, False
 
     def _next_page(self) -> tuple[Slots, list[_Waiting]]:
         """What fits in it, and whose that is; what is cut off stays in its queue."""
@@ -255,6 +262,10 @@ def _taken(queue: Iterable[_Waiting], room: int, of_one: int | None) -> Iterator
         left[owner] = 0 if len(rest) else own - len(part)
         if not room:
             return
+
+
+_COUNTING_FAILS = "reports that came in could not be counted (%s); they are kept, and this is tried again every second"
+"""With the kind of the error alone: its text may be about a report."""
 
 
 def _dropped() -> DeniableError:

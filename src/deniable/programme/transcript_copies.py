@@ -73,7 +73,7 @@ class StoredTranscript:
 
     def __post_init__(self) -> None:
         try:
-            check_lines(bytes.fromhex(self.parameters.public_key), self.parameters.digest, self.lines, self.head_line)
+            check_lines(self.parameters.verification_key, self.parameters.digest, self.lines, self.head_line)
         except DeniableError as error:
             raise DeniableError(
                 "the stored transcript was changed: {error}; it is neither shown nor copied; restore the last backup",
@@ -188,7 +188,7 @@ class KeyCopy:
                 return ()
             lines, head_line = from_file(read_public(self.path))
         try:
-            check_lines(bytes.fromhex(parameters.public_key), parameters.digest, lines, head_line)
+            check_lines(parameters.verification_key, parameters.digest, lines, head_line)
         except DeniableError as found:
             raise self.error("{copy} was altered: {found}; {remedy}", found=found, remedy=IN_PUBLIC) from None
         return lines

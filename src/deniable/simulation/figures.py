@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deniable.errors import DeniableError, why
+from deniable.errors import DeniableError, cannot_write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +56,7 @@ def save_figure(figure: "Figure", path: Path) -> None:
         with rc_context({"svg.hashsalt": "deniable"}):
             figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
     except OSError as error:
-        raise DeniableError(f"cannot write {path}: {why(error)}") from None
+        raise cannot_write(path, error) from None
 
 
 def label_lines(axes: "Axes", ends: Mapping[str, float]) -> None:

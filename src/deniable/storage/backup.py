@@ -105,9 +105,9 @@ def insert(connection: sa.Connection, rows: Rows) -> None:
             connection.execute(sa.insert(table), rows[table.name])
 
 
-def damaged(path: Path, why: object) -> DeniableError:
+def damaged(path: Path, reason: object) -> DeniableError:
     """The error that says of a backup that it cannot be used."""
-    return DeniableError("{path} is not a whole backup of deniable: {why}; use another one", path=path, why=why)
+    return DeniableError("{path} is not a whole backup of deniable: {why}; use another one", path=path, why=reason)
 
 
 def _tables() -> list[sa.Table]:

@@ -5,7 +5,7 @@ import json
 import random
 from collections.abc import Iterator
 from contextlib import nullcontext
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -284,6 +284,8 @@ def test_the_scheduler_freezes_publishes_and_draws(
     machine.stop = drand.clock.now + timedelta(hours=2)
     events = [json.loads(line) for line in drand.done(*go, "--json").splitlines()]
     assert (events[0]["round"], events[0]["audits"], events[0]["waiting"]["round"]) == (2, [], 2)
+    expected = datetime.fromisoformat(events[0]["waiting"]["value_at"])
+    assert datetime.fromisoformat(events[0]["waiting"]["without_from"]) == expected + timedelta(days=7)
     assert "waiting" not in events[2]
     assert drand.json("verify", "public")["draws"]["with_value"] == [1, 2]
 

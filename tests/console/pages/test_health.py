@@ -5,13 +5,15 @@ import re
 import shutil
 import socket
 import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from html import unescape
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from tests.console.offices import Office, recovered
@@ -21,9 +23,12 @@ from deniable.console.pages import health, health_checks
 from deniable.console.pages.health_checks import checks_of
 from deniable.languages.voice import plain
 from deniable.message import noted
-from deniable.programme import backup, hand_over
+from deniable.programme import backup, counting, hand_over, intake, ticker
+from deniable.programme.programme import Programme
 from deniable.programme.randomness.source import Dice, Drand
 from deniable.programme.secrets.keys import KeyFile
+from deniable.programme.ticker import Ticker
+from deniable.programme.transaction import Transaction
 from deniable.programme.transcript_copies import KeyCopy
 
 
@@ -381,9 +386,61 @@ def test_health_where_another_program_has_the_address_of_commands(
     assert "Commands at a terminal" not in checks(office)
 
 
-def test_health_of_the_key(office: Office, tmp_path: Path) -> None:
+def test_health_where_reports_cannot_be_counted(
+    office: Office, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It says so with one report more as with one less, and nothing of the error."""
+
+    def fails(_: Transaction) -> NoReturn:
+        raise ValueError("three reports about Ash Mill")
+
+    office.begin()
+    programme = office.console.programme()
+    assert programme is not None
+    assert not programme.counting_fails()
+    with monkeypatch.context() as planted:
+        planted.setattr(intake, "Ticker", partial(Ticker, every=0.01))
+        planted.setattr(counting, "fold", fails)
+        programme.start_ticking()
+        wait_until(programme.counting_fails)
+        found = checks(office)
+        assert found["Counting"].state == "wrong"
+        assert "could not be counted yet" in found["Counting"].result
+        programme.report({"Cedar Bank": 2})
+        assert checks(office) | {"Clock": found["Clock"]} == found
+        for name in ("Ada", "Otto"):
+            assert "three reports" not in office.browser(name).get("/health").text
+    assert [record.getMessage() for record in caplog.records if "counted" in record.msg] == [
+        ticker._COUNTING_FAILS % "ValueError"
+    ]
+    wait_until(lambda: not programme.counting_fails())
+    assert "Counting" not in checks(office)
+    assert programme.active_counts()["Cedar Bank"] == 2
+
+
+def test_health_says_nothing_of_counting_after_the_end(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    office.begin().end("The pilot is over.")
+    programme = office.console.programme()
+    assert programme is not None
+    monkeypatch.setattr(intake, "Ticker", partial(Ticker, every=0.01, counted_every=0.01))
+    programme.start_ticking()
+    programme._intake._count()
+    assert not programme.counting_fails()
+    assert "Counting" not in checks(office)
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
+def test_health_of_the_key(office: Office, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     office.begin().rekey(KeyFile(tmp_path / "new.key"))
     assert "start it again" in office.browser("Otto").get("/health").text
+    monkeypatch.setattr(Programme, "counting_fails", lambda _: True)
+    assert "could not be counted" not in office.browser("Otto").get("/health").text  # the key is why
 
 
 def test_a_backup_is_taken_away(office: Office, tmp_path: Path) -> None:

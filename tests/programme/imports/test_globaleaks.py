@@ -1,8 +1,12 @@
 """GlobaLeaks: its JSON and its CSV, row by row."""
 
 import io
+import itertools
 import json
+import sys
 from codecs import BOM_UTF8
+from types import FrameType
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -208,6 +212,40 @@ def test_json_is_the_same_in_any_pieces(rows: list[Row], size: int, indent: int 
     file.size = size
     expected = [(outside_id(number), channel, "") for number, channel in rows]
     assert list(globaleaks.records(file)) == expected
+
+
+VALUES = st.recursive(
+    st.none() | st.integers() | st.text(alphabet='[{",\\\\]} é'),
+    lambda one: st.lists(one) | st.dictionaries(st.text(alphabet='[{",\\\\]} '), one),
+)
+
+
+@given(values=st.lists(VALUES), cuts=st.lists(st.integers(0, 200)), ascii_only=st.booleans())
+def test_json_is_cut_apart_where_its_values_end(values: list[object], cuts: list[int], ascii_only: bool) -> None:
+    content = json.dumps(values, ensure_ascii=ascii_only).encode()[1:]
+    ends = [0, *sorted(min(cut, len(content)) for cut in cuts), len(content)]
+    elements = globaleaks._elements(content[start:end] for start, end in itertools.pairwise(ends))
+    assert [json.loads(element) for element in elements] == values
+
+
+@pytest.mark.parametrize(
+    "content", [b"[" * 2**20, b"[[" + b"[]," * 2**19, b'[["' + b'","' * 2**19, b'[["' + b"\\\\" * 2**19]
+)
+def test_a_file_of_signs_takes_few_steps(content: bytes) -> None:
+    """One of 63 MB, with a step for each of them, took the console a minute."""
+    steps, before = 0, sys.gettrace()
+
+    def count(frame: FrameType, *_: object) -> Any:
+        nonlocal steps
+        steps += frame.f_code.co_filename == globaleaks.__file__
+        return count
+
+    sys.settrace(count)
+    try:
+        refusal("globaleaks", content)
+    finally:
+        sys.settrace(before)
+    assert 0 < steps < len(content) // 100
 
 
 def test_csv_is_the_same_in_any_pieces() -> None:

@@ -339,9 +339,9 @@ def test_kdf_survives_its_dictionary() -> None:
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"salt": "00" * 8}, "salt must be 32 lower-case hex characters"),
-        ({"salt": "FF" * 16}, "salt must be 32 lower-case hex characters"),
-        ({"salt": 1}, "salt must be 32 lower-case hex characters"),
+        ({"salt": "00" * 8}, "salt must be 32 lower-case hexadecimal digits"),
+        ({"salt": "FF" * 16}, "salt must be 32 lower-case hexadecimal digits"),
+        ({"salt": 1}, "salt must be 32 lower-case hexadecimal digits"),
         ({"memory_kib": 1024}, "memory_kib must be a whole number of at least 65,536, got 1,024"),
         ({"memory_kib": 2**40}, "memory_kib must be at most 4,194,304, got"),
         ({"memory_kib": "65536"}, "memory_kib must be a whole number"),

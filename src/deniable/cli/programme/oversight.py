@@ -14,7 +14,7 @@ from deniable.cli.options import DEFAULT_DATABASE, AsJson, Database, shared
 from deniable.cli.programme import options
 from deniable.cli.programme.output import answer, please_note, spans
 from deniable.csv_files import not_a_formula
-from deniable.errors import DeniableError, why
+from deniable.errors import DeniableError, cannot_write
 from deniable.programme.public.verify import VerificationResult, verify
 from deniable.programme.secrets.oversight import Replayed, read_identity, read_seals, write_seals
 from deniable.programme.secrets.oversight import counts as counted
@@ -124,7 +124,7 @@ def _write_counts(path: Path, rows: Iterable[tuple[int, str, str, int]]) -> None
                 (round_, not_a_formula(target), not_a_formula(of), reports) for round_, target, of, reports in rows
             )
     except OSError as error:
-        raise DeniableError(f"cannot write {path}: {why(error)}") from None
+        raise cannot_write(path, error) from None
 
 
 def _document(checked: VerificationResult, verdict: Replayed) -> dict[str, object]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ from deniable.cli.groups import Command
 from deniable.cli.options import DEFAULT_DATABASE, AskPassphrase, Database, KeyPath, shared
 from deniable.cli.programme import options
 from deniable.cli.programme.rounds import without_audits
+from deniable.programme.public.values import waiting_dict
 from deniable.programme.scheduler import MOST_OVERDUE, Ended, Published, Scheduler, SchedulerEvent, Trouble, Wait
 from deniable.programme.status import Closed
 
@@ -108,8 +109,10 @@ def _as_json(event: SchedulerEvent) -> None:
     match event:
         case Closed():
             audits = None if event.secret_until is not None else event.audits
-            waiting = {} if event.waiting is None else {"waiting": event.waiting._asdict()}
-            print(json.dumps({"round": event.round, "audits": audits} | waiting), flush=True)
+            document: dict[str, Any] = {"round": event.round, "audits": audits}
+            if event.waiting is not None and event.source is not None:
+                document["waiting"] = waiting_dict(event.waiting, event.source)
+            print(json.dumps(document), flush=True)
         case Published():
             print(json.dumps({"published": event.entries, "folder": str(event.folder)}), flush=True)
         case Ended():

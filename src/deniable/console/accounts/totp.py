@@ -25,12 +25,12 @@ def totp(key: bytes, person: str, salt: str) -> pyotp.TOTP:
     return pyotp.TOTP(b32encode(secret).decode("ascii"), interval=STEP)
 
 
-def matching_step(totp: pyotp.TOTP, code: str, now: datetime) -> int | None:
+def matching_step(codes: pyotp.TOTP, code: str, now: datetime) -> int | None:
     """The half minute this code belongs to, if it is this one, the one before or the one after."""
     step, typed = int(now.timestamp()) // STEP, "".join(code.split()).encode()
     found = None
     for near in (step - 1, step, step + 1):
-        if hmac.compare_digest(totp.generate_otp(near).encode(), typed):
+        if hmac.compare_digest(codes.generate_otp(near).encode(), typed):
             found = near
     return found
 

@@ -110,6 +110,8 @@ def _programme(console: Console, programme: Programme, say: Voice) -> Iterator[C
         yield _database(stopped, say)
     if status.is_paused and not status.ended:
         yield _paused(say)
+    if programme.counting_fails() and stopped is None and not status.ended and _has_key(console):
+        yield _counting_fails(say)
     if programme.is_kept_out() and not status.ended:
         yield _kept_out(say)
     yield _public_folder(found, status, say, is_stopped=stopped is not None)
@@ -131,6 +133,21 @@ def _paused(say: Voice) -> Check:
         ),
         "deniable programme resume-imports --reason REASON",
         "/import",
+    )
+
+
+def _counting_fails(say: Voice) -> Check:
+    return Check(
+        noted("Counting"),
+        "wrong",
+        say(
+            "Reports that came in could not be counted yet. They are kept, and the console tries again every second. "
+            "Until it succeeds, new reports may be refused, and rounds may not close."
+        ),
+        say(
+            "The person who runs the server checks that the disk has room and that the database can be written, and "
+            "reads the kind of the error in the console's log."
+        ),
     )
 
 
@@ -288,11 +305,8 @@ def _second_copy(console: Console, status: Status, say: Voice) -> Check:
 
 
 def _key(console: Console, say: Voice) -> Check:
-    with console.store.reading() as connection:
-        kdf = connection.execute(sa.select(lock.c.kdf)).scalar_one()
-        sealed = connection.execute(sa.select(secrets.c.blob).where(secrets.c.name == CHECK)).scalar()
     what = noted("Key")
-    if sealed is None or not console.vault.matches(bytes(sealed)):
+    if not _has_key(console):
         return Check(
             what,
             "wrong",
@@ -300,11 +314,19 @@ def _key(console: Console, say: Voice) -> Check:
             say("Stop the console and start it again, with the new key."),
             "deniable serve --key FILE",
         )
+    with console.store.reading() as connection:
+        kdf = connection.execute(sa.select(lock.c.kdf)).scalar_one()
     keep = say("Without it the programme cannot go on. Keep a copy of it apart from the database and its backups.")
     if kdf is not None:
         return Check(what, "good", " ".join([say("The database opens with its passphrase."), keep]))
     where = say("The terminal said where the file is when the programme was set up.")
     return Check(what, "good", " ".join([say("The database opens with its key file."), keep, where]))
+
+
+def _has_key(console: Console) -> bool:
+    with console.store.reading() as connection:
+        sealed = connection.execute(sa.select(secrets.c.blob).where(secrets.c.name == CHECK)).scalar()
+    return sealed is not None and console.vault.matches(bytes(sealed))
 
 
 def _clock(console: Console, programme: Programme | None, say: Voice) -> Check:

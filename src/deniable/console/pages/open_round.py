@@ -224,8 +224,8 @@ def round_page(request: Request, person: Annotated[Person, require("round")], pr
         return render(request, "round.html", page)
     refused = console.pending_visits.refused(person.id)
     refused_by = tuple(sorted({by for key, by in refused.items() if key in not_asked}))
-    shown = AuditorRoundPage(**vars(page), visit_waits=bool(not_asked), visit_refused_by=refused_by)
-    return render(request, "round_auditor.html", shown)
+    for_auditor = AuditorRoundPage(**vars(page), visit_waits=bool(not_asked), visit_refused_by=refused_by)
+    return render(request, "round_auditor.html", for_auditor)
 
 
 def _not_asked(programme: Programme, visits: list[tuple[PendingVisit, str]]) -> set[tuple[str, str]]:

@@ -340,11 +340,11 @@ def _weight(parameters: Parameters) -> int:
 def _other(parameters: Parameters) -> Mechanism[Any] | None:
     """The mechanism that was not chosen, at the same promise about a person."""
     C, promised = len(parameters.targets), parameters.guarantee()
-    people, advantage = _weight(parameters), promised.advantage
+    reports, advantage = _weight(parameters), promised.advantage
     if parameters.mechanism == "tca":
-        return Race.calibrate(C, delta_for(advantage, people, "race"), rules=parameters.rules)
+        return Race.calibrate(C, delta_for(advantage, reports, "race"), rules=parameters.rules)
     horizon = parameters.max_gap or COMPARED
-    delta = delta_for(advantage, people, "tca", horizon)
+    delta = delta_for(advantage, reports, "tca", horizon)
     return CounterAuditing.calibrate(C, delta, horizon, rules=parameters.rules)
 
 

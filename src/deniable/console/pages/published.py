@@ -217,7 +217,7 @@ def _damaged(
         return _changed(other, PROGRAMME, folder)
     try:
         lines, head_line = from_file(transcript)
-        check_lines(bytes.fromhex(parameters.public_key), parameters.digest, lines, head_line)
+        check_lines(parameters.verification_key, parameters.digest, lines, head_line)
     except DeniableError:
         return _changed(_unsigned(_first_difference(transcript, record)), TRANSCRIPT, folder)
     return None

@@ -265,8 +265,10 @@ def _searched(record: Record, query: str, start: int) -> tuple[tuple[Event, ...]
 def _unselected(record: Record, names: tuple[str, ...]) -> tuple[str, ...]:
     """Those of these targets that no entry says were selected, under this name or one that they had before."""
     selected = {audited.name for event in record.events for audited in event.audited}
-    renamed = [text for event, text in zip(record.events, record.texts, strict=True) if event.kind == "renamed"]
-    return tuple(name for name in names if name not in selected and not any(caseless(name) in text for text in renamed))
+    renamed = [before for event, before in zip(record.events, record.texts, strict=True) if event.kind == "renamed"]
+    return tuple(
+        name for name in names if name not in selected and not any(caseless(name) in before for before in renamed)
+    )
 
 
 def _matching_first(event: Event, wanted: str) -> Event:

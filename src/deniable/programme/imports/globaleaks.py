@@ -27,11 +27,14 @@ pairs, it could not be said where the next report begins, and the file would be 
 
 import codecs
 import json
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
 
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.arrays import BoolArray
 from deniable.errors import DeniableError
 from deniable.message import Message, all_of, one_of, why_not
 from deniable.programme.imports.reading import (
@@ -54,8 +57,11 @@ SCORE = "score"
 
 _FIELDS = ("id", "context_id")
 _SHORTEST = len('{"id":"1","context_id":"a"}')
-_SIGNS = re.compile(rb'[\\"\[\]{},]')
-_DEEPER = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
+_COMMA, _QUOTE, _BACKSLASH = b',"\\'
+_AT_ONCE = 1 << 13
+"""Bytes whose signs are looked at together, which takes some fifty times their memory."""
+_DEEPER = np.zeros(256, np.int8)
+_DEEPER[[*b"[{"]], _DEEPER[[*b"]}"]] = 1, -1
 
 
 def records(file: File, class_column: str | None = None) -> Iterator[Row]:
@@ -107,30 +113,45 @@ def _elements(source: Iterable[bytes]) -> Iterator[bytes]:
     """The elements of a JSON list as they stand in the file, of one that is too long only as much as shows that it is.
     The source begins after the bracket that opens the list.
     """
-    element, number, depth, in_string, escaped = b"", 0, 1, False, -1
-    left = iter(source)
+    element, number, signs = b"", 0, _Signs()
+    left = (piece[at : at + _AT_ONCE] for piece in source for at in range(0, len(piece), _AT_ONCE))
     for piece in left:
         start = 0
-        for found in _SIGNS.finditer(piece):
-            at, sign = found.start(), found[0]
-            if at == escaped:
-                continue
-            if in_string:
-                escaped = at + 1 if sign == b"\\" else escaped
-                in_string = sign != b'"'
-                continue
-            in_string = sign == b'"'
-            depth += _DEEPER.get(sign, 0)
-            if depth and not (depth == 1 and sign == b","):
-                continue
+        for at, is_last in signs.ends(piece):
             element += piece[start:at]
-            if depth or number or element.strip():  # an empty list has no elements
+            if not is_last or number or element.strip():  # an empty list has no elements
                 yield element
             element, number, start = b"", number + 1, at + 1
-            if not depth:
+            if is_last:
                 if any(more.strip() for more in chain((piece[start:],), left)):
                     raise DeniableError("{what} must be one JSON list, but goes on after it", what=WHAT)
                 return
-        escaped = 0 if escaped == len(piece) else -1
         element = (element + piece[start:]).lstrip()[: MAX_ROW + 1]
     raise DeniableError("{what} must be a whole JSON list, but is cut off", what=WHAT)
+
+
+class _Signs:
+    """The signs of a JSON list, piece by piece, in arrays: a crafted file has as many signs as bytes."""
+
+    def __init__(self) -> None:
+        self._depth, self._in_string, self._is_escaped = 1, False, False
+
+    def ends(self, piece: bytes) -> list[tuple[int, bool]]:
+        """Where elements of the list end, and whether the list does."""
+        signs = np.frombuffer(piece, np.uint8)
+        quotes = (signs == _QUOTE) & ~self._escaped(signs)
+        in_string = np.logical_xor.accumulate(np.append(self._in_string, quotes))[1:]
+        deeper = np.where(in_string, 0, _DEEPER[signs])
+        depth = self._depth + np.cumsum(deeper)
+        ends_list = (deeper < 0) & (depth == 0)
+        ends = np.flatnonzero(ends_list | (~in_string & (signs == _COMMA) & (depth == 1)))
+        self._depth, self._in_string = int(depth[-1]), bool(in_string[-1])
+        return list(zip(ends.tolist(), ends_list[ends].tolist(), strict=True))
+
+    def _escaped(self, signs: NDArray[np.uint8]) -> BoolArray:
+        """Before which of them an odd number of backslashes stands."""
+        places = np.arange(len(signs) + 1)
+        others = np.append(not self._is_escaped, signs != _BACKSLASH)
+        run = places - np.maximum.accumulate(np.where(others, places, -1))
+        self._is_escaped = bool(run[-1] % 2)
+        return np.asarray(run[:-1] % 2 == 1)

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from deniable.errors import DeniableError, why
+from deniable.errors import DeniableError, cannot_write
 from deniable.programme.calendar import Clock, system_clock
 from deniable.programme.public.cosignatures import MOST_BYTES, put_note, read_countersignatures
 from deniable.programme.public.folder import holds
@@ -59,5 +59,5 @@ def _written(path: Path, note: Note) -> Path:
     except DeniableError:
         raise DeniableError(f"cannot write {path}: it exists already and is no countersignature") from None
     except OSError as error:
-        raise DeniableError(f"cannot write {path}: {why(error)}") from None
+        raise cannot_write(path, error) from None
     return path

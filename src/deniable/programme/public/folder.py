@@ -138,7 +138,7 @@ def entries_in(transcript: Path, parameters: Parameters) -> int:
     """How many entries a transcript's file has; none where it cannot be read, or is not the programme's."""
     try:
         head = read_head(transcript)
-        check_head(bytes.fromhex(parameters.public_key), parameters.digest, head)
+        check_head(parameters.verification_key, parameters.digest, head)
     except DeniableError:
         return 0
     return head.entries

@@ -205,8 +205,8 @@ def _declared(parameters: Parameters, entries: Sequence[Entry], now: Situation) 
     """
     if now.standing(parameters) != "holds" or not is_made(parameters):
         return None
-    told = [entry for entry in entries if isinstance(entry, Decision) and entry.independent]
-    latest = max(told, key=lambda entry: (entry.during, entry.number), default=None)
+    declared = [entry for entry in entries if isinstance(entry, Decision) and entry.independent]
+    latest = max(declared, key=lambda entry: (entry.during, entry.number), default=None)
     return latest if latest is not None and latest.during >= now.coverage.holds_from else None
 
 
@@ -325,8 +325,8 @@ def _targets(state: PublicState, events: Sequence[Event], present: Mapping[str, 
         name = state.targets[one.number]
         former[name] = (*former.get(name, ()), one.former)
     if not are_few:
-        told = {name: max(rounds.get(name, ()), default=0) for name in chain(rounds, joined, left, former)}
-        rounds = {name: rounds.get(name, []) for name in sorted(told, key=lambda name: -told[name])[:MOST_TARGETS]}
+        last = {name: max(rounds.get(name, ()), default=0) for name in chain(rounds, joined, left, former)}
+        rounds = {name: rounds.get(name, []) for name in sorted(last, key=lambda name: -last[name])[:MOST_TARGETS]}
     return tuple(
         Target(
             name,

@@ -67,7 +67,7 @@ def contents(
         TRANSCRIPT: to_file(lines, head_line),
         CHECKPOINT: signed_checkpoint(parameters, parse_head(head_line)).to_bytes(),
         PROGRAMME: parameters.to_bytes(),
-        PUBLIC_KEY: pem(bytes.fromhex(parameters.public_key)).encode("ascii"),
+        PUBLIC_KEY: pem(parameters.verification_key).encode("ascii"),
         INSTRUCTIONS: verify_text(parameters).encode("utf-8"),
         **{
             name: calendar_file(state, parameters.voice(code))
@@ -82,7 +82,7 @@ def contents(
 
 def _checked(parameters: Parameters, lines: Sequence[str], head_line: str) -> list[Entry]:
     """The entries, where the head is theirs; that they fit one another the page finds out."""
-    check_lines(bytes.fromhex(parameters.public_key), parameters.digest, lines, head_line)
+    check_lines(parameters.verification_key, parameters.digest, lines, head_line)
     return parsed(lines)
 
 
@@ -120,7 +120,7 @@ def _check_folder(parameters: Parameters, lines: Sequence[str], folder: Path, na
 def _check_published(parameters: Parameters, lines: Sequence[str], folder: Path, transcript: bytes) -> None:
     try:
         published, head_line = from_file(transcript)
-        check_head(bytes.fromhex(parameters.public_key), parameters.digest, parse_head(head_line))
+        check_head(parameters.verification_key, parameters.digest, parse_head(head_line))
     except DeniableError as error:
         raise PlaceError(
             "the transcript in {folder} is not one that this programme published: {error}",

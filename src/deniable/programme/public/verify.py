@@ -250,7 +250,7 @@ def _checked(folder: Path) -> _Checked:
     """Refuse rules, entries, signed head or public key that do not fit one another."""
     raw = read_published(folder / PROGRAMME)
     parameters = Parameters.from_bytes(raw)
-    public_key = bytes.fromhex(parameters.public_key)
+    public_key = parameters.verification_key
     lines, head_line = from_file(read_published(folder / TRANSCRIPT))
     head = parse_head(head_line)
     if head.entries != len(lines):
@@ -385,7 +385,7 @@ def _check_against(against: Path | str, parameters: Parameters, raw: bytes, line
             lines=len(lines),
         )
     try:
-        check_lines(bytes.fromhex(parameters.public_key), parameters.digest, before, before_line)
+        check_lines(parameters.verification_key, parameters.digest, before, before_line)
     except DeniableError:
         raise DeniableError("the signed head of the earlier copy is not one that this transcript ever had") from None
 

@@ -1,6 +1,5 @@
 """drand: a public network that signs the number of each round, and what a reader checks of a beacon."""
 
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -9,7 +8,7 @@ from hashlib import sha256
 from types import ModuleType
 from typing import Any
 
-from deniable.errors import DeniableError, check_whole
+from deniable.errors import DeniableError, check_hexadecimal, check_whole
 from deniable.message import why_not
 
 SCHEME = "bls-unchained-g1-rfc9380"
@@ -23,11 +22,6 @@ def check_round(round_: int) -> int:
     if check_whole("the round of a drand beacon", round_, least=1) >= 2**64:
         raise DeniableError("the round of a drand beacon must be less than 2^64")
     return round_
-
-
-def _check_hex(what: str, text: str, digits: int) -> None:
-    if not isinstance(text, str) or not re.fullmatch(f"[0-9a-f]{{{digits}}}", text):
-        raise DeniableError("{what} must be {digits} hexadecimal digits, in lower case", what=what, digits=digits)
 
 
 @dataclass(frozen=True)
@@ -44,8 +38,8 @@ class Chain:
     period: int
 
     def __post_init__(self) -> None:
-        _check_hex("the hash of a drand chain", self.hash, 64)
-        _check_hex("the public key of a drand chain", self.public_key, 192)
+        check_hexadecimal("the hash of a drand chain", self.hash, 64)
+        check_hexadecimal("the public key of a drand chain", self.public_key, 192)
         check_whole("the genesis of a drand chain", self.genesis, least=0)
         check_whole("the period of a drand chain", self.period, least=1)
 
@@ -107,7 +101,7 @@ class Beacon:
 
     def __post_init__(self) -> None:
         check_round(self.round)
-        _check_hex("the signature of a drand beacon", self.signature, 96)
+        check_hexadecimal("the signature of a drand beacon", self.signature, 96)
 
     @property
     def randomness(self) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 import pyrage
 
 from deniable.arrays import IntArray
-from deniable.errors import DeniableError, why
+from deniable.errors import DeniableError, cannot_write
 from deniable.programme.parameters import Parameters
 from deniable.programme.randomness.source import WITHOUT
 from deniable.programme.secrets.adoption import Adoption
@@ -110,8 +110,8 @@ def replay(
 class _ContradictedError(Exception):
     """Of a round, with the reason."""
 
-    def __init__(self, round_: int, why: str) -> None:
-        super().__init__(why)
+    def __init__(self, round_: int, contradiction: str) -> None:
+        super().__init__(contradiction)
         self.round = round_
 
 
@@ -141,7 +141,7 @@ class _Replay:
         self.frozen: Frozen | None = None
 
     def replayed(self) -> Replayed:
-        contradicted, why = None, None
+        contradicted, contradiction = None, None
         try:
             for entry in self.entries:
                 self._keep()
@@ -150,7 +150,7 @@ class _Replay:
                 self.committed = self.state.commitment if entry.closes_round else self.committed
                 self.state = after
         except _ContradictedError as error:
-            contradicted, why = error.round, str(error)
+            contradicted, contradiction = error.round, str(error)
         drawn = {entry.number for entry in self.entries if isinstance(entry, Closing | Figures)}
         return Replayed(
             confirmed=tuple(self.confirmed),
@@ -158,7 +158,7 @@ class _Replay:
             lost=tuple(self.lost),
             waiting=tuple(self.waiting),
             contradicted=contradicted,
-            why=why,
+            why=contradiction,
             undrawn=tuple(self.undrawn),
             figures=tuple(self.years),
             missing_figures=tuple(self.missing_years),
@@ -192,9 +192,9 @@ class _Replay:
         if entry.number not in self.seals:
             self.missing_years.append(entry.year)
             return
-        why = _different_figures(self.state, entry, self.seals, self.identity, self.committed)
-        if why is not None:
-            raise _ContradictedError(self.state.closed, why)
+        contradiction = _different_figures(self.state, entry, self.seals, self.identity, self.committed)
+        if contradiction is not None:
+            raise _ContradictedError(self.state.closed, contradiction)
         self.years.append(entry.year)
 
     def _fix(self, entry: Closing) -> None:
@@ -355,7 +355,7 @@ def write_seals(seals: Seals, path: Path) -> None:
     except FileExistsError:
         raise DeniableError(f"cannot write {path}: it exists already, so take a new name") from None
     except OSError as error:
-        raise DeniableError(f"cannot write {path}: {why(error)}") from None
+        raise cannot_write(path, error) from None
 
 
 def read_seals(path: Path) -> Seals:

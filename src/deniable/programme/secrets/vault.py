@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from deniable.errors import DeniableError, check_whole, why
+from deniable.errors import DeniableError, check_hexadecimal, check_whole, why
 from deniable.programme.programme_file import KEY_FILE_BEGINS
 from deniable.storage.files import sync_folder
 
@@ -161,8 +161,7 @@ class Kdf:
     lanes: int = 4
 
     def __post_init__(self) -> None:
-        if not isinstance(self.salt, str) or not re.fullmatch(f"[0-9a-f]{{{2 * _SALT_BYTES}}}", self.salt):
-            raise DeniableError("salt must be {value} lower-case hex characters", value=2 * _SALT_BYTES)
+        check_hexadecimal("salt", self.salt, 2 * _SALT_BYTES)
         # Upper limits, so that a changed database cannot exhaust the machine.
         for name, least, most in (("memory_kib", 65536, 4194304), ("iterations", 3, 100), ("lanes", 1, 64)):
             if check_whole(name, getattr(self, name), least) > most:

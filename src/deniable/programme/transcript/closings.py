@@ -1,6 +1,6 @@
 """What entries share that close a round for a draw, in time or late: its form, its checks, and how it reads."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,6 +76,18 @@ def check_draws_at_once(parameters: Parameters) -> None:
     """Refuse to draw a round that must be frozen first."""
     if parameters.randomness is not None:
         raise DeniableError("the programme draws with public values: a round is frozen, and drawn later")
+
+
+def check_shown_names(parameters: Parameters, audits: Sequence[str]) -> None:
+    """Refuse a draw that shows its names where the programme hides them, or that has not as many as all others."""
+    if parameters.reveal_after:
+        raise DeniableError("the programme does not publish at once whom it draws, and this draw does")
+    if len(audits) != parameters.audits:
+        raise DeniableError(
+            "a round has {audits_number} audits, got {audits_number_2}",
+            audits_number=parameters.audits,
+            audits_number_2=len(audits),
+        )
 
 
 def check_hidden_names(parameters: Parameters, round_: int, public_after: int, capsule: str) -> None:

@@ -14,7 +14,7 @@ from deniable.errors import DeniableError
 from deniable.languages.voice import Voice
 from deniable.message import Message, noted, why_not
 from deniable.programme.calendar import Calendar
-from deniable.programme.transcript.closings import Closing, check_draws_at_once, without_reports
+from deniable.programme.transcript.closings import Closing, check_draws_at_once, check_shown_names, without_reports
 from deniable.programme.transcript.decision import Decision
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import (
@@ -50,16 +50,8 @@ class Round(Closing):
         return self.audits
 
     def _change(self, state: PublicState) -> PublicState:
-        parameters = state.parameters
-        check_draws_at_once(parameters)
-        if parameters.reveal_after:
-            raise DeniableError("the programme does not publish at once whom it draws, and this round does")
-        if len(self.audits) != parameters.audits:
-            raise DeniableError(
-                "a round has {audits_number} audits, got {audits_number_2}",
-                audits_number=parameters.audits,
-                audits_number_2=len(self.audits),
-            )
+        check_draws_at_once(state.parameters)
+        check_shown_names(state.parameters, self.audits)
         return super()._change(state).after_draw(self.audits)
 
     def change_run(self, run: AuditRun, tally: IntArray, state: PublicState) -> IntArray:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple
 
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, check_hexadecimal
 from deniable.message import Message, why_not
 from deniable.programme.names import TARGET_NAME, check_name
 
@@ -38,9 +38,7 @@ def whole(least: int, most: int = MAX_NUMBER) -> Check:
 
 def hexadecimal(digits: int) -> Check:
     def check(name: str | Message, value: Any) -> str:
-        if not isinstance(value, str) or not re.fullmatch(f"[0-9a-f]{{{digits}}}", value):
-            raise DeniableError("{name} must be {digits} lower-case hexadecimal digits", name=name, digits=digits)
-        return value
+        return check_hexadecimal(name, value, digits)
 
     return check
 

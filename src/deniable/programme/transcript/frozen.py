@@ -14,7 +14,13 @@ from deniable.programme.calendar import Calendar, moment_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.randomness.drand import Beacon, check_beacons
 from deniable.programme.randomness.source import WITHOUT, Drand, Source
-from deniable.programme.transcript.closings import Closing, check_hidden_names, names_follow, without_reports
+from deniable.programme.transcript.closings import (
+    Closing,
+    check_hidden_names,
+    check_shown_names,
+    names_follow,
+    without_reports,
+)
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import (
     Hash,
@@ -153,14 +159,7 @@ class Drawn(FrozenDraw):
         return self.audits
 
     def _change(self, state: PublicState) -> PublicState:
-        if state.parameters.reveal_after:
-            raise DeniableError("the programme does not publish at once whom it draws, and this draw does")
-        if len(self.audits) != state.parameters.audits:
-            raise DeniableError(
-                "a round has {audits_number} audits, got {audits_number_2}",
-                audits_number=state.parameters.audits,
-                audits_number_2=len(self.audits),
-            )
+        check_shown_names(state.parameters, self.audits)
         return super()._change(state).after_frozen_draw(self.audits)
 
     def deed(self, say: Voice) -> str:

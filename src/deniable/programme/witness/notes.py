@@ -192,7 +192,7 @@ class Checkpoint:
 
 def office_key(parameters: Parameters) -> VerifierKey:
     """By which witnesses and their programs know the office's signature on a checkpoint."""
-    return VerifierKey(origin(parameters.digest), ED25519, bytes.fromhex(parameters.public_key))
+    return VerifierKey(origin(parameters.digest), ED25519, parameters.verification_key)
 
 
 def signed_checkpoint(parameters: Parameters, head: Head) -> Note:

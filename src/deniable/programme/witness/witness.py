@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
-from deniable.errors import DeniableError, why
+from deniable.errors import DeniableError, cannot_write, why
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript import merkle
 from deniable.programme.transcript.chain import origin, parse_head, to_file
@@ -168,7 +168,7 @@ def _memory(path: Path) -> Path:
 
 
 def _stored(seen: Mapping[str, Seen]) -> bytes:
-    programmes = {origin: one.to_dict() for origin, one in seen.items()}
+    programmes = {name: one.to_dict() for name, one in seen.items()}
     return json.dumps({"format": FORMAT, "programmes": programmes}, indent=1).encode("ascii")
 
 
@@ -178,7 +178,7 @@ def _recalled(path: Path, key: WitnessKey) -> dict[str, Seen]:
         stored = json.loads(memory.read_bytes())
         if stored["format"] != FORMAT:
             raise DeniableError("it is of another version")
-        return {origin: Seen.from_dict(one, key) for origin, one in stored["programmes"].items()}
+        return {name: Seen.from_dict(one, key) for name, one in stored["programmes"].items()}
     except OSError as error:
         told = why(error)
     except (ValueError, LookupError, TypeError, AttributeError):
@@ -195,4 +195,4 @@ def _replace(path: Path, content: bytes) -> None:
         replace_file(path, content, mode=0o600)
         sync_folder(path.parent)
     except OSError as error:
-        raise DeniableError(f"cannot write {path}: {why(error)}") from None
+        raise cannot_write(path, error) from None

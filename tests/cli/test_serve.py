@@ -8,6 +8,7 @@ import signal
 import socket
 import stat
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -167,6 +168,13 @@ def test_the_first_link_says_how_long_it_works(tmp_path: Path) -> None:
         for time, works in ((last, True), (last + datetime.timedelta(minutes=1), False)):
             assert (invitations.find(connection, office.console.key, token, time) is not None) == works
     office.console.close()
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Iterator[Office]:
+    made = new_office(tmp_path)
+    yield made
+    made.console.close()
 
 
 def test_another_administrator(office: Office) -> None:
