@@ -124,6 +124,10 @@ class Programme:
         """Whether commands cannot hand over to this process, since another program has its address."""
         return self._intake.is_kept_out()
 
+    def is_stopped(self) -> bool:
+        """Whether the last tick was refused because of the database (`check_current`): known without asking it."""
+        return self._access.is_stopped
+
     def status(self) -> Status:
         with self._access.store.reading() as connection:
             state, folder = self._access.state_and_folder(connection)
