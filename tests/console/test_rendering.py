@@ -119,7 +119,7 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     ),
     "import.html": (
         import_page.ImportPage,
-        {"ended", "kinds", "kind", "sources", "source", "has_classes", "megabytes", "recent",
+        {"ended", "is_stopped", "kinds", "kind", "sources", "source", "has_classes", "megabytes", "recent",
          "paused", "may_resume", "reason", "done", "imported", "final_at", "error", "administrators",
          "brings_all", "auditors",
          "expected_columns", "other_columns", "example",
@@ -175,7 +175,7 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
         report.ReportPage,
         {"round", "due", "is_overdue", "ended", "notices", "targets", "found", "is_long", "most", "classes", "visits",
          "may_withdraw", "auditors", "form_id", "entered", "target", "receipt", "most_counted", "error", "error_at",
-         "taken_back", "typed"},
+         "taken_back", "typed", "is_stopped"},
     ),
     "reset.html": (people.ResetPage, {"id", "name", "role", "is_self"}),
     "revoke.html": (tokens.RevokePage, {"id", "name"}),

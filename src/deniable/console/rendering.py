@@ -36,7 +36,7 @@ NAVIGATION: tuple[tuple[Permission, str, Message], ...] = (
     ("activity", "/activity", noted("Activity")),
 )
 """What the pages are called, in the order in which they are listed; each person sees those of their role."""
-LISTED_UNDER = {"/round/decisions/not-carried-out": "/work-list"}
+LISTED_UNDER = {"/round/decisions/not-carried-out": "/work-list", "/api": "/tokens"}
 """Pages that people open from another page of the menu than the one above them, which stays marked."""
 BEFORE_A_PROGRAMME = {"/plan", "/health", "/people", "/tokens", "/activity"}
 """Those that there are before one was planned."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from deniable.errors import DISK_FULL, DeniableError
+from deniable.errors import DISK_FULL, DeniableError, PlaceError
 from deniable.programme.counting import Seen, fold
 from deniable.programme.imports.imported_reports import Hashes, keyed_hashes
 from deniable.programme.old_databases import check_can_go_on, check_not_behind
@@ -72,6 +72,8 @@ class Access:
         self._mechanism = self.parameters.built()
         self._known_state: tuple[str, PublicState] | None = None
         self._vouched: Vouched | None = None
+        self.is_stopped = False
+        """Whether the last page of reports was refused because of the database (`check_can_go_on`)."""
 
     @contextmanager
     def looking(self) -> Iterator[Transaction]:
@@ -106,9 +108,17 @@ class Access:
         public folder may be away: reports are not lost for that.
         """
         with self.writing() as transaction:
-            check_can_go_on(transaction, self.copy, folder_may_be_away=True)
+            self._check_can_go_on(transaction)
             self._vouch(transaction)
             yield transaction
+
+    def _check_can_go_on(self, transaction: Transaction) -> None:
+        try:
+            check_can_go_on(transaction, self.copy, folder_may_be_away=True)
+        except PlaceError:
+            self.is_stopped = True
+            raise
+        self.is_stopped = False
 
     @contextmanager
     def appending(self) -> Iterator[Transaction]:

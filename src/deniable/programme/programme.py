@@ -62,8 +62,8 @@ class Programme:
         self._access = Access(store, vault, copy)
         self.parameters = self._access.parameters
         self._clock = clock
-        self._intake = Intake(self._access)
-        self.hotlines = Hotlines(self._access, self._intake)
+        self.intake = Intake(self._access)
+        self.hotlines = Hotlines(self._access, self.intake)
         self._next_seed = partial(rounds.new_seed, self.parameters.programme, entropy)
 
     @classmethod
@@ -113,20 +113,16 @@ class Programme:
 
     def close(self) -> None:
         """Let go of the database."""
-        self._intake.stop()
+        self.intake.stop()
         self._access.store.dispose()
 
     def start_ticking(self, owners: AskOwners | None = None) -> None:
         """From now on write a page at every tick, as long as the programme is open (`Intake.start`)."""
-        self._intake.start(owners)
+        self.intake.start(owners)
 
-    def is_kept_out(self) -> bool:
-        """Whether commands cannot hand over to this process, since another program has its address."""
-        return self._intake.is_kept_out()
-
-    def counting_fails(self) -> bool:
-        """Whether this process cannot count what came in, and tries again at every tick."""
-        return self._intake.counting_fails()
+    def is_stopped(self) -> bool:
+        """Whether the last tick was refused because of the database (`check_current`): known without asking it."""
+        return self._access.is_stopped
 
     def status(self) -> Status:
         with self._access.store.reading() as connection:
@@ -202,7 +198,7 @@ class Programme:
     ) -> "Future[None]":
         """Count reports that `owner` enters for a caller that goes on; the future is done when they are on the disk."""
         made = partial(counting.entered, reports=reports, receipt=receipt, report_class=report_class)
-        return self._intake.bring_new(made, owner)[1]
+        return self.intake.bring_new(made, owner)[1]
 
     def withdraw(self, targets: Iterable[str], receipt: str) -> tuple[str, ...]:
         """Take back what was entered about these targets by mistake; only in the open round.
@@ -210,7 +206,7 @@ class Programme:
         Returns the targets of which none were taken back (`counting.withdrawn`).
         """
         self.check_kept()  # its answer tells whether a target was audited since
-        left, written = self._intake.bring(partial(counting.withdrawn, names=targets, receipt=receipt))
+        left, written = self.intake.bring(partial(counting.withdrawn, names=targets, receipt=receipt))
         written.result()
         return left
 
@@ -225,7 +221,7 @@ class Programme:
     ) -> "tuple[Pushed, Future[None]]":
         """Count what a machine sends (`push`) for a caller that goes on; the future is done when it is on the disk."""
         made = partial(counting.pushed, sender=sender, name=name, reports=reports, report_class=report_class)
-        return self._intake.bring_new(made, sender)
+        return self.intake.bring_new(made, sender)
 
     def import_reports(self, source: str, reports: Reports, *, dry_run: bool = False, count: bool = True) -> int:
         """Count a hotline's new reports, or only look; returns how many, which is confidential."""

@@ -397,12 +397,12 @@ def test_health_where_reports_cannot_be_counted(
     office.begin()
     programme = office.console.programme()
     assert programme is not None
-    assert not programme.counting_fails()
+    assert not programme.intake.counting_fails()
     with monkeypatch.context() as planted:
         planted.setattr(intake, "Ticker", partial(Ticker, every=0.01))
         planted.setattr(counting, "fold", fails)
         programme.start_ticking()
-        wait_until(programme.counting_fails)
+        wait_until(programme.intake.counting_fails)
         found = checks(office)
         assert found["Counting"].state == "wrong"
         assert "could not be counted yet" in found["Counting"].result
@@ -413,7 +413,7 @@ def test_health_where_reports_cannot_be_counted(
     assert [record.getMessage() for record in caplog.records if "counted" in record.msg] == [
         ticker._COUNTING_FAILS % "ValueError"
     ]
-    wait_until(lambda: not programme.counting_fails())
+    wait_until(lambda: not programme.intake.counting_fails())
     assert "Counting" not in checks(office)
     assert programme.active_counts()["Cedar Bank"] == 2
 
@@ -425,7 +425,7 @@ def test_health_says_nothing_of_counting_after_the_end(office: Office, monkeypat
     monkeypatch.setattr(intake, "Ticker", partial(Ticker, every=0.01, counted_every=0.01))
     programme.start_ticking()
     programme._intake._count()
-    assert not programme.counting_fails()
+    assert not programme.intake.counting_fails()
     assert "Counting" not in checks(office)
 
 
@@ -439,7 +439,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 def test_health_of_the_key(office: Office, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     office.begin().rekey(KeyFile(tmp_path / "new.key"))
     assert "start it again" in office.browser("Otto").get("/health").text
-    monkeypatch.setattr(Programme, "counting_fails", lambda _: True)
+    monkeypatch.setattr(intake.Intake, "counting_fails", lambda _: True)
     assert "could not be counted" not in office.browser("Otto").get("/health").text  # the key is why
 
 

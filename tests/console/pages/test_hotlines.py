@@ -52,6 +52,7 @@ def test_what_is_refused(office: Office, data: dict[str, str], told: str) -> Non
     for confirmed in ({}, {"confirmed": "yes"}):
         answer = ada.post("/hotlines/new", {**data, **confirmed})
         assert answer.status_code == 422
+        assert 'id="error" tabindex="-1" autofocus' in answer.text  # the browser goes there, below the fold
         assert told in answer.text
     assert programme.hotlines.names() == known
 

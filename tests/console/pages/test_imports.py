@@ -43,6 +43,32 @@ def told(page: Any) -> dict[str, int]:
 NONE = {"Will count": 0, "Counted before": 0, "Not assigned yet": 0, "Left out on purpose": 0, "Cannot be read": 0}
 
 
+def test_where_nothing_will_count_the_preview_says_why(office: Office) -> None:
+    """And asks nothing of a file in which all was counted before."""
+    office.begin()
+    anna, first = office.browser("Anna"), "Is this the first file of this hotline?"
+    page = preview(anna)
+    assert first in page.text
+    anna.post("/import/confirm", {"pending": pending_on(page.text), "step": "count"})
+    page = preview(anna)
+    assert "You can discard it." in page.text
+    assert "<li>3 reports counted before</li>" in page.text
+    assert first not in page.text
+    page = preview(anna, FILE + b",Ash Mill\n9,west\n", b"channel,target\nAsh Mill,Ash Mill\nwest,\n")
+    assert "<li>1 report left out on purpose</li>" in page.text
+    assert "<li>1 report that cannot be read</li>" in page.text
+    assert first in page.text
+
+
+def test_who_chooses_a_file_says_what_made_it(office: Office) -> None:
+    office.begin()
+    ida = office.browser("Ida")
+    assert '<option value="" selected>Choose…</option>' in ida.get("/import").text
+    page = preview(ida, kind="").text
+    assert "Choose what made the file." in page
+    assert "When the file is right, choose it again below." in page
+
+
 def test_an_auditor_looks_first_and_then_counts(office: Office) -> None:
     programme = office.begin()
     browser = office.browser("Anna")
@@ -71,6 +97,11 @@ def main_buttons(page: str) -> list[str]:
     return re.findall(r"<button(?! class)[^>]*>([^<]+)</button>", page.partition("<h1>")[2])
 
 
+def new_channels(page: str) -> list[str]:
+    """Those that are to be assigned."""
+    return re.findall(r'<bdi>([^<]*)</bdi> <span class="state warn">new</span>', page)
+
+
 def test_where_a_channel_is_new_saving_comes_first(office: Office) -> None:
     office.begin()
     for name in ("Ida", "Anna"):
@@ -82,7 +113,7 @@ def test_where_a_channel_is_new_saving_comes_first(office: Office) -> None:
 @pytest.mark.parametrize(
     ("file", "told"),
     [
-        (FILE, "can no longer be taken back"),
+        (FILE, "when the import becomes final"),
         (FILE + b"9,north\n", "not all of it counts yet"),
         (FILE + b",Ash Mill\n", "not all of it counts yet"),
     ],
@@ -636,7 +667,7 @@ def test_importing_saves_what_was_chosen_first(office: Office, name: str) -> Non
     browser = office.browser(name)
     page = preview(browser, WEST)
     assert page.text.count("<form") == 2  # with the one that signs out
-    assert "These channels are new: <bdi>test</bdi>; <bdi>west</bdi>." in page.text
+    assert new_channels(page.text) == ["test", "west"]
     answer = browser.post("/import/confirm", {"pending": pending_on(page.text), "step": "count", **CHOSEN})
     assert answer.headers["location"] == "/import?done=counted"
     assert programme.active_counts() == {"Ash Mill": 1, "Birch Works": 2, "Cedar Bank": 1, "Dogwood Clinic": 0}
@@ -669,7 +700,7 @@ def test_the_preview_shows_what_was_assigned(office: Office) -> None:
     assert "Your choices are saved" not in first.text
     page = ida.post("/import/assign", {"pending": pending_on(first.text), **CHOSEN})
     assert "Reports on <bdi>west</bdi> are about <bdi>Birch Works</bdi>." in page.text
-    assert "These channels are new: <bdi>test</bdi>." in page.text
+    assert new_channels(page.text) == ["test"]
 
 
 def test_the_preview_says_that_nothing_was_saved(office: Office) -> None:
@@ -943,6 +974,7 @@ def test_an_auditor_takes_back_the_import_of_a_person_who_is_away(office: Office
     page = preview(ida)
     ida.post("/import/confirm", {"pending": pending_on(page.text), "step": "count"})
     assert "Import 1 of <bdi>Ida</bdi> from <bdi>hotline</bdi>" in anna.get("/import").text
+    assert "Take back import 1 of <bdi>Ida</bdi>" in anna.get("/import").text
     assert take_back(anna).headers["location"] == "/import?done=taken-back"
     assert sum(programme.active_counts().values()) == 0
     assert "It was taken back. None of its reports counts." in anna.get("/import").text

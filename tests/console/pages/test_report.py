@@ -7,7 +7,7 @@ from html import unescape
 from typing import Any
 
 import pytest
-from tests.console.offices import CLASSES, Browser, Office, form_on, receipt_on
+from tests.console.offices import CLASSES, Browser, Office, fallen_behind, form_on, receipt_on
 
 from deniable.console.accounts import people
 from deniable.console.pages.report import ASKED_BACK
@@ -40,6 +40,21 @@ def test_reports_are_entered_and_corrected(office: Office) -> None:
     assert programme.active_counts()["Ash Mill"] == 1
     assert withdraw(browser, "Ash Mill", receipt_on(answer.text)).status_code == 422
     assert programme.active_counts()["Ash Mill"] == 1
+
+
+def test_an_old_database_is_told_as_soon_as_a_page_was_refused(office: Office) -> None:
+    """Until the office goes on from it."""
+    programme, told = fallen_behind(office), "Keep the reports that come in, and enter them afterwards."
+    ida = office.browser("Ida")
+    assert ida.enter("Ash Mill", 1).status_code == 422
+    for path in ("/report", "/import"):
+        page = ida.get(path).text
+        assert told in page
+        assert "Reports still count" not in page
+        assert "Reports that you enter now count" not in page
+    programme.recover(office.database.with_name("public"), "The disk broke.")
+    assert ida.enter("Ash Mill", 1).status_code == 200
+    assert all(told not in ida.get(path).text for path in ("/report", "/import"))
 
 
 def test_what_a_person_enters_waits_in_places_of_their_own(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -320,7 +320,7 @@ def counts(walk: Walk, page: Page, folder: Path, receipt: str) -> None:
     choose_file(page, folder)
     assert "Counted before" in walk.look(page, "import-preview-auditor")
     page.get_by_role("button", name="Discard the file").click()
-    assert "discarded" in walk.look(page, "import-dropped")
+    assert "Your own copy" in walk.look(page, "import-dropped")
 
 
 def close(walk: Walk, page: Page) -> None:

@@ -98,10 +98,10 @@ def test_no_reports(content: bytes) -> None:
         (json.dumps({"tips": json.loads(JSON)}).encode(), "must be a JSON list of reports"),
         (JSON + b"]", "goes on after it"),
         (JSON + JSON, "goes on after it"),
-        (b"[" * 10_000, "is cut off"),
-        (JSON.replace(b'"tor"', b'"tor', 1), "is cut off"),
+        (b"[" * 10_000, "is cut off; export it again"),
+        (JSON.replace(b'"tor"', b'"tor', 1), "is cut off; export it again"),
         (JSON.replace(b"}, {", b"}}, {", 1), "goes on after it"),
-        (JSON.replace(b"}, {", b", {", 1), "is cut off"),
+        (JSON.replace(b"}, {", b", {", 1), "is cut off; export it again"),
         (JSON.decode().encode("utf-16"), "must name its columns"),
     ],
 )

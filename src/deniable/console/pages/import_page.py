@@ -38,7 +38,9 @@ DONE = {
     "choose-again": noted(
         "The channels are saved. More than {most} in this file were new, so choose it again.", most=MOST_DISTINCT
     ),
-    "dropped": noted("The file was discarded; nothing was counted."),
+    "dropped": noted(
+        "The console has forgotten the file, and nothing was counted. Your own copy of the file is still there."
+    ),
     "taken-back": noted("The import was taken back. None of its reports counts, and you can import the file again."),
     "resumed": noted("Imports count again from now on. Publish, so that the public sees it, too."),
 }
@@ -68,6 +70,8 @@ class ImportPage:
     """The same whatever was reported."""
 
     ended: bool
+    is_stopped: bool
+    """Whether the programme cannot go on with its database, as the last tick found."""
     kinds: tuple[tuple[str, str], ...]
     kind: str
     sources: tuple[tuple[str, str], ...]
@@ -121,6 +125,7 @@ def page_of(
     sources, recent = assigned(request, person), recent_imports(request, person, programme)
     return ImportPage(
         ended=status.ended,
+        is_stopped=not status.ended and programme.is_stopped(),
         kinds=tuple((name, say(export.label)) for name, export in EXPORTS.items()),
         kind=text(filled, "kind"),
         sources=tuple((name, name) for name in sources),

@@ -61,8 +61,8 @@ def records(file: File, class_column: str | None = None) -> Iterator[Row]:
         first = next(source, b"")
         if first.removeprefix(codecs.BOM_UTF8).lstrip().startswith((b"[", b"{")):
             raise DeniableError(
-                "this is not a CSV file, but looks like JSON; "
-                "if it comes from GlobaLeaks, choose GlobaLeaks as the kind"
+                "this is not a CSV file, but looks like JSON; if it comes from GlobaLeaks, choose that it comes from "
+                "there"
             )
         table = Table(chain((first,), source), WHAT)
         if sorted(table.names) != sorted({*names}):

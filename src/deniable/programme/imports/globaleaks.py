@@ -78,7 +78,9 @@ def records(file: File, class_column: str | None = None) -> Iterator[Row]:
                     check_empty()
                 yield in_place(why_not("report {report}", report=str(number)), _record(element, names))
         elif begins.startswith(b"{"):
-            raise DeniableError("{what} must be a JSON list of reports, or CSV", what=WHAT)
+            raise DeniableError(
+                "{what} must be a JSON list of reports, or CSV; check that you chose the right file", what=WHAT
+            )
         else:
             table = Table(chain((first,), source), WHAT, kinds=one_of(("CSV", "JSON")), may_be_blank=True)
             if class_column == SCORE and table.names and SCORE not in table.names:
@@ -127,7 +129,7 @@ def _elements(source: Iterable[bytes]) -> Iterator[bytes]:
                     raise DeniableError("{what} must be one JSON list, but goes on after it", what=WHAT)
                 return
         element = (element + piece[start:]).lstrip()[: MAX_ROW + 1]
-    raise DeniableError("{what} must be a whole JSON list, but is cut off", what=WHAT)
+    raise DeniableError("{what} must be a whole JSON list, but is cut off; export it again", what=WHAT)
 
 
 class _Signs:

@@ -192,9 +192,7 @@ def _check_end(binary: BinaryIO) -> None:
     if start.startswith(b"-----BEGIN PGP MESSAGE"):
         raise DeniableError("{what} is encrypted with PGP: decrypt it first, and give the ZIP", what=WHAT)
     if not _is_end(tail, size):
-        raise DeniableError(
-            "{what} is not a ZIP as Hush Line writes it, or is cut off; check that you chose the right file", what=WHAT
-        )
+        raise _not_of_hush_line()
     *_, directory, _offset, comment = _END.unpack(tail[-_END.size :])
     if _is_large(tail):
         _, large, _, _ = _END_64.unpack_from(tail)
@@ -203,6 +201,12 @@ def _check_end(binary: BinaryIO) -> None:
         raise DeniableError(
             "{what} must be a ZIP without comment, whose list of members is a small part of it", what=WHAT
         )
+
+
+def _not_of_hush_line() -> DeniableError:
+    return DeniableError(
+        "{what} is not a ZIP as Hush Line writes it, or is cut off; check that you chose the right file", what=WHAT
+    )
 
 
 def _is_end(tail: bytes, size: int) -> bool:
@@ -225,7 +229,9 @@ def _member(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
     """The one member of this name, if it is one that Hush Line writes."""
     what = _of_export(name)
     found = [info for info in archive.infolist() if info.filename == name]
-    if len(found) != 1:
+    if not found:
+        raise _not_of_hush_line()
+    if len(found) > 1:
         raise DeniableError(
             "{what} must have the member {name} exactly once, got it {found} times",
             what=WHAT,
