@@ -143,7 +143,7 @@ class World:
 
     def open(self) -> None:
         self.programme = Programme.open(self.database, self.key, clock=self.clock, entropy=self.entropy)
-        intake = self.programme._intake
+        intake = self.programme.intake
         self.ticker = intake._ticker = Hand(intake._write_page, intake._count)
 
     def command(self, *arguments: str) -> int:

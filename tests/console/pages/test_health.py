@@ -24,7 +24,6 @@ from deniable.console.pages.health_checks import checks_of
 from deniable.languages.voice import plain
 from deniable.message import noted
 from deniable.programme import backup, counting, hand_over, intake, ticker
-from deniable.programme.programme import Programme
 from deniable.programme.randomness.source import Dice, Drand
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.ticker import Ticker
@@ -377,7 +376,7 @@ def test_health_where_another_program_has_the_address_of_commands(
 
     monkeypatch.setattr(hand_over.Listener, "_listen", noted)
     with socket.socket(socket.AF_UNIX) as squatter:
-        squatter.bind(programme._intake._where)
+        squatter.bind(programme.intake._where)
         programme.start_ticking()
         found = checks(office)["Commands at a terminal"]
         assert found.state == "warn"
@@ -424,7 +423,7 @@ def test_health_says_nothing_of_counting_after_the_end(office: Office, monkeypat
     assert programme is not None
     monkeypatch.setattr(intake, "Ticker", partial(Ticker, every=0.01, counted_every=0.01))
     programme.start_ticking()
-    programme._intake._count()
+    programme.intake._count()
     assert not programme.intake.counting_fails()
     assert "Counting" not in checks(office)
 
