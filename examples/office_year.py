@@ -46,6 +46,7 @@ def audit_year(folder: Path) -> IntArray:
     public = folder / "public"
     calendar = f"--start {START} --period {PERIOD} --rounds {WEEKS}"
     choice = f"--mechanism race --delta {DELTA}"
+    console.print("The folder public of this command is a temporary one here, and is deleted afterwards.\n")
     console.print("$ deniable audit examples/reports.csv --target-list examples/targets.txt \\", style="cyan")
     console.print(f"    {calendar} \\\n    {choice} --out public\n", style="cyan")
     files = ["audit", str(REPORTS), "--target-list", str(TARGET_LIST), "--out", str(public)]
@@ -96,12 +97,12 @@ def compare_mechanisms(year: dn.ReportStream, runs: int) -> Table:
 
 
 def near_the_limit() -> str:
-    """How far ahead of all others a target must be for an audit in nine weeks of ten: with race, and at the least."""
+    """How far ahead of all others a target must be for an audit in 19 weeks of 20: with race, and at the least."""
     race = dn.Race.calibrate(len(TARGETS), DELTA)
     return (
-        f"Race audits a target in nine weeks of ten if it is {lead_needed(race, error=0.1)} reports ahead of all "
+        f"Race audits a target in 19 weeks of 20 if it is {lead_needed(race)} reports ahead of all "
         "others. It is near the limit: no mechanism with this delta that goes by the reports since the last audits "
-        f"alone, and treats all targets alike, can do with fewer than {least_lead(len(TARGETS), DELTA, error=0.1)}."
+        f"alone, and treats all targets alike, can do with fewer than {least_lead(len(TARGETS), DELTA)}."
     )
 
 
@@ -160,18 +161,21 @@ def main(runs: int = 200) -> None:
     console.print(
         "2 targets, 6 rounds, every possible transcript. The leak is how much more often an adversary who knows "
         "every other report says 'filed' when the report was filed than when it was not, in the worst of ten "
-        "streams: the rival gets 0, 1, … or 9 reports in every round."
+        "streams: the rival gets 0, 1, … or 9 reports in every round. tca is left out: its noise has too many outcomes "
+        "to go through."
     )
 
     section("What to look at next")
     console.print(
-        "make console                      what an office can do: deniable serve --demo\n"
-        "make test                         everything that is claimed, checked\n"
-        ".venv/bin/deniable audit --help   audit a stream of your own\n"
-        "examples/office_year.py           change delta, and run it again\n"
-        "examples/make_reports.py          make another year of reports\n"
-        "docs/explanation/race.md          how these audits were drawn, and the proof\n"
-        "docs/index.md                     all pages, for each reader"
+        "docs/tutorial.md            set up a first programme, in a quarter of an hour\n"
+        "make console                what an office can do: deniable serve --demo\n"
+        "make test                   everything that is claimed, checked\n"
+        ". .venv/bin/activate        puts deniable on the path of this shell\n"
+        "deniable audit --help       audit a stream of your own\n"
+        "examples/office_year.py     change delta, and run it again\n"
+        "examples/make_reports.py    make another year of reports\n"
+        "docs/explanation/race.md    how these audits were drawn, and the proof\n"
+        "docs/index.md               all pages, for each reader"
     )
 
 

@@ -50,7 +50,8 @@ def test_the_measured_leak_stays_below_the_bound(shown: str) -> None:
 
 def test_the_files_named_at_the_end_exist(shown: str) -> None:
     named = re.findall(r"^(?:examples|docs)/\S+", shown, re.MULTILINE)
-    assert len(named) == 4
+    assert len(named) == 5
+    assert "docs/tutorial.md" in named
     assert all((ROOT / path).is_file() for path in named)
     assert "deniable serve --demo\n" in shown
 

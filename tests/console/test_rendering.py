@@ -80,8 +80,8 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     ),
     "closed.html": (
         closed_round.ClosedPage,
-        {"visits_are_public", "to_publish", "round", "audits", "visits", "earlier_visits", "already", "next_round",
-         "next_due", "overdue", "secret",
+        {"visits_are_public", "to_publish", "round", "audits", "visits", "earlier_visits", "other_visits", "already",
+         "next_round", "next_due", "overdue", "secret",
          "waiting", "has_values"},
     ),
     "decision.html": (

@@ -26,7 +26,7 @@ _BEGIN, _END = "# now comes", "# that was"
 
 
 def stand_ins(folder: Path) -> None:
-    """Write programs `make`, which makes nothing, and `pip`, which installs nothing."""
+    """Write programs `make`, which makes nothing, and `pip`, which installs nothing; and `activate`, for the path."""
     for name, command in {
         "make": f"exec {shutil.which('make')} --dry-run --directory '{ROOT}' \"$@\" > /dev/null",
         "pip": f"cd '{ROOT}' && exec '{sys.executable}' -m tests.docs.shell \"$@\"",
@@ -34,6 +34,7 @@ def stand_ins(folder: Path) -> None:
         program = folder / name
         program.write_text(f"#!/bin/sh\n{command}\n", encoding="utf-8")
         program.chmod(0o755)
+    (folder / "activate").write_text(f"export PATH='{folder}':\"$PATH\"\n", encoding="utf-8")
 
 
 def exchanges(source: str) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""`deniable audit`: a whole report stream in, the transcript and the guarantee out."""
+"""`deniable audit`: a whole report stream in, the transcript and the promise out."""
 
 import csv
 import io
@@ -120,7 +120,7 @@ def audit(
 ) -> None:
     """Draw the audits of a whole report stream, one a round or several.
 
-    Prints the transcript and the guarantee, which are public, and a summary, which is confidential. The audits
+    Prints the transcript and the promise, which are public, and a summary, which is confidential. The audits
     are drawn afresh each time, from the operating system's entropy: run it once, and publish that transcript.
 
     The guarantee is about the audits. Who can be audited, from when and for how many rounds is public, so it must
@@ -335,7 +335,7 @@ def _show(drawn: Drawn, period: str, notes: Sequence[str]) -> None:
         console.print(f"{note}\n", style="yellow")
     console.print(_header(drawn, period))
     real = drawn.seed is None
-    console.print(f"\nGuarantee ({'public' if real else 'of audits drawn for real, not of these'})", style="bold")
+    console.print(f"\nPromise ({'public' if real else 'of audits drawn for real, not of these'})", style="bold")
     if in_short := drawn.guarantee.in_short():
         console.print(in_short)
         console.print("\nThe exact figures", style="bold")

@@ -229,7 +229,8 @@ def _chance(mechanism: Mechanism[Any]) -> str:
 def _notes(office: Office, options: Sequence[Option], runs: int) -> dict[str, str]:
     chances = [_chance(option.mechanism) for option in options]
     of_chance = {
-        "× a report": "targets are drawn at random, and each report multiplies a target's chance by this",
+        "× a report": "targets are drawn at random, and each report multiplies a target's weight in the draw by this, "
+        "which is also the limit on the odds above, where it is rounded up",
         "counts ±": "the most reports win, but each count is off by about this many reports",
         "% by lot": "in so many rounds of 100 the target is drawn by lot, whatever the reports; in the others the "
         "most reports win",

@@ -59,7 +59,7 @@ def _sure(guarantee: Guarantee) -> str:
 def _table(office: Office, race: Option) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     table.add_column("a target", no_wrap=True, vertical="bottom")
-    for name in ("chance of a visit\nat the next draw", "usual wait\nfor a visit"):
+    for name in ("chance of an audit\nat the next draw", "usual wait\nfor an audit"):
         table.add_column(name, justify="right", no_wrap=True, vertical="bottom")
     at_least = "≥ " if is_bound(race.mechanism, office.audits) else ""
     for wait in quiet_waits(race.mechanism, office.audits, FEW_REPORTS) or ():

@@ -149,7 +149,7 @@ def _templates() -> Environment:
         auto_reload=False,
         cache_size=-1,
     )
-    templates.filters |= {"unbroken": unbroken, "breakable": breakable}
+    templates.filters.update(unbroken=unbroken, breakable=breakable)
     templates.globals |= {
         "sentence": sentence,
         "static": static_address,

@@ -351,7 +351,9 @@ def test_visits_in_an_emergency_are_told_to_those_who_may_know(office: Office) -
     assert "Ash Mill" in otto.get("/round/close").text
     closed = [otto.post("/round/close", {"round": "1"}).text for _ in range(2)]
     assert "Visit at once (emergency): <bdi>Ash Mill</bdi>" in closed[0]
-    assert "unless your people were there already: <bdi>Ash Mill</bdi>" in closed[1]
+    assert '<bdi>Ash Mill</bdi></strong> <span class="state wrong">Round 1, visit at once</span>' in closed[1]
+    assert "unless your people were there already" not in closed[1]
+    assert "Closing the round recorded it" not in closed[1]
     assert all("Go first, then publish" in page for page in closed)
     assert all('<a class="button quiet" href="/transcript">' in page for page in closed)
     assert ("Drawn, and also an emergency: <bdi>Ash Mill</bdi>. One visit is enough." in closed[0]) == (
@@ -377,6 +379,23 @@ def test_after_closing_visits_recorded_before_are_told_from_those_that_closing_r
     page = office.browser("Otto").post("/round/close", {"round": "1"}).text
     assert "Visit at once (emergency): <bdi>Birch Works</bdi>.</strong>" in page
     assert "there already: <bdi>Ash Mill</bdi>.</strong>" in page
+
+
+def test_shown_again_a_closed_round_says_of_a_visit_only_what_the_record_tells(office: Office) -> None:
+    """Whether closing recorded a visit shows only where another entry lies between the two."""
+    programme = office.begin(classes=CLASSES)
+    programme.report({"Ash Mill": 1}, report_class="danger")
+    programme.visit("Ash Mill", "danger")
+    programme.rename_target("Cedar Bank", "Cedar Trust", "A new name.", independent=True)
+    programme.report({"Birch Works": 1}, report_class="danger")
+    programme.visit("Birch Works", "danger")
+    programme.report({"Cedar Trust": 1}, report_class="danger")
+    office.clock.tomorrow()
+    first, again = (office.browser("Otto").post("/round/close", {"round": "1"}).text for _ in range(2))
+    assert "(emergency): <bdi>Cedar Trust</bdi>.</strong>" in first
+    assert "there already: <bdi>Ash Mill</bdi>; <bdi>Birch Works</bdi>.</strong>" in first
+    assert "there already: <bdi>Ash Mill</bdi>.</strong>" in again
+    assert "<strong><bdi>Birch Works</bdi>; <bdi>Cedar Trust</bdi></strong> <span" in again
 
 
 def test_the_question_says_that_an_order_waits(office: Office) -> None:

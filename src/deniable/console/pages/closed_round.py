@@ -1,11 +1,12 @@
 """A round that was just closed: whom it selected, or that it is frozen, and what to do next."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import dropwhile, islice, takewhile
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from deniable.console.console import Console
 from deniable.console.pages.common import names_to_publish
 from deniable.console.public_record import Unrecorded
 from deniable.console.rendering import render
@@ -15,6 +16,7 @@ from deniable.languages.voice import Voice
 from deniable.programme.calendar import Day, due_in_words
 from deniable.programme.programme import Programme
 from deniable.programme.public.frozen_rounds import FrozenRound
+from deniable.programme.public.page import Event
 from deniable.programme.status import Closed, Status
 
 
@@ -40,6 +42,8 @@ class ClosedPage:
     """Targets of emergencies whose visits closing the round recorded. Public, as those that follow."""
     earlier_visits: tuple[str, ...]
     """Those that were in the record before, and are not recorded as visited."""
+    other_visits: tuple[str, ...]
+    """Those of which the record does not tell whether closing the round recorded them."""
     visits_are_public: bool
     """Whether all of them are published."""
     to_publish: tuple[tuple[int, tuple[str, ...]], ...]
@@ -61,25 +65,30 @@ def not_public(draw: Closed, until: int, status: Status, say: Voice) -> NotPubli
     return NotPublic(draw.round, draw.audits, until, due, until < status.open_round + status.overdue)
 
 
-def visits_of(console: Console, programme: Programme, round_: int) -> tuple[str, ...]:
-    """Targets of this round's emergencies in the record that are not recorded as visited."""
-    return Unrecorded(console.public_records.current(programme.parameters).events).visits_of(round_)
+def _maybe_recorded_by_closing(events: Sequence[Event], round_: int) -> frozenset[str]:
+    """Targets of the emergencies directly before the entry that closes the round. Those that closing recorded are among
+    them. `events` are newest first.
+    """
+    before = islice(dropwhile(lambda one: one.round != round_ or one.due is None, events), 1, None)
+    emergencies = takewhile(lambda one: one.kind == "emergency" and one.round == round_, before)
+    return frozenset(audited.name for one in emergencies for audited in one.audited)
 
 
-def shown(
-    request: Request, programme: Programme, closed: Closed, earlier_visits: tuple[str, ...] | None = None
-) -> Response:
-    """What was drawn, or that the round is frozen. `earlier_visits` were in the record before; without it, all were."""
+def shown(request: Request, programme: Programme, closed: Closed, *, is_closed_now: bool = False) -> Response:
+    """What was drawn, or that the round is frozen. Where it `is_closed_now`, `closed` has all visits that closing it
+    recorded.
+    """
     console, status, say = console_of(request), programme.status(), voice_of(request)
     record = console.public_records.current(programme.parameters, say)
-    visits = visits_of(console, programme, closed.round)
-    earlier = visits if earlier_visits is None else earlier_visits
+    visits = Unrecorded(record.events).visits_of(closed.round)
+    unclear = frozenset[str]() if is_closed_now else _maybe_recorded_by_closing(record.events, closed.round)
     entries = [one.number for one in record.events if one.kind == "emergency" and one.round == closed.round]
     page = ClosedPage(
         round=closed.round,
         audits=closed.audits,
-        visits=tuple(name for name in visits if name not in earlier),
-        earlier_visits=tuple(name for name in visits if name in earlier),
+        visits=tuple(name for name in visits if name in closed.visits),
+        earlier_visits=tuple(name for name in visits if name not in unclear.union(closed.visits)),
+        other_visits=tuple(name for name in visits if name in unclear.difference(closed.visits)),
         visits_are_public=max(entries, default=0) <= status.published,
         to_publish=names_to_publish(record, status),
         already=closed.already,

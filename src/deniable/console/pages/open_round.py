@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
-from deniable.console.pages.closed_round import NotPublic, not_public, shown, visits_of
+from deniable.console.pages.closed_round import NotPublic, not_public, shown
 from deniable.console.pages.common import (
     CurrentProgramme,
     copied_record,
@@ -268,7 +268,6 @@ def close(
             check_undamaged(console, programme)
         if not reason and _is_late(programme, wanted):
             return render(request, "close.html", replace(asked(request, person, programme), wrong=SAY_WHY), 422)
-        earlier = visits_of(console, programme, wanted)
         closed = programme.close_round(wanted, reason or None)
     except DeniableError as error:
         if isinstance(error, NotKeptError):
@@ -284,7 +283,7 @@ def close(
         plain = noted("closed round {round} (entry {entry})")
         done = with_visits if closed.visits else plain
         console.record(person, done.filled(round=closed.round, entry=closed.entry))
-    return shown(request, programme, closed, earlier)
+    return shown(request, programme, closed, is_closed_now=not closed.already)
 
 
 def _is_late(programme: Programme, round_: int) -> bool:

@@ -247,7 +247,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"unbroken": unbroken, "breakable": breakable}
+    environment.filters.update(unbroken=unbroken, breakable=breakable)
     return environment
 
 
