@@ -37,9 +37,13 @@ def calendars(folder: Path, parameters: Parameters, state: PublicState) -> dict[
 
 
 def unexpected(folder: Path, parameters: Parameters) -> tuple[str, ...]:
-    """Names of pages and calendars in languages that the programme has not."""
+    """Names of pages and calendars in languages that the programme has not; none where the folder cannot be listed."""
     known = {*in_languages(PAGE, parameters), *in_languages(CALENDAR, parameters)}
-    return tuple(sorted({path.name for path in folder.iterdir() if _IN_A_LANGUAGE.fullmatch(path.name)} - known))
+    try:
+        there = {path.name for path in folder.iterdir()}
+    except OSError:
+        return ()
+    return tuple(sorted(name for name in there - known if _IN_A_LANGUAGE.fullmatch(name)))
 
 
 def instructions(folder: Path, parameters: Parameters) -> Compared:
