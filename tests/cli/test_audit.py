@@ -75,6 +75,7 @@ BAD_FILES = [
     ("round,target,reports\n1,acme,1\n1,bravo,nan\n", "line 3"),
     (f"round,target,reports\n1,acme,1\n1,bravo,{SECRET}{SECRET}\n", "line 3"),
     (f"round,target,reports\n1,acme,1,{SECRET}\n", "expected 3 cells, got 4"),
+    ("# public, all\nAcme\n", "expected 2 cells, got 1; give a file of reports"),
     (f"round,acme,bravo\n1,{SECRET}\n", "expected 3 cells, got 2"),
     ("", "is empty"),
     ("round,target,reports\n", "at least one row"),

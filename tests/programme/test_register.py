@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.programme.offices import new_office
 from tests.programme.public.published import NAMES, chained, drawn, fresh, made
 from tests.programme.public.test_page import rendered
 
@@ -26,6 +27,12 @@ def test_a_list_of_names_or_a_register(tmp_path: Path) -> None:
     file.write_text("target,number\nAsh Mill\n", encoding="utf-8")
     with pytest.raises(DeniableError, match="line 2: expected 2 cells"):
         read_register(file)
+
+
+def test_no_programme_begins_with_reports_for_targets(tmp_path: Path) -> None:
+    with pytest.raises(DeniableError, match="this is a file of reports, not a list of targets"):
+        new_office(str(tmp_path / "programme.db"), tmp_path, targets=("2026-01-05,Ash Mill,2", "2026-01-05,Birch,1"))
+    assert not [*tmp_path.iterdir()]
 
 
 def test_the_numbers_are_among_the_rules() -> None:

@@ -107,6 +107,8 @@ def _usage(error: Any) -> str:
         return f"no such option: {error.option_name} (did you mean {meant}?); see {error.ctx.command_path} --help"
     message = re.sub(r"\. Did you mean (.*)\?$", r" (did you mean \1?)", error.format_message()).rstrip(".")
     message = message.replace(": Value error, ", ": ")  # of Pydantic, which newer versions of Typer ask
+    if message.startswith("Got unexpected extra argument"):
+        message += ": a name with spaces stands in quotes"
     help_at = error.ctx.command_path if error.ctx else "deniable"
     return f"{message[:1].lower()}{message[1:]}; see {help_at} --help"
 

@@ -41,13 +41,19 @@ def nameless(store: Store, folder: Path, check: Callable[[], None]) -> BinaryIO:
 
 
 def restore(
-    path: Path, database: str, public: tuple[Path, Key] | None = None, *, never_published: bool = False
+    path: Path,
+    database: str,
+    public: tuple[Path, Key] | None = None,
+    *,
+    never_published: bool = False,
+    key: Key | None = None,
 ) -> None:
     """Fill a new database with a backup. The office goes on in public, with a new seed (`Programme.recover`).
 
     `public` is the folder where the programme was last published, if the backup does not know it, and the key, which
     seals that folder in the database. A backup that knows of no folder needs it, or the word that nothing was ever
     published: a database that has nothing to compare itself with would draw published rounds again.
+    A `key` given alone is tried on the backup.
     """
     rows = files.read(path)
     _check(path, rows)
@@ -63,10 +69,12 @@ def restore(
     def fill(connection: sa.Connection) -> None:
         files.insert(connection, {table: [row for row in rows[table] if _is_kept(table, row)] for table in rows})
         if public is not None:
-            folder, key = public
-            transaction = Transaction.read(connection, vault_of(connection, key, f"the backup {path}"))
+            folder, opens = public
+            transaction = Transaction.read(connection, vault_of(connection, opens, f"the backup {path}"))
             transaction.write_folder(str(folder.absolute()))
             transaction.finish()
+        elif key is not None and rows[tables.secrets.name]:  # none after the programme's end
+            vault_of(connection, key, f"the backup {path}")
 
     Store.create(database, fill).dispose()
 

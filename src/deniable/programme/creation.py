@@ -17,7 +17,7 @@ from deniable.programme.transcript.chain import commitment, signed_head
 from deniable.programme.transcript.signatures import new_key, public_key
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript_copies import KeyCopy, StoredTranscript
-from deniable.report_files import read_targets
+from deniable.report_files import check_not_reports, read_targets
 from deniable.run import AuditRun
 from deniable.storage import tables
 
@@ -37,6 +37,7 @@ class Beginning:
             commitment=commitment(programme, 1, self._seed),
             **settings,
         )
+        check_not_reports(self.parameters.targets)
         if self.parameters.oversight is not None:
             check_recipient(self.parameters.oversight)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.cli.programmes import INDEPENDENT, NAMES, Desk
+from tests.cli.programmes import INDEPENDENT, NAMES, SETTINGS, Desk
 from tests.cli.running import assert_refused
 
 PASSPHRASE = "correct horse battery"
@@ -50,6 +50,48 @@ def test_nothing_is_published_beside_the_key_or_the_database(office: Desk, monke
     }
     Path("programme.key.transcript").rename("keys/below/named.transcript")
     office.done("publish", "--public", "public", "--key", "keys/below/named")
+
+
+def test_publish_makes_one_folder_and_says_which_is_no_longer_brought_up_to_date(office: Desk) -> None:
+    assert_refused(office("publish", "--public", "no/such"), "cannot write into", "no is not a folder")
+    assert not Path("no").exists()
+    assert "no longer" not in office.done("publish", "--public", "public")
+    assert "no longer" not in office.done("publish", "--public", "public")
+    out = office.done("publish", "--public", "other")
+    left = f"The folder published so far is no longer brought up to date:\n  {office.folder / 'public'}\n"
+    assert out.endswith(left)
+
+
+def test_verify_is_given_the_folder_and_not_a_file_in_it(office: Desk) -> None:
+    office.done("publish", "--public", "public")
+    assert_refused(office("verify", "public/transcript.jsonl"), "transcript.jsonl is a file: give the folder")
+
+
+def test_a_wrong_key_is_found_when_a_backup_is_restored(office: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    office.done("publish", "--public", "public")
+    office.done("backup", "backup")
+    office.init("--database", "another.db")
+    new = ("--database", "new.db")
+    assert_refused(office("restore", "backup", *new, "--key", "another.key"), "this is not the key of the programme")
+    monkeypatch.setenv("DENIABLE_PASSPHRASE", "correct horse battery")
+    assert_refused(office("restore", "backup", *new, "--passphrase"), "not")
+    monkeypatch.delenv("DENIABLE_PASSPHRASE")
+    assert not list(Path().glob("new.db*"))
+    office.done("restore", "backup", *new, "--key", "programme.key")
+
+
+def test_a_backup_of_an_ended_programme_is_restored_with_any_key(office: Desk) -> None:
+    office.done("publish", "--public", "public")
+    office.done("end", "--reason", "done", "--yes")
+    office.done("publish")
+    office.done("backup", "backup")
+    office.done("restore", "backup", "--database", "new.db", "--key", "programme.key")
+
+
+def test_a_file_of_reports_is_not_published_as_the_list_of_targets(desk: Desk) -> None:
+    Path("reports.csv").write_text("date,target,reports\n2025-01-06,Ash Mill,2\n2025-01-06,Birch Works,1\n")
+    assert_refused(desk("init", "reports.csv", *SETTINGS), "this is a file of reports, not a list of targets")
+    assert [path.name for path in desk.folder.iterdir()] == ["reports.csv"]
 
 
 def test_verify_says_what_was_checked_and_what_to_look_at(office: Desk) -> None:

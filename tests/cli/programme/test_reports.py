@@ -105,6 +105,7 @@ def test_a_target_that_was_not_entered_is_named_when_the_others_are_withdrawn(of
         (["Ash Mill", f"{SECRET}.5"], "must be a whole number from 1"),
         ([SECRET, "Ash Mill"], "must be a whole number from 1"),
         (["Elm Yard"], "deniable programme targets list"),
+        (["Ash", "Mill", "1"], "(1): a name with spaces stands in quotes"),
     ],
 )
 def test_reports_that_do_not_fit_are_refused(office: Desk, args: list[str], words: str) -> None:

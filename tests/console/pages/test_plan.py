@@ -165,6 +165,8 @@ def test_there_is_one_programme(office: Office) -> None:
         ({"name": ""}, "give the programme a name"),
         ({"name": "A" * 201}, "at most 200 characters"),
         ({"targets": "Ash Mill"}, "at least two targets"),
+        ({"targets": "date,target,reports\n2025-01-06,Ash Mill,2"}, "This is a file of reports, not a list of targets"),
+        ({"targets": "Ash Mill,2\nBirch Works,1"}, "This is a file of reports, not a list of targets"),
         ({"targets": f"Ash Mill\n{'B' * 201}"}, "at most 200 characters"),
         ({"targets": "Ash Mill\nAsh Mill"}, "Ash Mill comes twice"),
         ({"points": "50"}, "above 0 and below 50"),

@@ -185,7 +185,7 @@ def test_a_path_and_a_file_give_the_same(tmp_path: Any) -> None:
         (packed({"db/usernames.csv": members()["db/usernames.csv"]}), "is not a ZIP as Hush Line writes it"),
         (patched(ZIP, "db/messages.csv", 8, "<H", 1), "db/messages.csv of the Hush Line export must not be encrypted"),
         (patched(ZIP, "db/messages.csv", 8, "<H", 0x41), "must not be encrypted"),
-        (symlink(), "db/messages.csv of the Hush Line export must be a plain file"),
+        (symlink(), "the file db/messages.csv of the Hush Line export must be a plain file"),
         (compressed(zipfile.ZIP_LZMA), "must be stored or deflated"),
         (compressed(zipfile.ZIP_BZIP2), "must be stored or deflated"),
         (bomb(), "packed at most 20 times"),

@@ -144,6 +144,16 @@ def test_the_calendar_is_compared(folder: Path) -> None:
     assert "calendar.ics is not the calendar" in report.warnings[0]
 
 
+def test_a_page_or_calendar_in_a_language_that_the_programme_has_not_is_named(folder: Path) -> None:
+    for name in ("index.fr.html", "calendar.de.ics", "notes.html"):
+        (folder / name).write_text("planted")
+    report = verify(folder, now=NOW)
+    assert report.unexpected == ("calendar.de.ics", "index.fr.html")
+    assert report.to_dict()["unexpected"] == [*report.unexpected]
+    told = "is not among the files that this programme publishes"
+    assert [warning.split(told)[0] for warning in report.warnings] == ["calendar.de.ics ", "index.fr.html "]
+
+
 def test_the_instructions_are_compared(folder: Path) -> None:
     """Whoever follows instructions that were changed may check another thing."""
     instructions = folder / "VERIFY.md"

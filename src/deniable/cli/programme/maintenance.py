@@ -71,14 +71,17 @@ def restore(
 ) -> None:
     """Fill a new database with a backup.
 
-    A backup of SQLite or PostgreSQL fits either. Needs no key, but for --public. What was counted since the backup is
+    A backup of SQLite or PostgreSQL fits either. Needs no key, but for --public; a key that you give is
+    tried, and a wrong one is refused before anything is restored. What was counted since the backup is
     not in it, nor is the seed of the open round: a draw that was made with it since must not be made again. So the
     restored programme neither counts nor draws, until deniable programme recover lets it go on in public.
     """
     if public is not None and never_published:
         raise DeniableError("give either --public or --never-published, got both")
-    published = None if public is None else (public, options.key_of(database, key, passphrase))
-    backups.restore(file, database, published, never_published=never_published)
+    needs_key = public is not None or key is not None or passphrase
+    opens = options.key_of(database, key, passphrase) if needs_key else None
+    published = None if public is None or opens is None else (public, opens)
+    backups.restore(file, database, published, never_published=never_published, key=opens)
     with options.opened(database) as programme:
         status = programme.status()
     answer(

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from deniable.cli.groups import Command
+from deniable.cli.new_files import check_folder
 from deniable.cli.options import DEFAULT_DATABASE, AsJson, AskPassphrase, Database, KeyPath, shared
 from deniable.cli.programme import options
 from deniable.cli.programme.output import answer, local, to_draw, waiting_document, waits, why_late
@@ -46,14 +47,22 @@ def publish(
     """
     if public is not None:
         check_apart(public.absolute(), Store(database).file, options.key_files(database))
+        check_folder(public.absolute(), ())
     with options.opened(database) as programme:
-        status = programme.status()
-    moves = public is not None and public.absolute() != status.folder and not status.ended
+        before = programme.status()
+    moves = public is not None and public.absolute() != before.folder and not before.ended
     with options.opened(database, options.key_of(database, key, passphrase) if moves else None) as programme:
         folder = programme.publish(public, lost=lost, keys=options.key_files(database))
         status = programme.status()
     document = {"folder": str(folder), "entries": status.published}
-    answer(as_json, document, f"Published, with {count(status.published, 'entry', 'entries')}, in", f"  {folder}")
+    left = before.folder if before.folder not in (None, folder) else None
+    answer(
+        as_json,
+        document,
+        f"Published, with {count(status.published, 'entry', 'entries')}, in",
+        f"  {folder}",
+        *([] if left is None else ["The folder published so far is no longer brought up to date:", f"  {left}"]),
+    )
 
 
 @commands.command(cls=Command)

@@ -8,6 +8,7 @@ import typer
 from deniable.cli.groups import Command
 from deniable.cli.options import AsJson, Witnesses
 from deniable.cli.programme.output import answer, please_note, spans
+from deniable.errors import DeniableError
 from deniable.programme.public.cosignatures import Witnessed, read_key
 from deniable.programme.public.verify import VerificationResult
 from deniable.programme.public.verify import verify as verified
@@ -59,6 +60,8 @@ def verify(
       deniable programme verify public --against copy-of-last-month
       deniable programme verify public --witness union.txt --witness paper.txt --at-least 2
     """  # noqa: D301  (the help needs the backspace, which keeps the example's lines)
+    if folder.is_file():
+        raise DeniableError(f"{folder} is a file: give the folder that holds it")
     report = verified(folder, against, witnesses=[read_key(text) for text in witness or ()], at_least=at_least)
     answer(as_json, report.to_dict() | {"against": against}, *_lines(report, against))
 

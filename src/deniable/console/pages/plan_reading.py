@@ -24,6 +24,7 @@ from deniable.programme.randomness.source import LEAST_MINUTES, MOST_DAYS, MOST_
 from deniable.programme.secrets.sealed_inputs import check_recipient
 from deniable.promptness import Deadline
 from deniable.report_classes import ONE_CLASS, ReportClass, check_classes, heaviest, parsed
+from deniable.report_files import check_not_reports
 from deniable.rules import Rules
 
 LONGEST_ROUND = 9999
@@ -76,6 +77,7 @@ def _targets(form: PlanForm) -> tuple[str, ...]:
     if len(targets) < 2:
         raise FieldError("targets", "name at least two targets, one a line")
     with about("targets"):
+        check_not_reports(targets)
         return check_targets(targets)
 
 

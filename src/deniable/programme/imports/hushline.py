@@ -268,4 +268,4 @@ def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes
 
 
 def _of_export(member: str) -> Message:
-    return why_not("{member} of the Hush Line export", member=member)
+    return why_not("the file {member} of the Hush Line export", member=member)

@@ -1,5 +1,6 @@
 """How the files of a public folder compare with what the transcript says: each page and calendar, in every language."""
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,8 @@ Compared = Literal["matches", "differs", "missing", "unchecked"]
 LIBRARIES = ("babel", "jinja2", "markupsafe")
 """Without which texts are not compared; all other checks can do without."""
 
+_IN_A_LANGUAGE = re.compile(r"(?:index\.[A-Za-z0-9_-]{1,35}\.html|calendar\.[A-Za-z0-9_-]{1,35}\.ics)")
+
 
 def pages(folder: Path, parameters: Parameters, entries: Sequence[Entry], state: PublicState) -> dict[str, Compared]:
     """By name, that in the first language first."""
@@ -31,6 +34,16 @@ def pages(folder: Path, parameters: Parameters, entries: Sequence[Entry], state:
 def calendars(folder: Path, parameters: Parameters, state: PublicState) -> dict[str, Compared]:
     """In the same way."""
     return _in_languages(folder, CALENDAR, parameters, lambda code: calendar_file(state, parameters.voice(code)))
+
+
+def unexpected(folder: Path, parameters: Parameters) -> tuple[str, ...]:
+    """Names of pages and calendars in languages that the programme has not; none where the folder cannot be listed."""
+    known = {*in_languages(PAGE, parameters), *in_languages(CALENDAR, parameters)}
+    try:
+        there = {path.name for path in folder.iterdir()}
+    except OSError:
+        return ()
+    return tuple(sorted(name for name in there - known if _IN_A_LANGUAGE.fullmatch(name)))
 
 
 def instructions(folder: Path, parameters: Parameters) -> Compared:

@@ -71,6 +71,8 @@ class VerificationResult:
     """VERIFY.md, in the same way."""
     calendar_files: Mapping[str, Compared]
     """calendar.ics, and those in further languages, in the same way."""
+    unexpected: tuple[str, ...]
+    """Pages and calendars in the folder, in languages that the programme has not."""
     checkpoint: Compared
     """In the same way."""
     missing: tuple[str, ...]
@@ -128,6 +130,7 @@ class VerificationResult:
             *self.slow,
             *warnings.other_pages(self.pages),
             *warnings.other_calendars(self.calendar_files),
+            *warnings.unexpected(self.unexpected),
         ]
         if self.instructions == "differs":
             found.append(warnings.OTHER_INSTRUCTIONS)
@@ -166,6 +169,7 @@ class VerificationResult:
             "pages": dict(self.pages),
             "instructions": self.instructions,
             "calendar_files": dict(self.calendar_files),
+            "unexpected": list(self.unexpected),
             "checkpoint": self.checkpoint,
             "missing": list(self.missing),
             "ended": self.ended,
@@ -217,6 +221,7 @@ def verify(
         pages=compared.pages(folder, parameters, entries, state),
         instructions=compared.instructions(folder, parameters),
         calendar_files=compared.calendars(folder, parameters, state),
+        unexpected=compared.unexpected(folder, parameters),
         checkpoint=compared.compared(folder / CHECKPOINT, lambda: signed_checkpoint(parameters, head).to_bytes()),
         missing=tuple(name for name in published_names(parameters) if not (folder / name).exists()),
         ended=state.ended,

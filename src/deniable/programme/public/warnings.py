@@ -60,6 +60,14 @@ def other_calendars(files: Mapping[str, Compared]) -> Iterator[Message]:
         )
 
 
+def unexpected(files: Sequence[str]) -> Iterator[Message]:
+    for name in files:
+        yield why_not(
+            "{file} is not among the files that this programme publishes: it has no page or calendar in this language",
+            file=name,
+        )
+
+
 def _differing(files: Mapping[str, Compared]) -> list[str]:
     return [name for name, found in files.items() if found == "differs"]
 

@@ -29,7 +29,9 @@ Check = Callable[[str | Message, Any], Any]
 
 def whole(least: int, most: int = MAX_NUMBER) -> Check:
     def check(name: str | Message, value: Any) -> int:
-        if type(value) is not int or not least <= value <= most:
+        if type(value) is int and value > most:
+            raise DeniableError("{name} must be at most {most}", name=name, most=most)
+        if type(value) is not int or value < least:
             raise DeniableError("{name} must be a whole number of at least {least}", name=name, least=least)
         return value
 
