@@ -402,10 +402,10 @@ def _broken(now: Situation, say: Voice) -> Item:
     if now.ended:
         marked = say(
             "The record shows for good if the office ordered {an_audit} by hand, left out a draw or changed the list "
-            "of {targets}. That cost the promise for all reports made before the round ended, unless the office "
-            "declared that no report led to it. If the promise was lost, this page says so at the top. The promise "
-            "is about whom a draw selected, as long as no report was the reason for a late draw. It is not about when "
-            "the office drew, or when it ended the programme."
+            "of {targets}. The promise was then lost for all reports made before the end of that round, unless the "
+            "office declared that no report led to it. If the promise was lost, this page says so at the top. The "
+            "promise is about whom a draw selected, as long as no report was the reason for a late draw. It is not "
+            "about when the office drew, or when it ended the programme."
         )
         return Item(say("What if the office broke its rules?"), " ".join((marked, *gone, unseen)))
     told = (

@@ -64,11 +64,11 @@ def _right_guesses(parameters: Parameters, say: Voice) -> str:
 
     most, *others = drawn_classes(parameters)
     watching = (
-        say("After watching the {audits}, it is right at most {right} times in 100.", right=at_most(most))
+        say("After watching the {audits}, the guess is right at most {right} times in 100.", right=at_most(most))
         if parameters.figures is None
         else say(
-            "After watching the {audits} and reading how many reports came in each year, it is right at most {right} "
-            "times in 100.",
+            "After watching the {audits} and reading how many reports came in each year, the guess is right at most "
+            "{right} times in 100.",
             right=at_most(most),
         )
     )

@@ -138,8 +138,8 @@ class FrozenDraw(Entry):
         if self.value is None:
             return say(
                 "The public value did not come, or the office says so, and the round was drawn without it: the office "
-                "could know the result before it froze the round. The promise covers it, if the office did not choose "
-                "this because of a report."
+                "could know the result before it froze the round. The promise covers it, if no report was the reason "
+                "for this."
             )
         if self.time is None:
             return say("Drawn with drand's beacon. The promise covers it.")
