@@ -402,13 +402,6 @@ def test_target_lists(tmp_path: Path) -> None:
         ("# public\n\nName\nacme\nbravo\n", "no header, but starts with 'Name': remove that line"),
         ("target\nacme\nbravo\n", "no header, but starts with 'target'"),
         ("TARGETS\nacme\nbravo\n", "no header, but starts with 'TARGETS'"),
-        ("date,target,reports\n2025-01-06,acme,2\n", "targets.txt: this is a file of reports, not a list of targets"),
-        ("Target; Reports\nacme\nbravo\n", "a file of reports"),
-        ("id,channel\n1,acme\n2,bravo\n", "a file of reports"),
-        ("2025-01-06,acme,2\n2025-01-07,bravo,1\n", "a file of reports"),
-        ("acme,2\nbravo,1\n", "a file of reports"),
-        ("company,number\nacme,2\nbravo,1\n", "a file of reports"),
-        ("date,acme,bravo\n2025-01-06,2,1\n2025-01-07,0,1\n", "a file of reports"),
         (b"acme\n\xff\n", "targets.txt must be text in UTF-8"),
     ],
 )

@@ -329,45 +329,11 @@ def write_csv(stream: ReportStream, path: FilePath, form: Literal["long", "wide"
         raise cannot_write(path, error) from None
 
 
-_REPORTS_HEADERS = ({"target", "reports"}, {"id", "channel"})
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-
-
-def check_not_reports(lines: Sequence[str]) -> None:
-    """Refuse the lines of a file of reports in the place of the names of targets: the list of targets is public.
-
-    A name may have commas in it. The first line may be a header of any words.
-    """
-    if lines and any(header <= {cell.lower() for cell in _cells(lines[0])} for header in _REPORTS_HEADERS):
-        found = True
-    else:
-        found = any(len(some) > 1 and all(map(_is_row_of_reports, some)) for some in (lines, lines[1:]))
-    if found:
-        raise DeniableError(
-            "this is a file of reports, not a list of targets: give the names of all targets, one a line, without "
-            "dates and numbers after commas, since the list is public"
-        )
-
-
-def _cells(line: str) -> list[str]:
-    return [cell.strip(" \"'\ufeff") for cell in re.split(r"[,;\t]", line)]
-
-
-def _is_row_of_reports(line: str) -> bool:
-    """Whether it has several cells, of which the last is a number or one is a day."""
-    cells = _cells(line)
-    return len(cells) > 1 and (_whole(cells[-1]) is not None or any(map(_DAY.fullmatch, cells)))
-
-
 def read_targets(path: FilePath) -> tuple[str, ...]:
     """The public list of targets from a UTF-8 file: one name a line, no header, blank lines and # lines skipped."""
     with reading(path) as file:
         lines = [line.strip() for line in file]
     names = [name for name in lines if name and not name.startswith("#")]
-    try:
-        check_not_reports(names)
-    except DeniableError as error:
-        raise DeniableError(f"{path}: {error}") from None
     if names and names[0].lower() in _HEADINGS:
         raise DeniableError(
             f"{path} must have one target a line and no header, but starts with {names[0]!r}: "

@@ -10,6 +10,7 @@ from tests.programme.public.test_page import rendered
 
 from deniable.errors import DeniableError
 from deniable.programme.creation import read_register
+from deniable.programme.names import check_not_reports
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.replay import replay
 
@@ -33,6 +34,28 @@ def test_no_programme_begins_with_reports_for_targets(tmp_path: Path) -> None:
     with pytest.raises(DeniableError, match="this is a file of reports, not a list of targets"):
         new_office(str(tmp_path / "programme.db"), tmp_path, targets=("2026-01-05,Ash Mill,2", "2026-01-05,Birch,1"))
     assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "date,target,reports\n2025-01-06,acme,2\n",
+        "Target; Reports\nacme\nbravo\n",
+        "id,channel\n1,acme\n2,bravo\n",
+        "2025-01-06,acme,2\n2025-01-07,bravo,1\n",
+        "acme,2\nbravo,1\n",
+        "company,number\nacme,2\nbravo,1\n",
+        "date,acme,bravo\n2025-01-06,2,1\n2025-01-07,0,1\n",
+    ],
+)
+def test_a_file_of_reports_is_no_list_of_targets(text: str) -> None:
+    with pytest.raises(DeniableError, match="this is a file of reports"):
+        check_not_reports(text.splitlines())
+
+
+@pytest.mark.parametrize("text", ["Smith, Jones and Co\nAsh Mill", "Ash Mill\nBirch, 12", "Mill 1\nMill 2"])
+def test_names_with_commas_and_numbers_are_targets(text: str) -> None:
+    check_not_reports(text.splitlines())
 
 
 def test_the_numbers_are_among_the_rules() -> None:

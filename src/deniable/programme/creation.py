@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from deniable.csv_files import FilePath, read_columns, reading
 from deniable.programme.imports.imported_reports import ENTERED
+from deniable.programme.names import check_not_reports
 from deniable.programme.parameters import Parameters
 from deniable.programme.secrets.nonces import new_nonces
 from deniable.programme.secrets.sealed_inputs import check_recipient
@@ -17,7 +18,7 @@ from deniable.programme.transcript.chain import commitment, signed_head
 from deniable.programme.transcript.signatures import new_key, public_key
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript_copies import KeyCopy, StoredTranscript
-from deniable.report_files import check_not_reports, read_targets
+from deniable.report_files import read_targets
 from deniable.run import AuditRun
 from deniable.storage import tables
 

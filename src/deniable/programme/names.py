@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import TypeGuard
 
 from deniable.errors import DeniableError
@@ -141,3 +141,34 @@ def check_registered(registered: object, n_targets: int) -> tuple[str, ...] | No
     if len(set(numbers)) < len(numbers):
         raise DeniableError("each target must have its own register number, but one comes twice")
     return numbers
+
+
+_REPORTS_HEADERS = ({"target", "reports"}, {"id", "channel"})
+_NUMBER = re.compile(r"[0-9]+")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+def check_not_reports(lines: Sequence[str]) -> None:
+    """Refuse the lines of a file of reports in the place of the names of targets: the list of targets is public.
+
+    A name may have commas in it. The first line may be a header of any words.
+    """
+    if lines and any(header <= {cell.lower() for cell in _cells(lines[0])} for header in _REPORTS_HEADERS):
+        found = True
+    else:
+        found = any(len(some) > 1 and all(map(_is_row_of_reports, some)) for some in (lines, lines[1:]))
+    if found:
+        raise DeniableError(
+            "this is a file of reports, not a list of targets: give the names of all targets, one a line, without "
+            "dates and numbers after commas, since the list is public"
+        )
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip(" \"'\ufeff") for cell in re.split(r"[,;\t]", line)]
+
+
+def _is_row_of_reports(line: str) -> bool:
+    """Whether it has several cells, of which the last is a number or one is a day."""
+    cells = _cells(line)
+    return len(cells) > 1 and bool(_NUMBER.fullmatch(cells[-1]) or any(map(_DAY.fullmatch, cells)))

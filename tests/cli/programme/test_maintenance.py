@@ -121,7 +121,7 @@ def test_verify_says_once_what_it_means_to_be_late(office: Desk) -> None:
     office.done("publish", "--public", "public")
     Path("public/VERIFY.md").unlink()
     out = " ".join(office.done("verify", "public").split())
-    assert out.count("not the time at which it happened") == 1
+    assert out.count("It does not cover the time of the draw") == 1
     assert [f"closed {days} late." in out for days in ("3 days", "2 days", "1 day")] == [True] * 3
     assert "Not in the folder: VERIFY.md." in out
 

@@ -16,7 +16,7 @@ from deniable.mechanisms.forecasts import FORECASTS
 from deniable.message import noted_count, why_not
 from deniable.programme.advantage import delta_for
 from deniable.programme.calendar import Calendar
-from deniable.programme.names import check_name, check_targets
+from deniable.programme.names import check_name, check_not_reports, check_targets
 from deniable.programme.parameters import MOST_BY_ONE_PERSON, MOST_HIDDEN
 from deniable.programme.randomness.dice import Throws
 from deniable.programme.randomness.drand import check_chain
@@ -24,7 +24,6 @@ from deniable.programme.randomness.source import LEAST_MINUTES, MOST_DAYS, MOST_
 from deniable.programme.secrets.sealed_inputs import check_recipient
 from deniable.promptness import Deadline
 from deniable.report_classes import ONE_CLASS, ReportClass, check_classes, heaviest, parsed
-from deniable.report_files import check_not_reports
 from deniable.rules import Rules
 
 LONGEST_ROUND = 9999

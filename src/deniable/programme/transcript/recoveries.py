@@ -80,7 +80,8 @@ class Recovery(MadeDuring):
             yield say("Reports that its hotlines bring do not count until another entry says so.")
         if self.complete:
             yield say(
-                "The promise covers this, unless the office made a decision by hand after the backup, and no copy shows it."
+                "The promise covers this, unless the office made a decision by hand after the backup, and no copy "
+                "shows it."
             )
         else:
             yield say(
@@ -117,6 +118,6 @@ class Resumption(Entry):
         return say(
             "From here on, reports that hotlines bring count again. Those that the office received from its hotlines "
             "between the recovery and this entry do not count. The promise covers this. But a report that was counted "
-            "before and that the office did not receive again in that time may count twice, and then show as much as two "
-            "reports."
+            "before and that the office did not receive again in that time may count twice, and then show as much as "
+            "two reports."
         )
