@@ -178,7 +178,11 @@ def looked_at(path: str, answer: Any) -> list[str]:
     """What is left plain of an answer, if it is a page of the console's own."""
     is_page = answer.headers.get("content-type", "").startswith("text/html")
     is_own = not (path.startswith(PUBLIC_FILES) and answer.status_code == 200)
-    return [f"{path}: {text}" for text in dict.fromkeys(unsaid(answer.text))] if is_page and is_own else []
+    return (
+        [f"{path}: {text}" for text in dict.fromkeys(unsaid(answer.text.replace("<wbr>", "")))]
+        if is_page and is_own
+        else []
+    )
 
 
 ROLES = ("administrator", "operator", "importer", "auditor")

@@ -64,13 +64,19 @@ def test_a_number_below_zero_has_the_form_of_the_one_above_it(code: str, said: s
 
 @pytest.mark.parametrize(
     ("code", "said"),
-    [("en", "1.8 rounds"), ("es", "1,8 rondas"), ("fr", "1,8 cycle"), ("pt-BR", "1,8 rodada"), ("de", "1,8 Runden")],
+    [
+        ("en", "about 1.8 weeks"),
+        ("es", "cerca de 1,8 semanas"),
+        ("fr", "environ 1,8 semaine"),
+        ("pt-BR", "cerca de 1,8 semana"),
+        ("de", "etwa 1,8 Wochen"),
+    ],
 )
 def test_less_than_two_is_one_where_zero_is(code: str, said: str) -> None:
     say = Voice(language(code))
     figure = "1.8"
-    rounds = say.counted("{figure} round", "{figure} rounds", say.plural_of(figure), figure=say.figure(figure))
-    assert rounds == said
+    weeks = say.counted("about {figure} week", "about {figure} weeks", say.plural_of(figure), figure=say.figure(figure))
+    assert weeks == said
 
 
 @pytest.mark.parametrize(

@@ -177,8 +177,9 @@ class Stage:
             refused = world.nameless(f"{type(error).__name__}: {error}")
         finally:
             self.acting = None
-        assert self.logged == []
-        return Outcome(refused, answer, world.nameless(printed.getvalue()))
+        logged = "\n".join(self.logged)
+        self.logged.clear()
+        return Outcome(refused, answer, world.nameless(printed.getvalue() + logged))
 
     @contextlib.contextmanager
     def looking(self, world: World) -> Iterator[sa.Connection]:

@@ -26,8 +26,8 @@ from deniable.programme.calendar import Calendar
 from deniable.programme.parameters import Parameters
 from deniable.programme.public import suspicion
 from deniable.programme.public.guarantee_wording import exact_figures
+from deniable.programme.public.not_protected import two_people
 from deniable.programme.public.promise import Part, Promise, promise_of
-from deniable.programme.public.questions import two_people
 from deniable.programme.public.situation import Situation
 from deniable.programme.randomness.source import Drand
 from deniable.programme.transcript.coverage import Coverage, Lapse
@@ -155,7 +155,7 @@ def test_without_a_cap_it_promises_no_limit_in_a_single_case() -> None:
     promise = english(made(**KINDS["counters"]))
     assert "can become at most" not in " ".join(prose(promise))
     assert "no idea whether you reported once or not at all. A guess is then right 50 times in 100." in promise.first
-    assert "After watching the audits, it is right at most 55 times in 100" in promise.first
+    assert "After watching the audits, the guess is right at most 55 times in 100" in promise.first
     assert "If you report once" not in promise.first, "of those who reported, more may be found"
     assert "is only 20 % sure guesses that you did not report" in part(promise, "promise").before[-1]
     said = part(promise, "promise").after[1]
@@ -223,7 +223,9 @@ def test_a_gaussian_makes_a_boss_nearly_sure_no_more_often(mu: float) -> None:
 
 def test_yearly_figures_have_no_limit_in_a_single_case() -> None:
     promise = english(made(**KINDS["figures"]))
-    read = "After watching the audits and reading how many reports came in each year, it is right at most 56 times"
+    read = (
+        "After watching the audits and reading how many reports came in each year, the guess is right at most 56 times"
+    )
     assert read in promise.first  # 5, and 1
     assert "can become at most" not in " ".join(prose(promise))
     numbers, said = part(promise, "promise").before[1], part(promise, "promise").after[1]

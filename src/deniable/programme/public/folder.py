@@ -4,7 +4,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from deniable.errors import DeniableError, PlaceError, why
@@ -192,3 +192,10 @@ def _is_key(path: Path) -> bool:
             os.close(descriptor)
     except OSError:  # a web server may read what we may not, but our keys are ours to read
         return False
+
+
+def exists(path: Path | str) -> bool:
+    """Whether a file or a folder is there."""
+    with suppress(OSError, ValueError):  # no name of a file, such as one that is too long
+        return Path(path).exists()
+    return False

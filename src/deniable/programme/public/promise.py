@@ -14,8 +14,9 @@ from deniable.languages.voice import Voice
 from deniable.programme.calendar import day_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.guarantee_wording import classes_in_words, exact_figures
+from deniable.programme.public.not_protected import Item, limits
 from deniable.programme.public.promise_warnings import Warned, warnings_of
-from deniable.programme.public.questions import Item, answers, limits
+from deniable.programme.public.questions import answers
 from deniable.programme.public.situation import Situation
 from deniable.programme.public.suspicion import caption, head, is_capped, is_made, rows
 from deniable.programme.public.suspicion_wording import (

@@ -24,6 +24,7 @@ from deniable.programme.public.folder import (
     PROGRAMME,
     PUBLIC_KEY,
     TRANSCRIPT,
+    exists,
     published_names,
     read_published,
 )
@@ -332,7 +333,7 @@ def _check_witnessed(result: VerificationResult, at_least: int) -> None:
 def _check_not_mistaken(against: Path | str, parameters: Parameters, entries: Sequence[Entry]) -> None:
     """Refuse what looks like a fingerprint and is none, and what is neither that nor a place."""
     text = str(against)
-    if _exists(text):
+    if exists(text):
         return
     hexadecimal = re.fullmatch("([0-9a-fA-F]{4,})(?:…|[.]{3})?", text)
     if hexadecimal is None:
@@ -361,7 +362,7 @@ def _check_not_mistaken(against: Path | str, parameters: Parameters, entries: Se
 def _check_against(against: Path | str, parameters: Parameters, raw: bytes, lines: Sequence[str]) -> None:
     """Refuse a transcript that does not continue the earlier one."""
     earlier = Path(against)
-    if not _exists(earlier):
+    if not exists(earlier):
         if str(against).lower() not in [parameters.digest, *map(digest, lines)]:
             raise DeniableError(
                 "the transcript never had the fingerprint {against}: it was rewritten, or it is "
@@ -393,10 +394,3 @@ def _check_against(against: Path | str, parameters: Parameters, raw: bytes, line
         check_lines(parameters.verification_key, parameters.digest, before, before_line)
     except DeniableError:
         raise DeniableError("the signed head of the earlier copy is not one that this transcript ever had") from None
-
-
-def _exists(path: Path | str) -> bool:
-    try:
-        return Path(path).exists()
-    except (OSError, ValueError):  # no name of a file, such as one that is too long
-        return False
