@@ -657,7 +657,7 @@ def test_after_the_end_the_office_has_no_numbers_but_in_old_backups() -> None:
 
 
 def test_reports_of_others_help_and_cost_nothing_of_what_is_promised_now() -> None:
-    told = "Reports that other people make about it on their own can help, too. They do not raise your limit."
+    told = "Reports that other people make about it on their own can help, too. They do not raise the numbers above."
     for kind in ("race", "counters", "figures"):
         assert part(english(made(**KINDS[kind])), "effect").before[0].endswith(told)
     for parameters, now in ((made(), lapsed(made(), 7)), (made(**KINDS["nothing"]), None), (made(audits=4), None)):

@@ -111,7 +111,7 @@ FIELDS: list[tuple[str, Any, str]] = [
     ("late", False, f"late {WHOLE} 0"),
     ("late", 0.0, f"late {WHOLE} 0"),
     ("late", float("nan"), f"late {WHOLE} 0"),
-    ("late", 10**20, f"late {WHOLE} 0"),
+    ("late", 10**20, "late must be at most 1,000,000,000"),
     ("reason", "", f"write the reason: at most {MAX_REASON} characters, on one line"),
     ("reason", " late", REASON),
     ("reason", "two\nlines", REASON),

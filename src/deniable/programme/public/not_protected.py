@@ -158,8 +158,8 @@ def two_people(parameters: Parameters, now: Situation, say: Voice) -> str:
         several = _right_one(parameters, promised)
         told.append(
             say.counted(
-                "With up to {number} report each, nothing is promised.",
-                "With up to {number} reports each, nothing is promised.",
+                "With several reports, up to {number} by each of you, nothing is promised.",
+                "With several reports, up to {number} by each of you, nothing is promised.",
                 promised,
             )
             if several is None

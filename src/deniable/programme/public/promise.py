@@ -259,7 +259,9 @@ def _by_others(parameters: Parameters, now: Situation, say: Voice) -> tuple[str,
     """That their reports help, and cost nothing of what is promised now."""
     if now.standing(parameters) != "holds" or not is_made(parameters):
         return ()
-    return (say("Reports that other people make about it on their own can help, too. They do not raise your limit."),)
+    return (
+        say("Reports that other people make about it on their own can help, too. They do not raise the numbers above."),
+    )
 
 
 def _effects(parameters: Parameters, now: Situation, told: Sequence[Effect], say: Voice) -> Table:

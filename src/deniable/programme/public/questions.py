@@ -124,7 +124,7 @@ def _after(parameters: Parameters, now: Situation, say: Voice) -> str:
     return say(
         "The hotline tells the programme that there is one more report about this {target}. The next draw is due on "
         "{due}. That date does not change because of a report. Your report counts in every draw until the {target} is "
-        "{audited}, in a draw or by hand. {Audits} elsewhere change nothing about that. No one tells you why "
+        "{audited}, by draw or otherwise. {Audits} elsewhere change nothing about that. No one tells you why "
         "{a_target} was drawn: the draw leaves no reason.",
         due=due_in_words(parameters.calendar, now.open_round, say).words,
     )
