@@ -82,7 +82,7 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
         closed_round.ClosedPage,
         {"visits_are_public", "to_publish", "round", "audits", "visits", "earlier_visits", "other_visits", "already",
          "next_round", "next_due", "overdue", "secret",
-         "waiting", "has_values"},
+         "waiting", "has_values", "value_is_out"},
     ),
     "decision.html": (
         decisions.DecisionPage,
@@ -273,6 +273,7 @@ def test_a_template_uses_its_page_the_frame_and_the_voice_alone(name: str) -> No
         "value",
         "waits",
         "what_it_does",
+        "what_it_means",
         "where",
         "wrong",
     }  # of which all but those given are macros

@@ -23,8 +23,9 @@ class OpenAudit(NamedTuple):
 
 
 def work_list(state: PublicState, not_public_yet: Sequence[Closed] = ()) -> tuple[OpenAudit, ...]:
-    """The oldest first. A target that was selected again since is there once, with its latest audit that is public, and
-    with each of these draws whose names are not.
+    """The oldest first. A target that was selected again since, by a draw, an emergency or an order by hand, is there
+    once, with its latest audit that is public, and with each of these draws whose names are not. What is recorded of
+    the latest audit settles the earlier ones, too.
     """
     calendar, rounds = state.parameters.calendar, state.latest_audit
     numbers = np.flatnonzero(rounds)

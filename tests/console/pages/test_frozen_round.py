@@ -205,7 +205,7 @@ def test_the_value_is_fetched_and_the_round_drawn_once(office: Office, drand: Mi
     otto, anna = office.browser("Otto"), office.browser("Anna")
     page = otto.get("/round/draw").text
     assert "<h1>Publish, then draw round 1</h1>" in page
-    assert page.index("The public value has been out since") < page.index('class="button" href="/transcript"')
+    assert page.index("The public value was to come out on") < page.index('class="button" href="/transcript"')
     assert page.index('class="button" href="/transcript"') < page.index(
         '<button class="quiet">Fetch the value and draw'
     )
@@ -335,6 +335,9 @@ def test_two_people_draw_without_the_value(office: Office) -> None:
     assert "Otto asked to draw" in told
     assert "the value" not in told  # these are numbers
     assert "The dice were stolen." in told
+    first = ("Otto asks you", "Otto asked to draw", "office could have known the result", "Confirm, and draw", "Refuse")
+    places = [told.index(words) for words in (*first, "Enter the numbers")]
+    assert places == sorted(places)
     assert anna.post("/round/draw/withdraw", ONE).headers["location"] == "/round/draw?done=refused"
     assert "withdrawn" in text_of(anna.post("/round/draw/confirm", ONE))
     otto.post("/round/draw/without", reason)

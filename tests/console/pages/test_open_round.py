@@ -112,7 +112,18 @@ def test_a_round_is_closed_when_it_is_due(office: Office) -> None:
     assert answer.status_code == 200
     drawn = programme.close_round(1).audits[0]
     assert drawn in answer.text
+    assert 'record the day of the visit on the <a href="/work-list">' in answer.text
     assert "closed round 1" in office.log()
+
+
+def test_a_loss_that_the_public_does_not_know_comes_before_closing(office: Office) -> None:
+    programme, warning = office.begin(), "still promises what was lost"
+    programme.publish(office.public)
+    programme.override(["Ash Mill"], "A letter.", independent=False)
+    office.clock.tomorrow()
+    page = office.browser("Otto").get("/round").text
+    assert page.count(warning) == 1
+    assert page.index(warning) < page.index('class="button quiet" href="/round/close"')
 
 
 def test_closing_again_shows_what_was_drawn(office: Office) -> None:
@@ -264,6 +275,7 @@ def test_closing_freezes_a_round_where_a_public_value_is_to_come(office: Office)
     for _ in range(2):
         answer = browser.post("/round/close", {"round": "1"}).text
         assert "Round 1 is frozen" in answer
+        assert 'href="/round/draw"' not in answer
         assert "belong to round 2" in answer
         assert not any(target in answer for target in programme.status().targets)
     assert office.log().count("closed round 1") == 1

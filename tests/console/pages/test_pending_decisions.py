@@ -61,6 +61,8 @@ def test_no_person_confirms_their_own_order(office: Office) -> None:
     ask(otto)
     page = otto.get("/round/pending").text
     assert "Confirm the order" not in page
+    assert "If it is urgent" in page
+    assert "If it is urgent" not in office.browser("Anna").get("/round/pending").text
     refused = otto.post("/round/pending/confirm", {"pending": pending_on(page), "confirmed": "1-1"})
     assert refused.status_code == 422
     assert "another person must confirm it" in refused.text

@@ -56,6 +56,8 @@ class ClosedPage:
     """Where the names are not public yet."""
     waiting: FrozenRound | None
     """Where it is frozen and not drawn yet."""
+    value_is_out: bool
+    """Whether its public value is out by then, or people can have thrown the numbers."""
     has_values: bool
     """Whether the programme draws with public values."""
 
@@ -97,6 +99,7 @@ def shown(request: Request, programme: Programme, closed: Closed, *, is_closed_n
         overdue=status.overdue,
         secret=None if closed.secret_until is None else not_public(closed, closed.secret_until, status, say),
         waiting=None if closed.waiting is None else record.waiting,
+        value_is_out=closed.waiting is not None and console.clock() >= closed.waiting.expected,
         has_values=status.parameters.randomness is not None,
     )
     return render(request, "closed.html", page)
