@@ -163,6 +163,18 @@ def test_without_a_cap_it_promises_no_limit_in_a_single_case() -> None:
     assert "In the other cases, at most 1 of 100, your boss may become nearly sure." in said
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_in_short_it_says_what_holds_in_most_cases_too(kind: str) -> None:
+    promise = english(made(**KINDS[kind]))
+    added = promise.in_short.removeprefix(promise.first)
+    if "can become at most" in promise.first or kind == "nothing":
+        assert not added
+    else:
+        assert added.startswith(
+            " If you report once, a boss who was 50 % sure of it stays less than 90 % sure in at least"
+        )
+
+
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=8), st.sampled_from([1, 9]))
 def test_a_boss_becomes_nearly_sure_that_seldom(weights: list[tuple[int, int]], much: int) -> None:
     """For any two distributions: with the reports and without them. Half the figure is refuted by one of them."""

@@ -20,6 +20,7 @@ from deniable.programme.public.questions import answers
 from deniable.programme.public.situation import Situation
 from deniable.programme.public.suspicion import caption, head, is_capped, is_made, rows
 from deniable.programme.public.suspicion_wording import (
+    in_most_cases,
     limit_of_one,
     single_case,
     until,
@@ -62,6 +63,8 @@ class Promise:
     """Empty where there is nothing of the kind."""
     first: str
     """What one report changes, in one sentence or two; where nothing is promised now, that."""
+    in_short: str
+    """The same, with what holds in most single cases where there is no likelihood cap."""
     parts: tuple[Part, ...]
     """For a person who considers a report."""
     experts: Part
@@ -72,9 +75,11 @@ class Promise:
 def promise_of(parameters: Parameters, situation: Situation | None, say: Voice) -> Promise:
     """In this situation; where none is given, before the first round."""
     now = Situation.at_start(parameters) if situation is None else situation
+    first = _first(parameters, now, say)
     return Promise(
         warnings=warnings_of(parameters, now, say),
-        first=_first(parameters, now, say),
+        first=first,
+        in_short=" ".join(filter(None, (first, in_most_cases(parameters, now, say)))),
         holds=_holds(parameters, now, say),
         parts=(
             _suspicion(parameters, now, say),

@@ -126,6 +126,14 @@ def single_case(parameters: Parameters, now: Situation, say: Voice) -> str:
     return f"{once} {others} {repeated}"
 
 
+def in_most_cases(parameters: Parameters, now: Situation, say: Voice) -> str:
+    """The first sentence of `single_case`, where the promise holds and there is no likelihood cap; else empty."""
+    often = None if is_capped(parameters) else _seldom_nearly_sure(parameters, 1)
+    if often is None or not is_made(parameters) or now.standing(parameters) != "holds":
+        return ""
+    return _once(parameters, now, _others(often, say), say)
+
+
 def _once(parameters: Parameters, now: Situation, most: str, say: Voice) -> str:
     """After one report."""
     if now.standing(parameters) == "lapsed":
@@ -158,9 +166,9 @@ def rare_case(parameters: Parameters, now: Situation, say: Voice) -> str:
     if not holds or is_capped(parameters) or _seldom_nearly_sure(parameters, 1) is None:
         return ""
     if parameters.figures is None:
-        return say("Now and then a series of draws may point to a report. How often at most, stands above.")
+        return say("Now and then a series of draws may point to a report. Above it says how often, at most.")
     return say(
-        "Now and then a series of draws or a yearly number may point to a report. How often at most, stands above."
+        "Now and then a series of draws or a yearly number may point to a report. Above it says how often, at most."
     )
 
 
