@@ -27,7 +27,7 @@ def test_a_link_works_once(connection: sa.Connection, key: bytes, now: datetime)
     assert people.known(connection, key, person.id).person == person
     assert not totp.use(connection, key, person.id, 7)
     assert invitations.find(connection, key, token, now) is None
-    with pytest.raises(DeniableError, match="this link was used or has expired"):
+    with pytest.raises(DeniableError, match="this link was used or withdrawn, or has expired"):
         accept(connection, key, token, now)
 
 

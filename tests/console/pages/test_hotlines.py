@@ -32,7 +32,7 @@ def test_an_administrator_says_who_brings_a_hotline(office: Office) -> None:
     answer = ada.post("/hotlines/new", {**new, "confirmed": "yes"})
     assert answer.headers["location"] == "/hotlines?done=assigned"
     page = ada.get("/hotlines?done=assigned").text
-    assert "The hotline <bdi>north</bdi> is assigned to <bdi>Ivo</bdi>" in page
+    assert "The hotline <bdi><q>north</q></bdi> is assigned to <bdi>Ivo</bdi>" in page
     assert re.search("north.*Ivo", page)
     assert "assigned the hotline north to Ivo" in ada.get("/activity").text
     assert bring(ivo, "1,Ash Mill\n", "north").status_code == 303
@@ -64,7 +64,10 @@ def test_a_hotline_is_handed_over(office: Office) -> None:
     assert "selected" not in ada.get("/hotlines").text.split('id="hand-over-to"')[1].split("</select>")[0]
     answer = ada.post("/hotlines/hand-over", {"hotline": "hotline", "person": "id-Ivo"})
     assert answer.status_code == 303
-    assert "The hotline <bdi>hotline</bdi> is assigned to <bdi>Ivo</bdi>" in ada.get(answer.headers["location"]).text
+    assert (
+        "The hotline <bdi><q>hotline</q></bdi> is assigned to <bdi>Ivo</bdi>"
+        in ada.get(answer.headers["location"]).text
+    )
     assert bring(office.browser("Ida"), "1,Ash Mill\n").status_code == 422
 
 

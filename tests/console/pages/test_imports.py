@@ -427,7 +427,9 @@ def test_whoever_imports_after_a_recovery_is_told_before_and_after_that_nothing_
 ) -> None:
     programme = recovered(office)
     browser = office.browser(name)
-    assert "Imports are paused" in browser.get("/import").text
+    before = browser.get("/import").text
+    assert "Imports are paused" in before
+    assert 0 < before.find("Import the newest export of") < before.find('name="file"')
     page = preview(browser)
     assert "Nothing in this file will count" in page.text
     assert "Round in which it counts" not in page.text
@@ -436,6 +438,7 @@ def test_whoever_imports_after_a_recovery_is_told_before_and_after_that_nothing_
     assert answer.headers["location"] == "/import?done=paused"
     done = browser.get("/import?done=paused").text
     assert "nothing in it counts" in done
+    assert "If no file of this hotline was ever imported before, take it back" in done
     assert done.count("who ends the pause") == (name == "Ida")
     assert ("Now tell an auditor" in done) == (name == "Ida")
     assert "is not counted again" not in done
@@ -898,7 +901,7 @@ def test_imports_that_can_be_taken_back_are_told_apart(office: Office) -> None:
     ida = office.browser("Ida")
     for _ in range(2):
         ida.post("/import/confirm", {"pending": pending_on(preview(ida).text), "step": "count"})
-    day = r' from <bdi>hotline</bdi> on <time datetime="[-\d]+">'
+    day = r' from <bdi><q>hotline</q></bdi> on <time datetime="[-\d]+">'
     told_apart = re.compile(r"You can still take back the file <bdi>[^<]+</bdi>: import (\d+)" + day)
     assert told_apart.findall(ida.get("/import").text) == ["1", "2"]
     assert take_back(ida).status_code == 303
@@ -973,7 +976,7 @@ def test_an_auditor_takes_back_the_import_of_a_person_who_is_away(office: Office
     log = ada.get("/activity").text
     page = preview(ida)
     ida.post("/import/confirm", {"pending": pending_on(page.text), "step": "count"})
-    assert "Import 1 of <bdi>Ida</bdi> from <bdi>hotline</bdi>" in anna.get("/import").text
+    assert "Import 1 of <bdi>Ida</bdi> from <bdi><q>hotline</q></bdi>" in anna.get("/import").text
     assert "Take back import 1 of <bdi>Ida</bdi>" in anna.get("/import").text
     assert take_back(anna).headers["location"] == "/import?done=taken-back"
     assert sum(programme.active_counts().values()) == 0

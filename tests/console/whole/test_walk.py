@@ -569,7 +569,7 @@ def administrate(walk: Walk, page: Page, folder: Path) -> None:
     walk.look(otto, "new-codes")
     row.get_by_role("button", name="Withdraw the link").click()
     otto.reload()
-    assert "was used or has expired" in walk.look(otto, "link-withdrawn")
+    assert "was used or withdrawn, or has expired" in walk.look(otto, "link-withdrawn")
     with walk.console.store.writing() as connection:
         connection.execute(sa.update(tables.people).where(tables.people.c.name == "Otto"), {"role": "auditor"})
         for number in range(MOST):

@@ -69,7 +69,7 @@ def reset_codes(connection: sa.Connection, key: bytes, person: str, now: datetim
 
 
 def find(connection: sa.Connection, key: bytes, token: str, now: datetime) -> Invitation | None:
-    """What a link stands for; None where it was used, has expired, was altered or never was."""
+    """What a link stands for; None where it was used or withdrawn, has expired, was altered or never was."""
     wanted = sa.select(tables.invitations).where(
         tables.invitations.c.digest == row_authentication.digest(key, "link", token)
     )
@@ -97,7 +97,7 @@ def accept(
     """
     invited = find(connection, key, token, now)
     if invited is None:
-        raise DeniableError("this link was used or has expired; ask for another one")
+        raise DeniableError("this link was used or withdrawn, or has expired; ask for another one")
     person = invited.person
     people.forget_links(connection, person.id)
     if not invited.joins:

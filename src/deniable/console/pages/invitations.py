@@ -28,7 +28,8 @@ router = Router()
 
 WRONG = noted("The password or the code is wrong. Type them again, with the code that the app shows now.")
 GONE = noted(
-    "This link was used or has expired. Ask the administrator for a new one. If you have joined already, sign in."
+    "This link was used or withdrawn, or has expired. Ask the administrator for a new one. If you have joined already, "
+    "sign in."
 )
 GONE_FIRST = noted(
     "This link was used, or the console was started again since. If there is no administrator yet, ask the person who "
