@@ -192,10 +192,10 @@ def test_the_demonstration_leaves_nothing_behind(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("TMPDIR", str(temporary))
     with served(tmp_path, "--demo") as (process, printed):
         assert re.findall(r"(administrator|operator|importer|auditor) +password \S+ +code now \d{6}", printed) == [
+            "auditor",
             "administrator",
             "operator",
             "importer",
-            "auditor",
         ]
         assert "Demonstration" in httpx.get(f"http://127.0.0.1:{port_of(printed)}/login").text
         assert list(temporary.glob("deniable-demo-*")) != []
