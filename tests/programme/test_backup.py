@@ -156,16 +156,18 @@ def test_a_backup_from_before_the_first_publication_must_be_told_of_it(tmp_path:
         backup.restore(path, str(tmp_path / "restored.db"))
     assert not list(tmp_path.glob("restored.db*"))
     with pytest.raises(DeniableError, match="the public folder must have a path in UTF-8"):
-        backup.restore(path, str(tmp_path / "restored.db"), (tmp_path / "\udc80", office.key))
+        backup.restore(path, str(tmp_path / "restored.db"), tmp_path / "\udc80", office.key)
+    with pytest.raises(DeniableError, match="needs the programme's key"):
+        backup.restore(path, str(tmp_path / "restored.db"), tmp_path / "public")
     backup.restore(path, str(tmp_path / "one.db"), never_published=True)
-    backup.restore(path, str(tmp_path / "other.db"), (tmp_path / "public", office.key))
+    backup.restore(path, str(tmp_path / "other.db"), tmp_path / "public", office.key)
     assert Programme.open(str(tmp_path / "one.db")).status().folder is None
     assert Programme.open(str(tmp_path / "other.db")).status().folder == tmp_path / "public"
     assert set(Programme.open(str(tmp_path / "other.db"), office.key).active_counts().values()) == {0}
     (tmp_path / "another").mkdir()
     stranger = new_office(str(tmp_path / "another.db"), tmp_path / "another").key
     with pytest.raises(DeniableError, match="this is not the key of the programme in the backup"):
-        backup.restore(path, str(tmp_path / "third.db"), (tmp_path / "public", stranger))
+        backup.restore(path, str(tmp_path / "third.db"), tmp_path / "public", stranger)
     assert not list(tmp_path.glob("third.db*"))
 
 

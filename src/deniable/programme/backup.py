@@ -43,21 +43,23 @@ def nameless(store: Store, folder: Path, check: Callable[[], None]) -> BinaryIO:
 def restore(
     path: Path,
     database: str,
-    public: tuple[Path, Key] | None = None,
+    public: Path | None = None,
+    key: Key | None = None,
     *,
     never_published: bool = False,
-    key: Key | None = None,
 ) -> None:
     """Fill a new database with a backup. The office goes on in public, with a new seed (`Programme.recover`).
 
-    `public` is the folder where the programme was last published, if the backup does not know it, and the key, which
-    seals that folder in the database. A backup that knows of no folder needs it, or the word that nothing was ever
-    published: a database that has nothing to compare itself with would draw published rounds again.
-    A `key` given alone is tried on the backup.
+    `public` is the folder where the programme was last published, if the backup does not know it. It needs the key,
+    which seals that folder in the database; a key given alone is tried on the backup. A backup that knows of no folder
+    needs `public`, or the word that nothing was ever published: a database that has nothing to compare itself with
+    would draw published rounds again.
     """
     rows = files.read(path)
     _check(path, rows)
-    if public is not None and not is_storable(str(public[0].absolute())):
+    if public is not None and key is None:
+        raise DeniableError("this needs the programme's key; give its key file or its passphrase")
+    if public is not None and not is_storable(str(public.absolute())):
         raise DeniableError("the public folder must have a path in UTF-8")
     if public is None and not never_published and rows[tables.standing.name][0]["folder"] is None:
         raise DeniableError(
@@ -68,13 +70,13 @@ def restore(
 
     def fill(connection: sa.Connection) -> None:
         files.insert(connection, {table: [row for row in rows[table] if _is_kept(table, row)] for table in rows})
+        if key is None or (public is None and not rows[tables.secrets.name]):  # none after the programme's end
+            return
+        vault = vault_of(connection, key, f"the backup {path}")
         if public is not None:
-            folder, opens = public
-            transaction = Transaction.read(connection, vault_of(connection, opens, f"the backup {path}"))
-            transaction.write_folder(str(folder.absolute()))
+            transaction = Transaction.read(connection, vault)
+            transaction.write_folder(str(public.absolute()))
             transaction.finish()
-        elif key is not None and rows[tables.secrets.name]:  # none after the programme's end
-            vault_of(connection, key, f"the backup {path}")
 
     Store.create(database, fill).dispose()
 

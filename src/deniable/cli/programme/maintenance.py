@@ -80,8 +80,7 @@ def restore(
         raise DeniableError("give either --public or --never-published, got both")
     needs_key = public is not None or key is not None or passphrase
     opens = options.key_of(database, key, passphrase) if needs_key else None
-    published = None if public is None or opens is None else (public, opens)
-    backups.restore(file, database, published, never_published=never_published, key=opens)
+    backups.restore(file, database, public, opens, never_published=never_published)
     with options.opened(database) as programme:
         status = programme.status()
     answer(
