@@ -271,6 +271,10 @@ def test_a_decision_is_made_in_the_open_round_at_the_earliest(office: Office, da
         (lambda p: p.change_targets("why", independent=True), "add or remove"),
         (lambda p: p.change_targets("why", independent=True, add=["Ash Mill"]), "Ash Mill takes part already"),
         (
+            lambda p: p.change_targets("why", independent=True, add=["2026-01-05,Ash Mill,2", "2026-01-05,Birch,1"]),
+            "this is a file of reports",
+        ),
+        (
             lambda p: p.change_targets("why", independent=True, remove=["Elm Yard"]),
             "no target named",
         ),

@@ -53,8 +53,9 @@ def test_nothing_is_published_beside_the_key_or_the_database(office: Desk, monke
 
 
 def test_publish_makes_one_folder_and_says_which_is_no_longer_brought_up_to_date(office: Desk) -> None:
-    assert_refused(office("publish", "--public", "no/such"), "cannot write into", "no is not a folder")
-    assert not Path("no").exists()
+    for command in (["publish"], ["run", "--once"]):
+        assert_refused(office(*command, "--public", "no/such"), "cannot write into", "no is not a folder")
+        assert not Path("no").exists()
     assert "no longer" not in office.done("publish", "--public", "public")
     assert "no longer" not in office.done("publish", "--public", "public")
     out = office.done("publish", "--public", "other")

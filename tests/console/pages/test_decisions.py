@@ -410,6 +410,7 @@ def test_one_target_that_joins_or_leaves_is_named(office: Office) -> None:
     answer = otto.post("/round/decisions/targets", {**form, "added": "Nettle Works"}).text
     assert "Let <bdi>Nettle Works</bdi> join from round 1 on?" in answer
     assert "Ash Mill takes part already" in otto.post("/round/decisions/targets", {**form, "added": "Ash Mill"}).text
+    assert "is a file of reports" in otto.post("/round/decisions/targets", {**form, "added": "Elm,2\nFir,1"}).text
 
 
 def test_the_preview_speaks_of_one_audit_or_of_several(office: Office) -> None:

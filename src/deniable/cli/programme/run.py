@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from deniable.cli.groups import Command
+from deniable.cli.new_files import check_folder
 from deniable.cli.options import DEFAULT_DATABASE, AskPassphrase, Database, KeyPath, shared
 from deniable.cli.programme import options
 from deniable.cli.programme.rounds import without_audits
@@ -64,6 +65,8 @@ def run(
     """
     chosen = options.key_of(database, key, passphrase)
     folder = None if public is None else public.absolute()
+    if folder is not None:
+        check_folder(folder, ())
     with _stopped_by_signals() as wait:
         tell = _as_json if as_json else _in_words
         mirrors = options.chosen_mirrors(mirror)

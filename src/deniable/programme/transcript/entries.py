@@ -6,6 +6,7 @@ disagree. A new kind is a class here or beside this file, a command and a form.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from deniable.errors import DeniableError
 from deniable.languages.voice import Voice
 from deniable.message import Message, noted, why_not
 from deniable.programme.calendar import Calendar
+from deniable.programme.names import check_not_reports
 from deniable.programme.transcript.closings import Closing, check_draws_at_once, check_shown_names, without_reports
 from deniable.programme.transcript.decision import Decision
 from deniable.programme.transcript.entry import Entry
@@ -194,6 +196,13 @@ class Targets(Decision):
 
     added: AnyNames
     removed: AnyNames
+
+    @classmethod
+    def following(cls, state: PublicState, **values: Any) -> Self:
+        """The next entry after this state; refused where rows of reports would join."""
+        made = super().following(state, **values)
+        check_not_reports(made.added)
+        return made
 
     @property
     def joined(self) -> tuple[str, ...]:
