@@ -1,5 +1,7 @@
 """Until when the promise is lost, by the calendar."""
 
+import itertools
+import re
 from datetime import date, timedelta
 
 from deniable.languages.voice import plain
@@ -26,6 +28,24 @@ def test_a_lapse_in_the_last_round_leaves_no_report_covered() -> None:
     assert words.startswith("The promise holds for no report: it does not cover reports filed in round 7 or earlier")
     assert "round 8" not in words
     assert "from round 8 on" in Coverage(WEEKLY, (lapse,), last_round=8).in_words(plain())
+
+
+def test_no_round_after_the_last_one_is_named() -> None:
+    """A lapse has the calendar's round, and the round that is open at the end may be one that is never drawn."""
+    ordered = noted("The office ordered {audits}.")
+    for lost, ended_in in itertools.product((10, 11, 13), (None, 11)):
+        coverage = Coverage(WEEKLY, (Lapse(9, lost, ordered),), last_round=10, ended_in=ended_in)
+        words = coverage.in_words(plain())
+        assert words.startswith(
+            "The promise holds for no report: it does not cover reports filed in round 10 or earlier"
+        )
+        assert coverage.is_lost
+        assert {int(number) for number in re.findall(r"round (\d+)", words)} == {10}
+    ended = Coverage(WEEKLY, (Lapse(9, 7, ordered),), last_round=10, ended_in=11).in_words(plain())
+    assert "from round 8 on" in ended
+    assert "ended in round 10" in ended
+    early = Coverage(WEEKLY, (Lapse(9, 7, ordered),), last_round=10, ended_in=5).in_words(plain())
+    assert "in round 5 or earlier, and the programme ended in round 5" in early
 
 
 def test_a_promise_that_was_never_lost() -> None:

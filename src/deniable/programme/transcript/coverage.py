@@ -57,8 +57,12 @@ class Coverage:
     @property
     def is_lost(self) -> bool:
         """Whether the programme has no round whose reports the promise covers."""
-        last = self.last_round if self.ended_in is None else self.ended_in
-        return last is not None and self.holds_from > last
+        return self._final is not None and self.holds_from > self._final
+
+    @property
+    def _final(self) -> int | None:
+        """The last round in which anything can be reported; None where the programme goes on without end."""
+        return min((round_ for round_ in (self.ended_in, self.last_round) if round_ is not None), default=None)
 
     @property
     def last(self) -> Lapse | None:
@@ -96,11 +100,12 @@ class Coverage:
 
     def _since(self, last: Lapse, say: Voice) -> str:
         since = due_in_words(self.calendar, last.round, say).words
+        lost = last.round if self._final is None else min(last.round, self._final)
         if self.ended_in is None and self.is_lost:
             return say(
                 "The promise holds for no report: it does not cover reports filed in round {last} or earlier, and the "
                 "programme has no round after that.",
-                last=last.round,
+                last=lost,
             )
         if self.ended_in is None:
             return say(
@@ -108,22 +113,22 @@ class Coverage:
                 "cover reports filed in round {last} or earlier.",
                 first=self.holds_from,
                 since=since,
-                last=last.round,
+                last=lost,
             )
         if self.is_lost:
             return say(
                 "The promise holds for no report: it does not cover reports filed in round {last} or earlier, and the "
                 "programme ended in round {ended}.",
-                last=last.round,
-                ended=self.ended_in,
+                last=lost,
+                ended=self._final,
             )
         return say(
             "The promise holds for reports filed from round {first} on, that is, from {since} on, until the programme "
             "ended in round {ended}. It does not cover reports filed in round {last} or earlier.",
             first=self.holds_from,
             since=since,
-            ended=self.ended_in,
-            last=last.round,
+            ended=self._final,
+            last=lost,
         )
 
     def _besides(self, last: Lapse, say: Voice) -> Iterator[str]:
