@@ -198,20 +198,33 @@ def _without_pictures(tokens: list[Token]) -> Iterator[Token]:
     return (token for at, token in enumerate(tokens) if at not in left_out)
 
 
-def _linked(children: list[Token], source: str, names: Mapping[str, str]) -> Iterator[Token]:
-    """Links to what the console serves lead there; those to other pages of the documentation are plain text."""
-    dropped = 0
-    for child in children:
-        if child.type == "link_open":
-            address = _address(str(child.attrs["href"]), source, names)
-            if address is None:
-                dropped += 1
-                continue
-            child.attrs["href"] = address
-        elif child.type == "link_close" and dropped:
-            dropped -= 1
+def _linked(children: Sequence[Token], source: str, names: Mapping[str, str]) -> Iterator[Token]:
+    """Links to what the console serves lead there; those to other pages of the documentation are no links."""
+    places = iter(range(len(children)))
+    for at in places:
+        child = children[at]
+        if child.type != "link_open":
+            yield child
             continue
-        yield child
+        end = next(place for place in places if children[place].type == "link_close")
+        address, inside = _address(str(child.attrs["href"]), source, names), children[at + 1 : end]
+        if address is not None:
+            child.attrs["href"] = address
+            yield from children[at : end + 1]
+        else:
+            yield from _without_link("".join(one.content or " " for one in children[:at]), inside, children[end + 1 :])
+
+
+def _without_link(before: str, inside: Sequence[Token], following: Sequence[Token]) -> Iterator[Token]:
+    """The text of a link to a page that is not served. Where it is a sentence of its own, nothing is left of it."""
+    after, begins = following[0].content if following else "", re.search(r"(^|[.!?])\s*$", before)
+    if begins and before and after.startswith("."):
+        following[0].content = after[1:].lstrip()
+    elif begins and re.match(r" [a-z]", after):
+        yield from (Token("em_open", "em", 1), *inside, Token("em_close", "em", -1))
+        yield Token("text", "", 0, content=", in the documentation,")
+    else:
+        yield from inside
 
 
 def _address(href: str, source: str, names: Mapping[str, str]) -> str | None:

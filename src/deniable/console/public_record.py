@@ -1,8 +1,9 @@
 """The public transcript, read, checked and laid out once for each signed head, however many people look at it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from types import MappingProxyType
 from typing import Literal, Self
 
 from deniable.console.remembered import Remembered
@@ -13,6 +14,7 @@ from deniable.programme.names import caseless
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.frozen_rounds import FrozenRound
 from deniable.programme.public.page import Event, events_of
+from deniable.programme.transcript.outcomes import present_names
 from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.unannounced import Reveal
 from deniable.programme.transcript_copies import StoredTranscript, all_lines
@@ -36,6 +38,8 @@ class Record:
     """The names in each of them, without case, a name a line."""
     revealed: tuple[Reveal, ...]
     """The entries with the names of earlier draws."""
+    present: Mapping[str, str]
+    """What targets are called now, by every name that they had before."""
 
     @property
     def waiting(self) -> FrozenRound | None:
@@ -50,7 +54,7 @@ class Record:
         entries = [_parsed(line) for line in lines]
         events = events_of(parameters, entries, say, partial(office_time_in_words, parameters.calendar))
         revealed = tuple(entry for entry in entries if isinstance(entry, Reveal))
-        return cls(tuple(lines), head, events, tuple(map(_text, events)), revealed)
+        return cls(tuple(lines), head, events, tuple(map(_text, events)), revealed, present_names(entries))
 
 
 def _text(event: Event) -> str:
@@ -59,13 +63,15 @@ def _text(event: Event) -> str:
 
 
 def unpublished_audits(record: Record, published: int) -> frozenset[tuple[int, str]]:
-    """Rounds and targets of audits that stand in the record, and in none of the entries that are published."""
+    """Rounds and targets, by their present names, of audits that stand in the record, and in none of the entries that
+    are published.
+    """
     revealed = {one.of: one.number for one in record.revealed}
     known, late = set[tuple[int, str]](), set[tuple[int, str]]()
     for event in record.events:
         named_in = event.last_entry if event.due is None else revealed.get(event.round, event.last_entry)
         found = known if named_in <= published else late
-        found.update((event.round, audited.name) for audited in event.audited)
+        found.update((event.round, record.present.get(audited.name, audited.name)) for audited in event.audited)
     return frozenset(late - known)
 
 
@@ -78,16 +84,17 @@ it was drawn.
 class Unrecorded:
     """What the public record has of each target since an audit of it was last recorded."""
 
-    def __init__(self, events: Sequence[Event]) -> None:
-        """`events` are newest first."""
+    def __init__(self, events: Sequence[Event], present: Mapping[str, str] = MappingProxyType({})) -> None:
+        """`events` are newest first. `present`: what targets are called here, by the names that events have."""
         self._selected: dict[str, list[tuple[int, str]]] = {}
         recorded = set()
         for event in events:
             for audited in event.audited:
+                name = present.get(audited.name, audited.name)
                 if audited.visited is not None or not audited.carried_out:
-                    recorded.add(audited.name)
-                elif audited.name not in recorded:
-                    self._selected.setdefault(audited.name, []).append((event.round, event.kind))
+                    recorded.add(name)
+                elif name not in recorded:
+                    self._selected.setdefault(name, []).append((event.round, event.kind))
 
     def is_emergency(self, audit: OpenAudit) -> bool:
         """Also where the target was drawn as well."""

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from html import unescape
@@ -46,6 +47,12 @@ def enter(browser: Browser, numbers: str, **fields: str) -> Any:
 def text_of(answer: Any) -> str:
     """Without what marks up names."""
     return unescape(answer.text).replace("<bdi>", "").replace("</bdi>", "")
+
+
+def step_marked(page: str) -> str:
+    """The heading of the step that comes next."""
+    (heading,) = re.findall(r'<li aria-current="step">\s*<h2>([^<]*?) <span class="state warn">next', page)
+    return str(heading)
 
 
 def awaited(programme: Programme) -> Beacon:
@@ -174,6 +181,38 @@ def test_what_a_person_entered_who_was_disabled_since_does_not_count(office: Off
     assert programme.status().waiting is not None
 
 
+def test_the_second_person_tries_to_fetch_before_they_confirm(office: Office) -> None:
+    programme = frozen(office, randomness=Drand(OWN.chain))
+    programme.publish(office.public)
+    office.clock.now += timedelta(days=7)
+    otto, anna = office.browser("Otto"), office.browser("Anna")
+    assert step_marked(otto.get("/round/draw").text) == "Draw with the public value"
+    otto.post("/round/draw/without", {**ONE, "reason": "drand is away."})
+    assert step_marked(otto.get("/round/draw").text) == "If the value does not come"
+    page = anna.get("/round/draw").text
+    assert step_marked(page) == "Draw with the public value"
+    assert '<button class="final">Fetch' in page
+    assert '<button class="quiet">Confirm' in page
+    with mirror(says(b"", 404)) as missing:
+        office.console.mirrors = [missing.url]
+        page = anna.post("/round/draw/fetch", ONE).text
+    assert step_marked(page) == "If the value does not come"
+    assert '<button class="final">Confirm' in page
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_the_address_is_one_that_has_the_beacon(
+    office: Office, monkeypatch: pytest.MonkeyPatch, is_known: bool
+) -> None:
+    """The mirrors of drand have no beacons of other chains."""
+    monkeypatch.setattr(Drand, "is_known", is_known)
+    frozen(office, randomness=Drand(OWN.chain))
+    office.console.mirrors = ["https://mirror.example/"]
+    page = office.browser("Otto").get("/round/draw").text
+    start = "https://api.drand.sh" if is_known else "https://mirror.example"
+    assert f"{start}/{OWN.chain.hash}/public/" in page
+
+
 @pytest.mark.parametrize(
     ("numbers", "fields", "words"),
     [
@@ -205,14 +244,23 @@ def test_the_value_is_fetched_and_the_round_drawn_once(office: Office, drand: Mi
     otto, anna = office.browser("Otto"), office.browser("Anna")
     page = otto.get("/round/draw").text
     assert "<h1>Publish, then draw round 1</h1>" in page
-    assert page.index("The public value was to come out on") < page.index('class="button" href="/transcript"')
-    assert page.index('class="button" href="/transcript"') < page.index(
-        '<button class="quiet">Fetch the value and draw'
-    )
-    assert "The holder of its key knows all its beacons in advance" in page
+    places = [
+        page.index(words)
+        for words in (
+            "although it is late",
+            'class="button" href="/transcript"',
+            "The public value should be out since",
+            '<button class="quiet">Fetch the value and draw',
+            "If the value does not come",
+        )
+    ]
+    assert places == sorted(places)
+    assert step_marked(page) == "Publish"
+    assert "has the sender’s key knows all its beacons in advance" in page
     programme.publish(office.public)
     page = otto.get("/round/draw").text
     assert "<h1>Draw round 1 now</h1>" in page
+    assert step_marked(page) == "Draw with the public value"
     assert '<button class="final">Fetch the value and draw' in page
     assert f"{OWN.chain.hash}/public/{awaited(programme).round}" in page
     first = otto.post("/round/draw/fetch", ONE)

@@ -75,7 +75,7 @@ def test_an_auditor_looks_first_and_then_counts(office: Office) -> None:
     page = preview(browser)
     assert page.status_code == 200
     assert "Confidential" in page.text
-    assert "3 reports will count:" in page.text
+    assert "3 reports will count if you import this file:" in page.text
     assert re.findall(r"<li>([^<]+)<bdi>([^<]+)</bdi></li>", page.text) == [
         ("2 reports about ", "Ash Mill"),
         ("1 report about ", "Cedar Bank"),
@@ -163,7 +163,7 @@ def uploaded(browser: Browser, name: str, **data: str) -> Any:
     """The page after an import of a file with this name."""
     form = {"kind": "csv", "source": "hotline"}
     page = browser.post("/import", form, files={"file": (name, FILE)})
-    sent = browser.post("/import/confirm", {"pending": pending_on(page.text), "step": "count", **data})
+    sent = browser.post("/import/confirm", {"pending": pending_on(page.text), "step": "count"} | data)
     return browser.get(sent.headers["location"])
 
 
@@ -173,7 +173,7 @@ def test_what_was_imported_is_named(office: Office, name: str) -> None:
     browser = office.browser(name)
     said = "The file <bdi>{}</bdi> is imported. What was counted before"
     assert said.format("Mai &lt;b&gt;&amp;Söhne.csv") in uploaded(browser, "Mai <b>&So\u0308hne.csv").text
-    noted = uploaded(browser, "June.csv", do_not_count="yes").text
+    noted = uploaded(browser, "June.csv", step="note").text
     assert "The file <bdi>June.csv</bdi> is noted. Nothing in it is counted" in noted
     assert "The file <bdi>June.csv" not in browser.get("/import").text
     for file in ("Mai &lt;b&gt;&amp;Söhne.csv", "June.csv"):  # beside the button that takes it back
@@ -196,7 +196,7 @@ def test_a_name_that_cannot_be_shown_is_left_out(office: Office, file: str) -> N
 def test_what_was_dealt_with_before_is_never_counted(office: Office, name: str) -> None:
     programme = office.begin()
     browser = office.browser(name)
-    form = {"pending": pending_on(preview(browser).text), "step": "count", "do_not_count": "yes"}
+    form = {"pending": pending_on(preview(browser).text), "step": "note"}
     answer = browser.post("/import/confirm", form)
     assert answer.headers["location"] == "/import?done=noted"
     assert "Nothing in it is counted, now or later." in browser.get("/import?done=noted").text
@@ -720,7 +720,7 @@ def test_the_preview_says_that_nothing_was_saved(office: Office) -> None:
 def test_nothing_waits_where_nothing_is_to_count(office: Office) -> None:
     office.begin()
     ida = office.browser("Ida")
-    form = {"pending": pending_on(preview(ida, WEST).text), "step": "count", "do_not_count": "yes"}
+    form = {"pending": pending_on(preview(ida, WEST).text), "step": "note"}
     ida.post("/import/confirm", form)
     assert "do not count yet" not in ida.get("/import").text
 

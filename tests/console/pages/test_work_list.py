@@ -179,6 +179,30 @@ def test_what_is_not_published_is_not_called_public(office: Office) -> None:
     assert "not published yet" not in otto.get("/work-list/work-list.csv").text
 
 
+def test_a_target_that_was_renamed_since_is_marked_as_before(office: Office) -> None:
+    """The record has its former name, and the list its present one."""
+    programme = office.begin(classes=CLASSES)
+    programme.publish(office.public)
+    programme.override(["Birch Works"], "A fire.", independent=True)
+    programme.report({"Ash Mill": 1}, report_class="danger")
+    programme.visit("Ash Mill", "danger")
+    for former, name in (("Ash Mill", "Ash Mill North"), ("Birch Works", "Birch Plant"), ("Birch Plant", "Birch Hall")):
+        programme.rename_target(former, name, "It changed hands.", independent=True)
+    otto = office.browser("Otto")
+    page = otto.get("/work-list").text
+    marked = re.findall(r"<bdi>([^<]+)</bdi> <a class=\"state warn\" href=\"/transcript\">not published yet", page)
+    assert marked == ["Ash Mill North", "Birch Hall"]
+    assert "visit at once" in page
+    assert "ordered by hand" in page
+    assert "The public record says that these" not in page
+    assert "visit at once" in otto.get("/round").text
+    emergency, ordered = otto.get("/work-list/work-list.csv").text.splitlines()[1:]
+    assert '"visit at once","","not published yet"' in emergency
+    assert '"ordered by hand","","not published yet"' in ordered
+    programme.publish()
+    assert "not published yet" not in otto.get("/work-list").text
+
+
 def test_a_name_is_public_once_the_entry_with_it_is_published(office: Office) -> None:
     programme = office.begin(reveal_after=1)
     for _ in range(2):

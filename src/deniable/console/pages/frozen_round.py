@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from deniable.console.accounts.people import Person
 from deniable.console.console import Console
+from deniable.console.pages.brought_values import entered_numbers, fetched_value, value_in_file
 from deniable.console.pages.closed_round import shown
 from deniable.console.pages.common import (
     CurrentProgramme,
@@ -23,10 +24,10 @@ from deniable.console.pages.common import (
     redirect,
     refusal,
 )
-from deniable.console.pages.field_errors import about, field_of
+from deniable.console.pages.field_errors import field_of
 from deniable.console.pages.open_round import asked, round_in
 from deniable.console.pages.published import check_undamaged
-from deniable.console.pending_draws import AskedWithout, EnteredNumbers
+from deniable.console.pending_draws import AskedWithout
 from deniable.console.rendering import render
 from deniable.console.routing import Router
 from deniable.console.security import Fields, console_of, require, text, uploaded
@@ -35,11 +36,11 @@ from deniable.errors import DeniableError
 from deniable.message import Message, all_of, noted, why_not
 from deniable.programme.programme import Programme
 from deniable.programme.public.frozen_rounds import FrozenRound
-from deniable.programme.randomness.mirrors import MIRRORS, beacon_in, fetch
+from deniable.programme.randomness.mirrors import MIRRORS
 from deniable.programme.randomness.source import Dice, Drand
 from deniable.programme.transcript.fields import one_line
 from deniable.programme.transcript.frozen import WITHOUT_VALUE, PublicValue, check_may_draw
-from deniable.programme.transcript.waiting import Waiting, read_instant, written_instant
+from deniable.programme.transcript.waiting import Waiting, read_instant
 from deniable.programme.transcript_copies import NotKeptError
 
 router = Router()
@@ -97,6 +98,8 @@ class FrozenPage:
     reason: str
     others: tuple[str, ...]
     """Who else may confirm, by name."""
+    next_step: int
+    """1 to publish, 2 to draw with the value, 3 to draw without it."""
     done: Message | None
     error: Message | None
 
@@ -135,7 +138,7 @@ def fetch_value(
     """Sent twice, or after `programme run` has drawn the round, it shows what was drawn the first time."""
     sent = _Sent(request, person, programme, fields)
     try:
-        value = _fetched(sent.waiting, programme, sent.console)
+        value = fetched_value(sent.waiting, programme, sent.console)
     except DeniableError as error:
         return _refused(sent, error)
     return _drawn(sent, value, DREW)
@@ -147,7 +150,7 @@ def bring_value(
 ) -> Response:
     sent = _Sent(request, person, programme, fields)
     try:
-        value = _in_file(sent.waiting, programme, uploaded(fields, "file"))
+        value = value_in_file(sent.waiting, programme, uploaded(fields, "file"))
     except DeniableError as error:
         return _refused(sent, error)
     return _drawn(sent, value, DREW)
@@ -162,7 +165,7 @@ def enter_numbers(
     console = sent.console
     try:
         check_undamaged(console, programme)
-        waiting, own = sent.waiting, _entered(sent)
+        waiting, own = sent.waiting, entered_numbers(programme, person, fields)
         value = PublicValue(own.numbers, own.time)
         check_may_draw(programme.parameters, waiting, value, console.clock())
     except DeniableError as error:
@@ -273,62 +276,6 @@ def _refused(sent: _Sent, error: DeniableError) -> Response:
     return _page(sent, refusal(error), field_of(error))
 
 
-def _fetched(waiting: Waiting, programme: Programme, console: Console) -> PublicValue:
-    source, number = _beacon_of(waiting, programme)
-    zone = programme.parameters.calendar.zone
-    expected = waiting.expected.astimezone(ZoneInfo(zone))
-    if console.clock() < expected:
-        raise DeniableError(
-            "drand's beacon {beacon} is not out before {expected} ({zone} time)",
-            beacon=str(number),
-            expected=expected,
-            zone=zone,
-        )
-    return PublicValue(fetch(source.chain, number, console.mirrors).signature)
-
-
-def _in_file(waiting: Waiting, programme: Programme, content: bytes) -> PublicValue:
-    _, number = _beacon_of(waiting, programme)
-    beacon = beacon_in(content)
-    if beacon.round != number:
-        raise DeniableError(
-            "the file has drand's beacon {found}, and round {round} waits for drand's beacon {beacon}",
-            found=str(beacon.round),
-            round=waiting.round,
-            beacon=str(number),
-        )
-    return PublicValue(beacon.signature)
-
-
-def _beacon_of(waiting: Waiting, programme: Programme) -> tuple[Drand, int]:
-    """The source, and the number of the beacon for which the round waits."""
-    source = programme.parameters.randomness
-    if not isinstance(source, Drand) or waiting.beacon is None:
-        raise DeniableError("this programme draws with numbers that people throw, and not with drand's beacons")
-    return source, waiting.beacon
-
-
-def _entered(sent: _Sent) -> EnteredNumbers:
-    """The numbers of the form, in the form in which they are published."""
-    source, fields = sent.programme.parameters.randomness, sent.fields
-    if not isinstance(source, Dice):
-        raise DeniableError("this programme draws with drand's beacons, and not with numbers that people throw")
-    with about("numbers"):
-        numbers = source.throws.read(text(fields, "numbers"))
-    return EnteredNumbers(
-        person=sent.person.id,
-        numbers=numbers,
-        time=_time(sent.programme, text(fields, "time")),
-    )
-
-
-def _time(programme: Programme, typed: str) -> str:
-    try:
-        return written_instant(programme.parameters.calendar.instant(typed))
-    except DeniableError:
-        raise DeniableError("Choose the day and the time of the first throw.") from None
-
-
 def _ask_without(sent: _Sent, waiting: Waiting) -> None:
     """Note the request; a person who may not close rounds any more has asked for nothing."""
     pending = sent.console.pending_draws
@@ -349,9 +296,24 @@ def _asked(console: Console, waiting: Waiting) -> tuple[str, AskedWithout]:
     return names[before.person], before
 
 
+def _address(source: Drand | Dice, waiting: Waiting, console: Console) -> str:
+    """Of the beacon, for a person: drand's mirrors have its own, whichever mirrors this console asks."""
+    if isinstance(source, Dice):
+        return ""
+    mirrors = MIRRORS if source.is_known else console.mirrors or MIRRORS
+    return f"{mirrors[0].rstrip('/')}/{source.chain.hash}/public/{waiting.beacon}"
+
+
 def _lines(source: Drand | Dice, numbers: str) -> list[str]:
     """In lines that can be compared with a record."""
     return source.throws.grouped(numbers) if isinstance(source, Dice) else []
+
+
+def _next_step(sent: _Sent, source: Drand | Dice, before: AskedWithout | None, error: Message | None) -> int:
+    """Once it is published. The second person tries to fetch a beacon before they confirm that it is drawn without."""
+    if before is None:
+        return 2
+    return 2 if isinstance(source, Drand) and before.person != sent.person.id and error is None else 3
 
 
 def _page(sent: _Sent, error: Message | None = None, field: str = "") -> Response:
@@ -369,14 +331,17 @@ def _page(sent: _Sent, error: Message | None = None, field: str = "") -> Respons
     zone = status.parameters.calendar.zone
     before = console.pending_draws.asked_without(waiting.entry)
     differ = len({one.numbers for one in entered}) > 1
+    may_without = console.clock() >= waiting.without_from(source.days)
+    asks = before if may_without and before is not None and before.person in names else None
+    is_published = status.published >= waiting.entry
     times_differ = not differ and len({one.time for one in entered}) > 1
     page = FrozenPage(
         waiting=frozen,
         source="lottery" if isinstance(source, Dice) and source.throws.numbers > 1 else source.name,
-        is_published=status.published >= waiting.entry,
+        is_published=is_published,
         is_drands_own=isinstance(source, Drand) and source.is_known,
         is_out=console.clock() >= waiting.expected,
-        address=f"{MIRRORS[0]}/{source.chain.hash}/public/{waiting.beacon}" if isinstance(source, Drand) else "",
+        address=_address(source, waiting, console),
         throws=source.throws.in_words(say) if isinstance(source, Dice) else "",
         differ=differ,
         times_differ=times_differ,
@@ -388,12 +353,13 @@ def _page(sent: _Sent, error: Message | None = None, field: str = "") -> Respons
         place=source.place if isinstance(source, Dice) else "",
         time=text(fields, "time") or f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%dT%H:%M}",
         zone=zone,
-        may_without=console.clock() >= waiting.without_from(source.days),
+        may_without=may_without,
         asked_by=None if before is None else names.get(before.person),
         asked_by_self=before is not None and before.person == person.id,
         asked_reason="" if before is None else before.reason,
         reason=text(fields, "reason"),
         others=tuple(name for id_, name in names.items() if id_ != person.id),
+        next_step=_next_step(sent, source, asks, error) if is_published else 1,
         done=done_message(sent.request, DONE) if error is None else None,
         error=error,
     )

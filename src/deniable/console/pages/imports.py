@@ -175,7 +175,7 @@ async def confirm(
     """Keeps what was chosen for new channels, and imports. Answered when the reports are on the disk, or after a while
     if they are many: they then go on coming in.
     """
-    if text(fields, "step") != "count":
+    if text(fields, "step") not in {"count", "note"}:
         await in_slow_thread(request, partial(_take, request, fields))
         return redirect("/import", "dropped")
     try:
@@ -210,7 +210,7 @@ def _bring(
     if isinstance(held, Response):
         return held
     _check_assigned(request, person, held.source)
-    do_not_count = text(fields, "do_not_count") == "yes"
+    do_not_count = text(fields, "step") == "note"
     written = programme.hotlines.bring(held.source, held.batch, count=not do_not_count, name=name, owner=person.id)
     console = console_of(request)
     outcome = "paused" if programme.status().is_paused else "noted" if do_not_count else "counted"

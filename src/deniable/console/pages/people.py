@@ -278,7 +278,7 @@ def _page(
         has_hotline = bool(hotlines.listed(connection, console.key))
     is_planned, roles = console.programme() is not None, {row.person.role for row in rows}
     lacks_auditor = not is_planned and "auditor" not in roles
-    typed_name, typed_role = typed or ("", "auditor" if lacks_auditor else "")
+    typed_name, typed_role = typed or ("", "")
     page = PeoplePage(
         people=rows,
         links=tuple(_link(row, console.clock(), voice_of(request)) for row in rows),
