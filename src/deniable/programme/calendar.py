@@ -127,7 +127,7 @@ class Calendar:
         """
         # Offsets are below a day, so no round that is due by now belongs to a later day than this.
         latest = _utc(now).date() + datetime.timedelta(days=1)
-        if self.period.endswith("M"):
+        if self._unit == "M":
             elapsed = 12 * (latest.year - self.start.year) + latest.month - self.start.month
         else:
             elapsed = (latest - self.start).days
@@ -156,18 +156,28 @@ class Calendar:
             return say.counted(
                 "about {figure} year", "about {figure} years", say.plural_of(figure), figure=say.figure(figure)
             )
-        if self.period.endswith("M") or rounds != int(rounds):
+        if self._unit == "M" or rounds != int(rounds):
             return say.counted("about {number} day", "about {number} days", days)
         return say.counted("{number} day", "{number} days", days)
 
     def days(self, rounds: float) -> int:
         """How long so many rounds are, rounded up."""
-        days = self._step * (_DAYS_OF_MONTH if self.period.endswith("M") else 1)
+        days = self._step * (_DAYS_OF_MONTH if self._unit == "M" else 1)
         return math.ceil(rounds * days - 1e-9)
 
     def years(self, rounds: float) -> float:
         """How long so many rounds are, in years of 12 months or 365 days."""
-        return rounds * self._step / (12 if self.period.endswith("M") else 365)
+        return rounds * self._step / (12 if self._unit == "M" else 365)
+
+    def in_units(self, rounds: float) -> tuple[str, float]:
+        """How long so many rounds are in the unit of the period, D, W or M; from one year on in years, Y.
+
+        >>> fortnights = Calendar(datetime.date(2026, 1, 5), "2W", "UTC")
+        >>> fortnights.in_units(3), fortnights.in_units(36.5)
+        (('W', 6), ('Y', 1.4))
+        """
+        years = self.years(rounds)
+        return ("Y", years) if years >= 1 else (self._unit, rounds * self._units)
 
     def to_dict(self) -> dict[str, str]:
         """Plain strings, ready for JSON."""
@@ -194,13 +204,22 @@ class Calendar:
         return calendar
 
     @property
+    def _unit(self) -> str:
+        return self.period[-1]
+
+    @property
+    def _units(self) -> int:
+        """In one period."""
+        return int(self.period[:-1])
+
+    @property
     def _step(self) -> int:
         """The period in days or months."""
-        return int(self.period[:-1]) * (7 if self.period.endswith("W") else 1)
+        return self._units * (7 if self._unit == "W" else 1)
 
     def _day(self, round_: int) -> datetime.date:
         try:
-            if self.period.endswith("M"):
+            if self._unit == "M":
                 years, month = divmod(self.start.month - 1 + round_ * self._step, 12)
                 year = self.start.year + years
                 day = datetime.date(year, month + 1, min(self.start.day, monthrange(year, month + 1)[1]))

@@ -271,5 +271,5 @@ def test_what_people_typed_does_not_change_places_in_a_sentence_from_right_to_le
     headings = {code: re.findall("<(?:p|strong)><bdi>(.*?)</bdi></", page) for code, page in pages.items()}
     assert len(headings["ar"]) == len(headings["de"]) == 3
     for heading, typed in zip(reversed(headings["ar"]), ("+49 30 555 01", name, name), strict=True):
-        assert f"\u2068{typed}\u2069" in heading
+        assert f"\u2068{typed}\u2069" in heading.replace("\N{NO-BREAK SPACE}", " ")
     assert "\u2068" not in pages["de"]

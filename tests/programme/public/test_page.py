@@ -50,6 +50,7 @@ from deniable.report_classes import ReportClass
 
 A, B, C, D = NAMES
 HOSTILE = "<script>alert('1')</script>\" & {{ 7 * 7 }}"
+NO_BREAK = "\N{NO-BREAK SPACE}"
 VOID = {"meta", "link", "rect", "line", "path", "circle", "wbr"}
 
 
@@ -398,9 +399,14 @@ def test_it_says_first_where_not_to_read_it_and_only_once(outline: Outline) -> N
 def test_the_card_says_what_one_report_changes_except_beside_the_box_of_a_lapse() -> None:
     for chosen, said, told in (
         ({}, [], "yes, for all reports If you report once, a boss who was"),
-        ({"mechanism": "tca", "horizon": 100}, [], "yes, for all reports Suppose your boss has no idea"),
+        (
+            {"mechanism": "tca", "horizon": 100},
+            [],
+            "yes, for all reports If you report once, a boss who was 50 % sure",
+        ),
         ({"delta": 0.9999999}, [], "no: there is none This programme promises nothing to you"),
         ({}, [drawn(1, A), override(2, B, independent=False)], "If you report once"),
+        ({"mechanism": "tca", "horizon": 100}, [], "may become nearly sure. what it says"),
     ):
         header = Outline(rendered(made(**chosen), said)).text("header").replace("\N{NO-BREAK SPACE}", " ")
         assert (told in header) == (not said)
@@ -425,6 +431,30 @@ def test_the_box_of_a_lapse_has_the_reason_of_the_office() -> None:
     header = Outline(text).text("header")
     assert "The office’s reason: flood" in header
     assert "a court" not in header
+
+
+def test_after_a_lapse_the_card_says_again_what_one_report_changes() -> None:
+    said = [drawn(1, A), override(2, B, independent=False), drawn(2, A)]
+    header = Outline(rendered(made(), said)).text("header")
+    assert "yes, for new reports" in header
+    assert "If you report once" in header
+
+
+def test_the_box_of_the_end_has_the_reason_of_the_office() -> None:
+    text = rendered(made(), [drawn(1, A), ("end", 2, {"reason": "a new <b>law</b>"})])
+    top = text[text.index("This programme has ended.") : text.index("</div>", text.index("This programme has ended."))]
+    assert "The office’s reason: <bdi>a new &lt;b&gt;law&lt;/b&gt;</bdi>" in top
+    over = rendered(made(mechanism="tca", horizon=2), [drawn(1, A), drawn(2, B)])
+    assert "This programme has ended." in over
+    assert "The office’s reason" not in over
+
+
+@pytest.mark.parametrize("whole", ["5 January 2026", "5. Januar 2026", "5 de enero de 2026", "01234 555 012"])
+def test_no_line_ends_within_a_day_or_a_telephone_number(whole: str) -> None:
+    unbroken = page.templates().filters["unbroken"]
+    assert unbroken(f"Call 3 people: {whole} for 50 %") == (
+        f"Call 3 people: {whole.replace(' ', NO_BREAK)} for 50{NO_BREAK}%"
+    )
 
 
 def test_a_newcomer_learns_what_a_target_and_a_round_are() -> None:
@@ -555,7 +585,7 @@ def test_the_chart_has_hidden_rounds_and_names_in_their_place() -> None:
 
 def row(text: str, entry: int) -> str:
     """The row of the record that begins with this entry, and the text in it."""
-    return text.partition(f'id="entry-{entry}"')[2].partition("</tr>")[0]
+    return text.partition(f'id="entry-{entry}"')[2].partition("</tr>")[0].replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_an_ended_programme_asks_for_no_report() -> None:

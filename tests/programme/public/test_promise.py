@@ -71,7 +71,7 @@ def answer(promise: Promise, words: str) -> str:
 
 def prose(promise: Promise, *, experts: bool = False) -> list[str]:
     """All that is said in sentences, without headings and tables."""
-    said = [promise.first, *(one.text for one in promise.warnings)]
+    said = [promise.first, promise.lead, *(one.text for one in promise.warnings)]
     for one in (*promise.parts, *([promise.experts] if experts else [])):
         said += [*one.before, *(item.text for item in one.items), *one.after]
     return said
@@ -158,21 +158,24 @@ def test_without_a_cap_it_promises_no_limit_in_a_single_case() -> None:
     assert "After watching the audits, the guess is right at most 55 times in 100" in promise.first
     assert "If you report once" not in promise.first, "of those who reported, more may be found"
     assert "is only 20 % sure guesses that you did not report" in part(promise, "promise").before[-1]
-    said = part(promise, "promise").after[1]
+    assert promise.first in part(promise, "promise").before[-2]
+    assert "for all cases together" in part(promise, "promise").after[0]
+    said = promise.lead
     assert "a boss who was 50 % sure of it stays less than 90 % sure in at least 99 cases of 100" in said
     assert "In the other cases, at most 1 of 100, your boss may become nearly sure." in said
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_in_short_it_says_what_holds_in_most_cases_too(kind: str) -> None:
+def test_it_leads_with_one_measure(kind: str) -> None:
     promise = english(made(**KINDS[kind]))
-    added = promise.in_short.removeprefix(promise.first)
     if "can become at most" in promise.first or kind == "nothing":
-        assert not added
+        assert promise.lead == promise.first
     else:
-        assert added.startswith(
-            " If you report once, a boss who was 50 % sure of it stays less than 90 % sure in at least"
+        assert promise.lead.startswith(
+            "If you report once, a boss who was 50 % sure of it stays less than 90 % sure in at least"
         )
+        assert "guess" not in promise.lead
+        assert "In the other cases, at most" in promise.lead
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=8), st.sampled_from([1, 9]))
@@ -240,7 +243,7 @@ def test_yearly_figures_have_no_limit_in_a_single_case() -> None:
     )
     assert read in promise.first  # 5, and 1
     assert "can become at most" not in " ".join(prose(promise))
-    numbers, said = part(promise, "promise").before[1], part(promise, "promise").after[1]
+    numbers, said = part(promise, "promise").before[1], promise.lead
     assert numbers.startswith("Once a year the office also publishes how many reports came in")
     assert "mostly by up to 20" in numbers
     assert "a boss who was 50 % sure of it stays less than 90 % sure in at least 97 cases of 100" in said
@@ -472,6 +475,8 @@ def test_the_office_is_reached_where_it_says_how() -> None:
         ("7 January 2026", None),
     ]
     assert "not published here" in part(english(parameters), "contact").before[0]
+    assert answer(english(parameters, now), "in danger").endswith("You can reach the office here: Room 5")
+    assert "reach the office" not in answer(english(parameters), "in danger")
     assert "Ask the office" not in " ".join(prose(english(parameters)))
 
 
@@ -494,7 +499,7 @@ def test_an_audit_because_of_danger_costs_the_promise_where_no_class_leads_to_a_
 def test_the_end_says_when_and_that_visits_may_follow() -> None:
     now = Situation(Coverage(made().calendar), 4, 4, ended=True)
     said = english(made(), now).warnings[0].text
-    assert said.startswith("It ended in round 4: the draw planned for 2 February 2026 did not take place.")
+    assert said.startswith("It ended in round 4, which began on 26 January 2026: the draw planned for 2 February 2026")
     assert "may still take place" in said
     over = replace(now, open_round=101)
     assert english(made(**KINDS["counters"]), over).warnings[0].text.startswith("The promise stays for all")
@@ -618,7 +623,22 @@ def test_after_a_lapse_the_promise_holds_for_later_reports() -> None:
 def test_a_person_who_reported_before_it_was_lost_gets_advice() -> None:
     parameters = made()
     told = next(one.text for one in english(parameters, lapsed(parameters, 7, ended=True)).warnings if one.is_lapse)
-    assert told.endswith("Did you report before then? Get advice if you are worried.")
+    assert re.search(r"Did you report before then\?.*not mean that your boss knows of it\. Get advice", told)
+
+
+@pytest.mark.parametrize("open_round", [7, 8])
+def test_a_report_without_the_promise_counts_as_far_as_that_is_sure(open_round: int) -> None:
+    told = "Your report still counts until the target is audited."
+
+    def lapse(situation: Situation) -> str:
+        return next(one.text for one in english(made(), situation).warnings if one.is_lapse)
+
+    paused = lapsed(made(), open_round)
+    now = replace(paused, is_paused=False)
+    assert told in lapse(now)
+    for unsure in (paused, replace(now, may_miss_reports=True), replace(now, ended=True)):
+        assert told not in lapse(unsure)
+    assert "did not rule this out, so the promise was lost, to be safe" in lapse(now)
 
 
 @pytest.mark.parametrize("kind", ["counters", "figures"])
@@ -626,7 +646,7 @@ def test_without_a_limit_in_single_cases_it_tells_what_happens_in_most_of_them(k
     one, several = made(**KINDS[kind]), made(**KINDS[kind], reports_per_person=2)
     for parameters in (one, several):
         promise = english(parameters)
-        said = part(promise, "promise").after[1]
+        said = promise.lead
         assert said.startswith("If you report once")
         assert "stays less than 90 % sure in at least" in said
         (rare,) = [one.text for one in part(promise, "not-protected").items if one.title == "A rare case."]
@@ -645,7 +665,7 @@ def test_without_a_limit_in_single_cases_it_tells_what_happens_in_most_of_them(k
 def test_after_the_end_it_speaks_of_reports_that_were_made(kind: str) -> None:
     parameters = made(**KINDS[kind])
     ended = english(parameters, replace(Situation.at_start(parameters), ended=True))
-    said = " ".join((ended.first, *part(ended, "promise").before, *part(ended, "promise").after))
+    said = " ".join((ended.lead, *part(ended, "promise").before, *part(ended, "promise").after))
     assert "If you reported once" in said
     assert "If you report once" not in said
     assert ("Once a year the office also published" in said) == (kind == "figures")

@@ -47,7 +47,7 @@ def situations(parameters: Parameters) -> Iterator[Situation | None]:
 
 def texts(promise: Promise) -> Iterator[str]:
     """All that a reader sees."""
-    yield from (promise.first, *promise.holds)
+    yield from (promise.first, promise.lead, *promise.holds)
     for warned in promise.warnings:
         yield from (warned.title, REASON.sub("", warned.text))
     for part in (*promise.parts, promise.experts):

@@ -149,7 +149,7 @@ def test_a_row_says_on_which_day_an_entry_was_made() -> None:
     (event,) = events_of(parameters, chained(parameters, [("override", 1, order)]), plain())
     assert (event.due, event.made) == (None, "after round 1 was due, and by 23 February 2026")
     (event,) = events_of(parameters, chained(parameters, [("override", 1, order | {"during": 1})]), plain())
-    assert event.made == "during round 1, which ends on 12 January 2026"
+    assert event.made == "while round 1 was open (due on 12 January 2026)"
     assert sample("emergency").made(CALENDAR, plain()) == "while round 1 was open (due on 12 January 2026)"
     assert sample("details").made(CALENDAR, plain()) == "5 January 2026"
     for kind in KINDS:

@@ -150,7 +150,15 @@ def classes_in_words(parameters: Parameters, say: Voice) -> str:
     """What a person who reports must know of the classes, where there are several."""
     classes = say.one_of([class_in_words(one, say) for one in parameters.classes])
     each = say("Each report has a class, which says how much it counts in the draw: {classes}.", classes=classes)
-    return f"{each} {say('The people who enter your report choose it. Tell them which class you want.')}"
+    return f"{each} {who_chooses(say)}"
+
+
+def who_chooses(say: Voice) -> str:
+    """Who chooses a report's class."""
+    return say(
+        "The people who take your report, at the hotline or in the office, choose it by what you write. Ask them what "
+        "each class means, and tell them which one you want."
+    )
 
 
 def class_statements(parameters: Parameters, say: Voice) -> tuple[str, ...]:

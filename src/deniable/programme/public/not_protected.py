@@ -6,7 +6,7 @@ from deniable.languages.voice import Voice
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.situation import Situation
 from deniable.programme.public.suspicion import filed_in, heaviest_class, is_made, right_at_most
-from deniable.programme.public.suspicion_wording import rare_case
+from deniable.programme.public.suspicion_wording import all_cases, rare_case
 
 
 class Item(NamedTuple):
@@ -170,12 +170,13 @@ def two_people(parameters: Parameters, now: Situation, say: Voice) -> str:
                 right=say.figure(several),
             )
         )
-    told.append(
+    told += [
+        all_cases(say),
         say(
-            "In some cases the {audits} may make a report by one of you so unlikely that your boss is nearly sure of "
+            "In some of them the {audits} may make a report by one of you so unlikely that your boss is nearly sure of "
             "the other."
-        )
-    )
+        ),
+    ]
     return " ".join((*told, same))
 
 

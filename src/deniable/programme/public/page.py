@@ -4,6 +4,7 @@ One file for each language, without scripts or outside resources. Its text is a 
 and of nothing else: no clock, no locale of the machine.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -28,6 +29,7 @@ from deniable.programme.public.timeline import timeline
 from deniable.programme.randomness.source import value_in_words
 from deniable.programme.transcript.closings import NO_REASON, Closing
 from deniable.programme.transcript.decision import Decision
+from deniable.programme.transcript.entries import End
 from deniable.programme.transcript.entry import Entry, Outcome
 from deniable.programme.transcript.frozen import DrawnHidden, Freeze, FrozenDraw
 from deniable.programme.transcript.outcomes import outcomes, present_names
@@ -182,6 +184,7 @@ def render(parameters: Parameters, entries: Sequence[Entry], known: PublicState 
         earlier=events[NEWEST:MOST_ENTRIES],
         older=sum(event.n_entries for event in events[MOST_ENTRIES:]),
         lapse_reason=None if last is None else shortened(entries[last.entry - 1].reason),
+        end_reason=next((shortened(entry.reason) for entry in reversed(entries) if isinstance(entry, End)), None),
         lapses=tuple(lapse.entry for lapse in state.coverage.lapses[-MOST_NAMES:]),
         declared=_declared(parameters, entries, now),
         late=_late(entries),
@@ -247,8 +250,16 @@ def templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(unbroken=unbroken, breakable=breakable)
+    environment.filters.update(unbroken=_in_one_line, breakable=breakable)
     return environment
+
+
+def _in_one_line(words: str) -> str:
+    """`unbroken`; and no line ends within a telephone number or a day, also of markup."""
+    return type(words)(_DAY_OR_NUMBER.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), unbroken(words)))
+
+
+_DAY_OR_NUMBER = re.compile(r"\d+\.?(?: [^\W\d_]+){1,3} [12]\d{3}\b|\d+(?: \d+)+")
 
 
 def verify_text(parameters: Parameters) -> str:

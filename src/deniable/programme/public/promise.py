@@ -20,10 +20,12 @@ from deniable.programme.public.questions import answers
 from deniable.programme.public.situation import Situation
 from deniable.programme.public.suspicion import caption, head, is_capped, is_made, rows
 from deniable.programme.public.suspicion_wording import (
+    all_cases,
     in_most_cases,
     limit_of_one,
     single_case,
     until,
+    with_several,
     yearly_numbers,
 )
 from deniable.programme.public.visit_chances import Effect, circumstances, effects
@@ -63,8 +65,10 @@ class Promise:
     """Empty where there is nothing of the kind."""
     first: str
     """What one report changes, in one sentence or two; where nothing is promised now, that."""
-    in_short: str
-    """The same, with what holds in most single cases where there is no likelihood cap."""
+    lead: str
+    """The same in the page's own part and card: where there is no likelihood cap, what holds in most single cases, if
+    that is promised.
+    """
     parts: tuple[Part, ...]
     """For a person who considers a report."""
     experts: Part
@@ -75,11 +79,10 @@ class Promise:
 def promise_of(parameters: Parameters, situation: Situation | None, say: Voice) -> Promise:
     """In this situation; where none is given, before the first round."""
     now = Situation.at_start(parameters) if situation is None else situation
-    first = _first(parameters, now, say)
     return Promise(
         warnings=warnings_of(parameters, now, say),
-        first=first,
-        in_short=" ".join(filter(None, (first, in_most_cases(parameters, now, say)))),
+        first=_first(parameters, now, say),
+        lead=_first(parameters, now, say, in_single_cases=True),
         holds=_holds(parameters, now, say),
         parts=(
             _suspicion(parameters, now, say),
@@ -118,7 +121,7 @@ def _holds_again(now: Situation, visits: str, say: Voice) -> Item:
     return Item(say("yes, for new reports"), say.language.locale.semicolon.join(filter(None, (earlier, visits))))
 
 
-def _first(parameters: Parameters, now: Situation, say: Voice) -> str:
+def _first(parameters: Parameters, now: Situation, say: Voice, *, in_single_cases: bool = False) -> str:
     standing = now.standing(parameters)
     if not is_made(parameters):
         return say(
@@ -129,7 +132,8 @@ def _first(parameters: Parameters, now: Situation, say: Voice) -> str:
         return say("This programme promises nothing about any report. There are no more draws for which it could.")
     if standing == "lapsed":
         return _not_yet(now, say)
-    limit = limit_of_one(parameters, now, say)
+    seldom = in_most_cases(parameters, now, say) if in_single_cases else ""
+    limit = seldom or limit_of_one(parameters, now, say)
     if not now.coverage.lapses:
         return limit
     return " ".join((limit, say("This is for reports made from {since} on.", since=now.since(say))))
@@ -172,8 +176,13 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
             "Other things may: see “What is not protected”."
         )
         proven = f"{proven} {unproven}"
-    rounded = say("The numbers are rounded up. Your boss can also become less sure than before.")
-    counted = say("The table counts what the yearly numbers tell as well.")
+    rounded = [say("The numbers are rounded up. Your boss can also become less sure than before.")]
+    if parameters.figures:
+        rounded.append(say("The table counts what the yearly numbers tell as well."))
+    if not capped:
+        rounded.append(all_cases(say))
+    asked = say("You can also ask how often your boss guesses right.")
+    leads_with_cases = bool(in_most_cases(parameters, now, say))
     return Part(
         "promise",
         title,
@@ -181,15 +190,25 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
             *_classes(parameters, now, say),
             proven,
             *yearly_numbers(parameters, now, say),
+            *((f"{asked} {limit_of_one(parameters, now, say)}",) if leads_with_cases else ()),
             *(() if capped else (_guesses(say),)),
         ),
         table=table,
         after=(
-            f"{rounded} {counted}" if parameters.figures else rounded,
-            *(() if capped else (single_case(parameters, now, say),)),
+            " ".join(rounded),
+            *_cases(parameters, now, say),
             *until(parameters, now, say),
         ),
     )
+
+
+def _cases(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...]:
+    """What holds in single cases where there is no likelihood cap, as far as it does not lead."""
+    if is_capped(parameters):
+        return ()
+    if in_most_cases(parameters, now, say):
+        return with_several(parameters, say)
+    return (single_case(parameters, now, say),)
 
 
 def _guesses(say: Voice) -> str:
@@ -311,6 +330,6 @@ def _contact(parameters: Parameters, now: Situation, say: Voice) -> Part:
     told = (
         Fact(say("Hotline"), details.hotline or "", details.link),
         Fact(say("Contact"), details.contact or ""),
-        Fact(say("As of"), day_in_words(date.fromisoformat(details.day), say).words),
+        Fact(say("Valid since"), day_in_words(date.fromisoformat(details.day), say).words),
     )
     return Part("contact", title, before=(*wait, device, danger), facts=tuple(fact for fact in told if fact.text))

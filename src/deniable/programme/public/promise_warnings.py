@@ -9,9 +9,7 @@ from deniable.programme.calendar import day_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.guarantee_wording import classes_in_words
 from deniable.programme.public.situation import Situation
-from deniable.programme.public.suspicion import (
-    is_made,
-)
+from deniable.programme.public.suspicion import is_made
 
 
 @dataclass(frozen=True)
@@ -23,6 +21,8 @@ class Warned:
     is_lapse: bool = False
     is_grave: bool = False
     """Whether nothing is promised, as opposed to what concerns some reports only."""
+    is_end: bool = False
+    """Whether the office ended the programme."""
 
     @property
     def text(self) -> str:
@@ -37,6 +37,7 @@ def warnings_of(parameters: Parameters, now: Situation, say: Voice) -> tuple[War
             (_end(parameters, now, say),)
             if now.ended else
             (say("There are no more draws, and a new report changes nothing here."),),
+            is_end=now.ended,
         ))  # fmt: skip
     elif now.takes_no_more(parameters):
         told.append(Warned(
@@ -68,9 +69,12 @@ def _end(parameters: Parameters, now: Situation, say: Voice) -> str:
         after = f"{stays} {after}"
     if parameters.horizon is not None and now.open_round > parameters.horizon:
         return after
-    day = day_in_words(parameters.calendar.day(now.open_round), say).words
+    calendar = parameters.calendar
     ended = say(
-        "It ended in round {round}: the draw planned for {day} did not take place.", round=now.open_round, day=day
+        "It ended in round {round}, which began on {begun}: the draw planned for {day} did not take place.",
+        round=now.open_round,
+        begun=day_in_words(calendar.first_day(now.open_round), say).words,
+        day=day_in_words(calendar.day(now.open_round), say).words,
     )
     return f"{ended} {after}"
 
@@ -95,15 +99,21 @@ def _visits(parameters: Parameters, now: Situation, say: Voice) -> Warned:
         "Say so if you do not want class {classes}. That they keep to it is a matter of trust.", classes=classes
     )
     title = say("A report of class {classes} is not protected.", classes=classes)
-    return Warned(title, (f"{others} {visit}", f"{classes_in_words(parameters, say)} {refused}"))
+    return Warned(title, (f"{others} {visit}", f"{classes_in_words(parameters, say)} {refused}", *now.reached(say)))
 
 
 def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
     standing, last, since = now.standing(parameters), now.coverage.last, now.since(say)
     assert last is not None
-    why = say(last.because)
+    why = " ".join((
+        say(last.because),
+        say("The office did not rule this out, so the promise was lost, to be safe."),
+    ))  # fmt: skip
     about = say("This is about every report of this programme, whatever {target} it was about.")
-    advice = say("Did you report before then? Get advice if you are worried.")
+    advice = say(
+        "Did you report before then? This does not mean that your boss knows of it. Get advice if you are worried."
+    )
+    counts = _still_counts(parameters, now, say)
     second = say("A second report does not protect the first one.")
     told: tuple[str, ...]
     if standing == "lapsed":
@@ -117,17 +127,25 @@ def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
         reported = (
             say("Have you reported already? Then nothing is promised about that report."),
             say("This does not mean that your boss knows of it."),
+            *counts,
             say("Get advice if you are worried."),
             second,
         )
         told = (" ".join(wait), f"{why} {about}", " ".join(reported))
     else:
-        gone = say("So nothing is promised about reports made before {since}.", since=since)
+        gone = say("Nothing is promised about reports made before {since}.", since=since)
         if standing == "lost":
             title = say("Nothing is promised about any report.")
             told = (" ".join((why, gone, say("No draw comes after that."), about)), advice)
         else:
             title = say("The promise does not cover all reports.")
             covered = say("Reports made since then are covered.")
-            told = (" ".join((why, gone, about, covered)), f"{advice} {second}")
+            told = (" ".join((why, gone, about, covered)), " ".join((advice, *counts, second)))
     return Warned(title, told, is_lapse=True, is_grave=standing != "holds")
+
+
+def _still_counts(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...]:
+    """That a report about which nothing is promised is not lost for the draws, as far as that is sure."""
+    if now.is_over(parameters) or now.is_paused or now.may_miss_reports:
+        return ()
+    return (say("Your report still counts until the {target} is {audited}."),)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from deniable.languages.voice import Voice
 from deniable.programme.calendar import due_in_words
 from deniable.programme.parameters import Parameters
+from deniable.programme.public.guarantee_wording import who_chooses
 from deniable.programme.public.not_protected import Item
 from deniable.programme.public.situation import Situation
 from deniable.programme.public.suspicion import is_made
@@ -14,7 +15,7 @@ def answers(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, .
     """To what people ask."""
     return (
         *(_to_a_reporter(parameters, now, say) if now.ended else _before_a_report(parameters, now, say)),
-        Item(say("What if a person is in danger?"), _danger(parameters, now, say)),
+        Item(say("What if a person is in danger?"), " ".join((_danger(parameters, now, say), *now.reached(say)))),
         *(() if now.ended else (_take_back(say), _lost_key(say), _lost_records(say), _chosen(parameters, say))),
         _broken(now, say),
         Item(
@@ -174,7 +175,7 @@ def _who_sees(parameters: Parameters, now: Situation, say: Voice) -> str:
 
 
 def _class(parameters: Parameters, say: Voice) -> str:
-    chosen = say("The people who enter your report choose it. Tell them which class you want.")
+    chosen = who_chooses(say)
     if not parameters.visit_classes:
         return chosen
     refused = say(

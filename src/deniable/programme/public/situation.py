@@ -31,6 +31,8 @@ class Situation:
     """Whether a round is frozen and not drawn yet."""
     details: OfficeDetails | None = None
     """How to reach the office and its hotline, as far as it told."""
+    may_miss_reports: bool = False
+    """Whether records were lost, and reports perhaps with them."""
 
     @classmethod
     def at_start(cls, parameters: Parameters) -> Self:
@@ -47,6 +49,7 @@ class Situation:
             ended=state.ended,
             waits=state.waiting is not None and not state.ended,
             details=state.details,
+            may_miss_reports=state.misses_reports,
         )
 
     def is_over(self, parameters: Parameters) -> bool:
@@ -69,3 +72,10 @@ class Situation:
     def since(self, say: Voice) -> str:
         """The day and the hour from which on the promise covers reports, after a lapse."""
         return due_in_words(self.coverage.calendar, self.coverage.holds_from - 1, say).words
+
+    def reached(self, say: Voice) -> tuple[str, ...]:
+        """How to reach the office, where it told: the last of some sentences, since a contact may have no full stop."""
+        contact = None if self.details is None else self.details.contact
+        if contact is None:
+            return ()
+        return (say("You can reach the office here: {contact}", contact=say.apart(contact)),)

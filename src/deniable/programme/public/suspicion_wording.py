@@ -103,13 +103,17 @@ def single_case(parameters: Parameters, now: Situation, say: Voice) -> str:
     often = _seldom_nearly_sure(parameters, 1)
     if often is None:
         return say("Your boss may even become nearly sure.")
-    once = _once(parameters, now, _others(often, say), say)
-    others = say("In the other cases, at most {few} of 100, your boss may become nearly sure.", few=say.figure(often))
-    if (promised := parameters.reports_per_person) == 1:
-        return f"{once} {others}"
+    return " ".join((_one_report(parameters, now, often, say), *with_several(parameters, say)))
+
+
+def with_several(parameters: Parameters, say: Voice) -> tuple[str, ...]:
+    """The same of as many reports as the programme's rules name, where they name several."""
+    promised = parameters.reports_per_person
+    if promised == 1:
+        return ()
     often = _seldom_nearly_sure(parameters, promised)
     most = "" if often is None else _others(often, say)
-    repeated = (
+    return (
         say.counted(
             "With {number} report there is no such limit.", "With {number} reports there is no such limit.", promised
         )
@@ -121,17 +125,21 @@ def single_case(parameters: Parameters, now: Situation, say: Voice) -> str:
             "of 100.",
             promised,
             most=most,
-        )
+        ),
     )
-    return f"{once} {others} {repeated}"
 
 
 def in_most_cases(parameters: Parameters, now: Situation, say: Voice) -> str:
-    """The first sentence of `single_case`, where the promise holds and there is no likelihood cap; else empty."""
+    """What holds of one report, where the promise holds and there is no likelihood cap; else empty."""
     often = None if is_capped(parameters) else _seldom_nearly_sure(parameters, 1)
     if often is None or not is_made(parameters) or now.standing(parameters) != "holds":
         return ""
-    return _once(parameters, now, _others(often, say), say)
+    return _one_report(parameters, now, often, say)
+
+
+def _one_report(parameters: Parameters, now: Situation, often: str, say: Voice) -> str:
+    others = say("In the other cases, at most {few} of 100, your boss may become nearly sure.", few=say.figure(often))
+    return f"{_once(parameters, now, _others(often, say), say)} {others}"
 
 
 def _once(parameters: Parameters, now: Situation, most: str, say: Voice) -> str:
@@ -175,6 +183,11 @@ def rare_case(parameters: Parameters, now: Situation, say: Voice) -> str:
 def _others(often: str, say: Voice) -> str:
     """The other cases of 100."""
     return say.figure(str(100 - Decimal(often)))
+
+
+def all_cases(say: Voice) -> str:
+    """Beside limits that a single case may exceed."""
+    return say("These limits are for all cases together.")
 
 
 def yearly_numbers(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...]:

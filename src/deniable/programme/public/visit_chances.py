@@ -61,7 +61,7 @@ def circumstances(parameters: Parameters, n_targets: int, is_told: bool, say: Vo
         yield say("Reports about others make the wait longer, and so do late draws.")
     else:
         yield say("Your report can only shorten the wait, never make it longer.")
-        yield say("We cannot give a figure for how much more likely it is.")
+        yield say("We cannot say by how much: that depends on the other reports, and these are secret.")
     if parameters.most_counted is not None and len(parameters.classes) > 1:
         yield say.counted(
             "At most {number} report of each class about {a_target} counts in one round.",
@@ -118,9 +118,7 @@ def wait_in_words(calendar: Calendar, wait: QuietWait, say: Voice) -> str:
     >>> wait_in_words(weekly, QuietWait(3, 4.04, "at most"), plain())
     'at most 4.1 weeks'
     """
-    unit, number = calendar.period[-1], wait.rounds * int(calendar.period[:-1])
-    if (years := calendar.years(wait.rounds)) >= 1:
-        unit, number = "Y", years
+    unit, number = calendar.in_units(wait.rounds)
     figure = in_tenths(number)
     in_words = _limit_in_words if wait.kind == "at most" else _length_in_words
     return in_words(unit, say.plural_of(figure), say.figure(figure), say)

@@ -97,7 +97,7 @@ def _made_during(calendar: Calendar, round_: int, during: int, say: Voice) -> st
     day = day_in_words(calendar.day(during), say).words
     if during > round_:
         return say("after round {round} was due, and by {day}", round=round_, day=day)
-    return say("during round {round}, which ends on {day}", round=during, day=day)
+    return say("while round {round} was open (due on {day})", round=during, day=day)
 
 
 def not_covered(calendar: Calendar, during: int, say: Voice) -> str:
