@@ -3,6 +3,7 @@
 import errno
 import math
 import re
+import sys
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -41,6 +42,11 @@ class DeniableError(ValueError):
     def elsewhere(self) -> Message:
         """For people and machines far from this one."""
         return self.message.elsewhere
+
+
+def pip_install(extra: str) -> str:
+    """The command that installs an extra where this Python finds it, in the versions that were tested."""
+    return f"{sys.executable} -m pip install -c constraints.txt '.[{extra}]'"
 
 
 class PlaceError(DeniableError):

@@ -50,5 +50,5 @@ def test_greedy_is_learnt(view: object) -> None:
 
 def test_without_scikit_learn_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
-    with pytest.raises(dn.DeniableError, match=r"pip install '\.\[research\]' in a copy of the project"):
+    with pytest.raises(dn.DeniableError, match=r"pip install -c constraints\.txt '\.\[research\]'"):
         play(dn.Greedy(2), PAIR, 40, adversary=BlackBox())

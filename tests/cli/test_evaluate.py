@@ -158,7 +158,7 @@ def test_without_matplotlib_the_figure_is_refused_at_once(
     run: Run, year: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert_refused(run(*year, "--chart", "chart.png"), "pip install '.[research]' in a copy of the project")
+    assert_refused(run(*year, "--chart", "chart.png"), "pip install -c constraints.txt '.[research]'")
 
 
 @pytest.mark.parametrize(

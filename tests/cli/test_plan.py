@@ -247,7 +247,8 @@ def test_without_matplotlib_a_chart_says_how_to_get_it(
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     code, _, err = run(*SMALL, "--chart", tmp_path / "plan.png")
     assert code == 2
-    assert err == "error: charts need matplotlib: run pip install '.[research]' in a copy of the project\n"
+    command = f"{sys.executable} -m pip install -c constraints.txt '.[research]'"
+    assert err == f"error: charts need matplotlib: run {command} in a copy of the project\n"
     assert run(*SMALL).code == 0
 
 

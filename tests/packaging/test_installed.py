@@ -112,7 +112,8 @@ class Environment:
         before = sorted(self.work.iterdir())
         done = self.run("-m", "deniable", *command.split())
         assert done.returncode == 2, done.stderr
-        wanted = rf"error: [^\n]* run (?:\S+ -m )?pip install '\.\[{extra}\]' in a copy of the project\n"
+        command = rf"\S+ -m pip install -c constraints\.txt '\.\[{extra}\]'"
+        wanted = rf"error: [^\n]* run {command} in a copy of the project\n"
         assert re.fullmatch(wanted, done.stderr), done.stderr
         assert done.stdout == ""
         assert sorted(self.work.iterdir()) == before
@@ -173,12 +174,12 @@ def test_core_names_the_extra_that_is_missing(core: Environment, command: str, e
 
 def test_core_has_no_black_box(core: Environment) -> None:
     done = core.run("-c", BLACK_BOX)
-    assert done.stderr.splitlines()[-1].endswith("run pip install '.[research]' in a copy of the project")
+    assert done.stderr.splitlines()[-1].endswith("-c constraints.txt '.[research]' in a copy of the project")
 
 
 def test_core_checks_no_beacons(core: Environment) -> None:
     done = core.run("-c", BEACON)
-    assert done.stderr.splitlines()[-1].endswith("run pip install '.[programme]' in a copy of the project")
+    assert done.stderr.splitlines()[-1].endswith("-c constraints.txt '.[programme]' in a copy of the project")
 
 
 def test_research(with_extra: Callable[[str], Environment]) -> None:

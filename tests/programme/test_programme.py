@@ -568,7 +568,7 @@ def test_a_restored_database_can_be_told_what_was_published(office: Office, tmp_
     office.close()
     public = office.programme.publish(tmp_path / "public")
     office.key.transcript.unlink()
-    backup.restore(tmp_path / "backup", str(tmp_path / "restored.db"), (public, office.key))
+    backup.restore(tmp_path / "backup", str(tmp_path / "restored.db"), public, office.key)
     other = Programme.open(str(tmp_path / "restored.db"), office.key, clock=office.clock)
     with pytest.raises(DeniableError, match="the database is an old one"):
         other.close_round()

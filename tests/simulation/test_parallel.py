@@ -171,7 +171,7 @@ def test_a_lost_scheduler_is_one_sentence(capfd: pytest.CaptureFixture[str]) -> 
 
 def test_without_dask_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(DeniableError, match=r"pip install '\.\[research\]' in a copy of the project"):
+    with pytest.raises(DeniableError, match=r"pip install -c constraints\.txt '\.\[research\]'"):
         run_all(tasks.process, [1], cluster="tcp://127.0.0.1:8786")
 
 

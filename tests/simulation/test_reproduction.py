@@ -393,14 +393,14 @@ def test_the_seed_decides() -> None:
 
 def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(DeniableError, match=re.escape("run pip install '.[research]' in a copy of the project")):
+    with pytest.raises(DeniableError, match=re.escape("pip install -c constraints.txt '.[research]'")):
         reproduce(tmp_path / "out", TINY)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_without_dask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(DeniableError, match=re.escape("run pip install '.[research]' in a copy of the project")):
+    with pytest.raises(DeniableError, match=re.escape("pip install -c constraints.txt '.[research]'")):
         reproduce(tmp_path / "out", TINY, cluster="tcp://127.0.0.1:9")
     assert list(tmp_path.iterdir()) == []
 

@@ -343,7 +343,9 @@ def test_a_database_that_cannot_be_used(database: str, says: str) -> None:
 
 def test_postgresql_needs_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(DeniableError, match=r"run pip install '\.\[postgres\]' in a copy of the project"):
+    with pytest.raises(
+        DeniableError, match=r"pip install -c constraints\.txt '\.\[postgres\]' in a copy of the project"
+    ):
         Store("postgresql://somewhere/else")
 
 

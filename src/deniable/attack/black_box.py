@@ -8,7 +8,7 @@ import numpy as np
 
 from deniable.arrays import BoolArray, FloatArray, IntArray
 from deniable.attack.pairs import Pair
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, pip_install
 from deniable.streams import active_counts
 
 # First rounds from the report on whose audits are features of their own.
@@ -41,7 +41,7 @@ def _classifier(games: int, seed: int) -> Any:
         from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415  (optional)
     except ImportError:
         raise DeniableError(
-            "the black-box adversary needs scikit-learn: run pip install '.[research]' in a copy of the project"
+            f"the black-box adversary needs scikit-learn: run {pip_install('research')} in a copy of the project"
         ) from None
     # Shallow and slow: one report leaves a weak trace, and deep trees would learn the noise.
     return HistGradientBoostingClassifier(

@@ -1,7 +1,6 @@
 """Groups whose commands are imported when they are called: `--help` and `--version` load nothing that computes."""
 
 import re
-import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
@@ -11,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, pip_install
 
 
 class Listed(NamedTuple):
@@ -79,7 +78,7 @@ def imported(name: str) -> ModuleType:
             raise
         raise DeniableError(
             f"an audit programme needs {error.name}, which is not installed: "
-            f"run {sys.executable} -m pip install '.[programme]' in a copy of the project"
+            f"run {pip_install('programme')} in a copy of the project"
         ) from None
 
 

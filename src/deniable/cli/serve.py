@@ -2,7 +2,6 @@
 
 import signal
 import socket
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ import typer
 from deniable.cli.groups import Command
 from deniable.cli.options import DATABASE, DEFAULT_DATABASE, AskPassphrase, KeyPath, shared
 from deniable.console import allowed_hosts
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, pip_install
 from deniable.message import noted
 
 commands = typer.Typer(rich_markup_mode=None)
@@ -169,7 +168,7 @@ def _check_installed() -> None:
             raise
         raise DeniableError(
             f"the console needs {error.name}, which is not installed: "
-            f"run {sys.executable} -m pip install '.[console]' in a copy of the project"
+            f"run {pip_install('console')} in a copy of the project"
         ) from None
 
 

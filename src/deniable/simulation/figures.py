@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deniable.errors import DeniableError, cannot_write
+from deniable.errors import DeniableError, cannot_write, pip_install
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ def new_figure(width: float, height: float) -> "Figure":
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415  (optional)
     except ImportError:
-        raise DeniableError("charts need matplotlib: run pip install '.[research]' in a copy of the project") from None
+        raise DeniableError(f"charts need matplotlib: run {pip_install('research')} in a copy of the project") from None
     return Figure(figsize=(width, height), layout="constrained")
 
 

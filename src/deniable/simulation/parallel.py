@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from deniable.errors import DeniableError, check_whole
+from deniable.errors import DeniableError, check_whole, pip_install
 from deniable.simulation import engine
 
 T = TypeVar("T")
@@ -139,7 +139,7 @@ def check_dask() -> None:
     try:
         import distributed  # noqa: F401, PLC0415  (optional; it sets the levels of its loggers when it is imported)
     except ImportError:
-        raise DeniableError("a cluster needs Dask: run pip install '.[research]' in a copy of the project") from None
+        raise DeniableError(f"a cluster needs Dask: run {pip_install('research')} in a copy of the project") from None
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
-from deniable.errors import DeniableError, PlaceError, why
+from deniable.errors import DeniableError, PlaceError, pip_install, why
 from deniable.message import Place, why_not
 from deniable.storage import files, tables
 from deniable.storage.driver_errors import FULL, OR_FULL, PATIENCE, SENTENCES, sentence_of
@@ -362,7 +362,7 @@ def _url(database: str) -> sa.URL:
             import psycopg  # noqa: F401, PLC0415
         except ImportError:
             raise DeniableError(
-                "PostgreSQL needs a driver: run pip install '.[postgres]' in a copy of the project"
+                "PostgreSQL needs a driver: run {command} in a copy of the project", command=pip_install("postgres")
             ) from None
         return url.set(drivername="postgresql+psycopg")
     return url

@@ -35,7 +35,7 @@ def without(*modules: str, args: str) -> Result:
 
 @pytest.mark.parametrize("args", ["programme init --help", "programme status"])
 def test_without_the_extra_the_command_says_how_to_get_it(args: str) -> None:
-    said = "pip install '.[programme]' in a copy of the project"
+    said = "pip install -c constraints.txt '.[programme]' in a copy of the project"
     assert_refused(without("sqlalchemy", "cryptography", args=args), said)
 
 

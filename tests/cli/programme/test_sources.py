@@ -110,7 +110,7 @@ def test_without_py_ecc_drand_is_refused() -> None:
     command = [sys.executable, "-c", code, "programme", *INIT, "--randomness"]
     done = subprocess.run([*command, "drand"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "pip install '.[programme]' in a copy of the project" in done.stderr
+    assert "pip install -c constraints.txt '.[programme]' in a copy of the project" in done.stderr
     assert not Path("programme.db").exists()
     subprocess.run([*command, *DICE[1:]], check=True, capture_output=True)
 

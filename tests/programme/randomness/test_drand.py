@@ -88,7 +88,7 @@ except DeniableError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.count("pip install '.[programme]' in a copy of the project") == 2
+    assert done.stdout.count("pip install -c constraints.txt '.[programme]' in a copy of the project") == 2
 
 
 @pytest.mark.parametrize(

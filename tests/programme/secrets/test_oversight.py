@@ -225,7 +225,7 @@ def test_rounds_lost_before_a_recovery_are_told_apart(tmp_path: Path, reveal_aft
         first.close()
     folder = first.programme.publish(tmp_path / "public")
     handed_over = first.programme.seals()
-    backup.restore(tmp_path / "backup", str(tmp_path / "second.db"), (folder, first.key))
+    backup.restore(tmp_path / "backup", str(tmp_path / "second.db"), folder, first.key)
     second = Office(
         str(tmp_path / "second.db"),
         first.key,

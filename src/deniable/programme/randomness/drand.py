@@ -8,7 +8,7 @@ from hashlib import sha256
 from types import ModuleType
 from typing import Any
 
-from deniable.errors import DeniableError, check_hexadecimal, check_whole
+from deniable.errors import DeniableError, check_hexadecimal, check_whole, pip_install
 from deniable.message import why_not
 
 SCHEME = "bls-unchained-g1-rfc9380"
@@ -152,7 +152,7 @@ def _bls() -> ModuleType:
         if (error.name or "").startswith("deniable"):
             raise
         raise DeniableError(
-            "drand's beacons need py_ecc: run pip install '.[programme]' in a copy of the project"
+            "drand's beacons need py_ecc: run {command} in a copy of the project", command=pip_install("programme")
         ) from None
     finally:  # py_ecc raises it, so far that JSON nested deeply enough would end the process
         sys.setrecursionlimit(limit)
