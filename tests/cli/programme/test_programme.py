@@ -397,6 +397,17 @@ def test_status_names_no_round_after_the_last_one(desk: Desk) -> None:
     assert desk.json("status")["open_round"] is None
 
 
+def test_a_skipped_round_counts_to_the_horizon(desk: Desk) -> None:
+    """In what status says, and in what can be drawn."""
+    desk.init("--mechanism", "tca", "--horizon", 2)
+    desk.clock.tomorrow()
+    desk.done("skip", "--reason", "a strike", INDEPENDENT)
+    desk.close()
+    assert "Round 2, the last one, is closed: run deniable programme end." in desk.done("status")
+    desk.clock.tomorrow()
+    assert_refused(desk("close-round", "--reason", "a strike"), "the guarantee covers 2 rounds, skipped ones among")
+
+
 def test_status_tells_that_the_public_folder_is_away(office: Desk) -> None:
     office.done("publish", "--public", "public")
     Path("public").rename("away")

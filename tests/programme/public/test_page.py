@@ -31,6 +31,7 @@ from tests.programme.public.published import (
     selected,
 )
 
+from deniable.errors import DeniableError
 from deniable.languages.language import Terms
 from deniable.languages.voice import plain
 from deniable.programme.calendar import Calendar
@@ -467,9 +468,19 @@ def test_a_newcomer_learns_what_a_target_and_a_round_are() -> None:
 
 def test_after_the_last_round_no_draw_is_foretold() -> None:
     parameters = made(mechanism="tca", horizon=2)
-    header = Outline(rendered(parameters, [drawn(1, A), drawn(2, B)])).text("header")
-    assert "none: the programme has ended" in header
-    assert "round 3" not in header
+    skipped: Said = (
+        "skip",
+        1,
+        {"reason": "flood", "commitment": fresh(1), "independent": True, "late": 0, "during": 1},
+    )
+    for first in (drawn(1, A), skipped):
+        said = [first, drawn(2, B)]
+        header = Outline(rendered(parameters, said)).text("header")
+        assert "none: the programme has ended" in header
+        assert "round 3" not in header
+        assert Situation.after(replay(parameters, chained(parameters, said))).is_over(parameters)
+        with pytest.raises(DeniableError, match="covers 2 rounds"):
+            replay(parameters, chained(parameters, [*said, drawn(3, C)]))
 
 
 def test_a_last_round_that_is_frozen_is_still_to_be_drawn() -> None:

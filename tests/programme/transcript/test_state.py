@@ -9,7 +9,18 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.programme.public.published import NAMES, RECIPIENT, Said, chained, drawn, fresh, made, programmes
+from tests.programme.public.published import (
+    NAMES,
+    RECIPIENT,
+    Said,
+    chained,
+    drawn,
+    fresh,
+    frozen,
+    made,
+    programmes,
+    selected,
+)
 
 from deniable.errors import DeniableError
 from deniable.languages.voice import plain
@@ -17,6 +28,7 @@ from deniable.message import noted
 from deniable.noise import ReplayNoise
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.situation import Situation
+from deniable.programme.randomness.source import Dice
 from deniable.programme.transcript.chain import digest
 from deniable.programme.transcript.coverage import Coverage, Lapse
 from deniable.programme.transcript.entries import Override, Round, Skip, Targets
@@ -195,7 +207,7 @@ def test_a_state_does_not_change_and_survives_its_bytes(programme: tuple[Paramet
 @pytest.mark.parametrize("settings", [
     {"audits": 2, "max_gap": 3, "cooldown": 1},
     {"audits": 1, "max_gap": 5, "weights": "forecast"},
-    {"mechanism": "tca", "horizon": 60, "cooldown": 2},
+    {"mechanism": "tca", "horizon": 69, "cooldown": 2},
 ])  # fmt: skip
 def test_whatever_a_run_draws_is_accepted(settings: dict[str, Any]) -> None:
     """Sixty rounds with skips, a target that leaves and one that joins; histories stay the same to the bit."""
@@ -256,6 +268,9 @@ REFUSED: dict[str, tuple[dict[str, Any], list[Said], str]] = {
     "a round beyond the horizon": (
         {"mechanism": "tca", "horizon": 2}, [drawn(1, A), drawn(2, B), drawn(3, C)], "the guarantee covers 2 rounds"
     ),
+    "a round beyond the horizon, of which one was skipped": (
+        {"mechanism": "tca", "horizon": 2}, [skip(1), drawn(2, B), drawn(3, C)], "covers 2 rounds, skipped ones among"
+    ),
     "a commitment repeated at once": ({}, [drawn(1, A, commitment=fresh(0))], REPEATED),
     "a commitment repeated later": ({}, [drawn(1, A), drawn(2, A), drawn(3, A, commitment=fresh(1))], REPEATED),
     "a commitment repeated by a skip": ({}, [drawn(1, A), skip(2, commitment=fresh(0))], REPEATED),
@@ -302,6 +317,19 @@ REFUSED: dict[str, tuple[dict[str, Any], list[Said], str]] = {
     "a draw under a former name": ({}, [renamed(1, A, "Ash"), drawn(1, A)], "there is no target named Ashford"),
     "an audit undone of an unknown target": ({}, [drawn(1, A), undone(2, 1, "Emden")], UNKNOWN),
 }  # fmt: skip
+
+
+def test_a_skipped_round_counts_to_the_horizon_of_rounds_that_are_frozen_or_hide_names() -> None:
+    dice = made(mechanism="tca", horizon=1, randomness=Dice("the town hall"))
+    hidden = made(mechanism="tca", horizon=2, reveal_after=1)
+    for parameters, said in (
+        (dice, [skip(1), frozen(2, dice)]),
+        (hidden, [skip(1), skip(2), selected(3, B, parameters=hidden)]),
+    ):
+        entries = chained(parameters, said)
+        replay(parameters, entries[:-1])
+        with pytest.raises(DeniableError, match="skipped ones among them, and all of them are closed"):
+            replay(parameters, entries)
 
 
 @pytest.mark.parametrize("what", REFUSED)

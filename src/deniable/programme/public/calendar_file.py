@@ -40,7 +40,7 @@ def _last(state: PublicState) -> int:
     if state.ended:
         return state.closed
     horizon = state.parameters.horizon
-    ahead = AHEAD if horizon is None else max(0, min(AHEAD, horizon - state.history.rounds))
+    ahead = AHEAD if horizon is None else max(0, min(AHEAD, horizon - state.closed))
     return state.closed + sum(_has_day(state.parameters.calendar, state.closed + 1 + one) for one in range(ahead))
 
 

@@ -169,7 +169,7 @@ class PublicState:
     def after_freeze(self, waiting: Waiting) -> "PublicState":
         """With the open round frozen: its audits follow."""
         history = self.history
-        self.mechanism.check_round(history.rounds, int(history.present.sum()), self.parameters.audits)
+        self.mechanism.check_round(self.closed, int(history.present.sum()), self.parameters.audits)
         hidden = self.hidden.after(Step(round=waiting.round, waits=True), history)
         return replace(self, waiting=waiting, hidden=hidden)
 
@@ -180,7 +180,7 @@ class PublicState:
         assert self.waiting is not None
         assert self.hidden.before is not None
         drawn = [self._number(target) for target in audits]
-        self._allowed(self.hidden.before, drawn)
+        self._allowed(self.hidden.before, drawn, self.waiting.round)
         hidden, history = self.hidden.drawn().revealed(drawn)
         latest_audit = self._latest_audit_since(drawn, self.waiting.round)
         return replace(self, history=history, latest_audit=latest_audit, hidden=hidden, waiting=None)
@@ -192,13 +192,13 @@ class PublicState:
 
     def after_draw(self, audits: Sequence[str]) -> "PublicState":
         """With these audits, in the order drawn; refuses what the public rules did not allow."""
-        chosen = self._allowed(self.history, [self.number_of(target) for target in audits])
+        chosen = self._allowed(self.history, [self.number_of(target) for target in audits], self.open_round)
         return replace(self, history=self.history.after(chosen), latest_audit=self._latest_audit_with(chosen))
 
     def after_selection(self, names: str, capsule: str) -> "PublicState":
         """With a draw whose names follow, of which this is the commitment."""
         history = self.history
-        self.mechanism.check_round(history.rounds, int(history.present.sum()), self.parameters.audits)
+        self.mechanism.check_round(self.closed, int(history.present.sum()), self.parameters.audits)
         step = Step(round=self.open_round, names=names, capsule=capsule)
         hidden = self.hidden.after(step, history)
         return replace(self, history=history.after(np.zeros_like(history.present)), hidden=hidden)
@@ -214,7 +214,7 @@ class PublicState:
         if len(drawn) != self.parameters.audits:
             expected = self.parameters.audits
             raise DeniableError("a round has {expected} audits, got {drawn}", expected=expected, drawn=len(drawn))
-        self._allowed(self.hidden.before, drawn)
+        self._allowed(self.hidden.before, drawn, round_)
         hidden, history = self.hidden.revealed(drawn)
         is_ending = hidden.is_ending or not self.is_due(draw)
         hidden, latest_audit = replace(hidden, is_ending=is_ending), self._latest_audit_since(drawn, round_)
@@ -236,10 +236,10 @@ class PublicState:
         """Whether the names of that draw must be public by now."""
         return draw.round + self.parameters.reveal_after <= self.closed
 
-    def _allowed(self, history: History, drawn: Sequence[int]) -> BoolArray:
-        """The targets drawn, in this order, as a mask; refuses what the public rules did not allow."""
+    def _allowed(self, history: History, drawn: Sequence[int], round_: int) -> BoolArray:
+        """The targets drawn in that round, in this order, as a mask; refuses what the public rules did not allow."""
         chosen = np.zeros_like(history.present)
-        self.mechanism.check_round(history.rounds, int(history.present.sum()), len(drawn))
+        self.mechanism.check_round(round_ - 1, int(history.present.sum()), len(drawn))  # skipped rounds count as well
         for number in drawn:
             allowed = self.mechanism.rules.eligible(history, chosen, len(drawn))[0]
             if number >= len(allowed) or not allowed[number]:
