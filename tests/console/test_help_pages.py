@@ -110,6 +110,7 @@ def made(source: str, text: str) -> str:
         ("[t *u*](../explanation/race.md)", "<p>t <em>u</em></p>"),
         ("A. [Why\nso](../explanation/race.md). B.", "<p>A. B.</p>"),
         ("A.\n[Race](../explanation/race.md) says why.", "<em>Race</em>, in the documentation, says why."),
+        ("A, `1` ([why\nso](../explanation/race.md)), B.", "<p>A, <code>1</code>, B.</p>"),
         ("A is [a\nrace](../explanation/race.md). B.", "<p>A is a\nrace. B.</p>"),
         ("[t](https://a.example/b)", '<a href="https://a.example/b">t</a>'),
         ("[t](http://a.example/b)", "<p>t</p>"),

@@ -237,6 +237,22 @@ def test_what_was_entered_before_a_draw_is_not_taken_back_after_it(ticking: Offi
     assert ticking.programme.active_counts() == dict.fromkeys(TARGETS, 5) | {audited: 0}
 
 
+def test_a_withdrawal_that_the_closing_overtakes_is_refused(ticking: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was reported: the record alone tells."""
+    receipt = ticking_report(ticking, {ASH: 5})
+    bring = ticking.programme.intake.bring
+
+    def overtaken(*made: Any) -> Any:
+        found = bring(*made)
+        ticking.close()
+        tick(ticking)
+        return found
+
+    monkeypatch.setattr(ticking.programme.intake, "bring", overtaken)
+    with pytest.raises(DeniableError, match="round 1 was closed in the meantime"):
+        ticking.programme.withdraw([ASH], receipt)
+
+
 def ticking_report(office: Office, reports: dict[str, int]) -> str:
     receipt = new_receipt()
     office.programme.bring_reports(reports, receipt)

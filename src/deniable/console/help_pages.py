@@ -212,7 +212,18 @@ def _linked(children: Sequence[Token], source: str, names: Mapping[str, str]) ->
             child.attrs["href"] = address
             yield from children[at : end + 1]
         else:
-            yield from _without_link("".join(one.content or " " for one in children[:at]), inside, children[end + 1 :])
+            before, following = children[:at], children[end + 1 :]
+            if not _is_aside(before, following):
+                yield from _without_link("".join(one.content or " " for one in before), inside, following)
+
+
+def _is_aside(before: Sequence[Token], following: Sequence[Token]) -> bool:
+    """Whether the link is all that is between two parentheses, which are then left out, too."""
+    if not (before and following and before[-1].content.endswith("(") and following[0].content.startswith(")")):
+        return False
+    before[-1].content = before[-1].content[:-1].rstrip()
+    following[0].content = following[0].content[1:]
+    return True
 
 
 def _without_link(before: str, inside: Sequence[Token], following: Sequence[Token]) -> Iterator[Token]:

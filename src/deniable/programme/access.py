@@ -72,7 +72,7 @@ class Access:
         self._mechanism = self.parameters.built()
         self._known_state: tuple[str, PublicState] | None = None
         self._vouched: Vouched | None = None
-        self.is_stopped = False
+        self.was_stopped_at_last_tick = False
         """Whether the last page of reports was refused because of the database (`check_can_go_on`)."""
 
     @contextmanager
@@ -116,9 +116,9 @@ class Access:
         try:
             check_can_go_on(transaction, self.copy, folder_may_be_away=True)
         except PlaceError:
-            self.is_stopped = True
+            self.was_stopped_at_last_tick = True
             raise
-        self.is_stopped = False
+        self.was_stopped_at_last_tick = False
 
     @contextmanager
     def appending(self) -> Iterator[Transaction]:

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 
-from deniable.errors import PlaceError, check_whole
+from deniable.errors import DeniableError, PlaceError, check_whole
 from deniable.languages.voice import Voice
 from deniable.programme import backup, counting, publication, recovery, rekeying, rounds
 from deniable.programme.access import Access
@@ -120,9 +120,9 @@ class Programme:
         """From now on write a page at every tick, as long as the programme is open (`Intake.start`)."""
         self.intake.start(owners)
 
-    def is_stopped(self) -> bool:
+    def was_stopped_at_last_tick(self) -> bool:
         """Whether the last tick was refused because of the database (`check_current`): known without asking it."""
-        return self._access.is_stopped
+        return self._access.was_stopped_at_last_tick
 
     def status(self) -> Status:
         with self._access.store.reading() as connection:
@@ -203,11 +203,19 @@ class Programme:
     def withdraw(self, targets: Iterable[str], receipt: str) -> tuple[str, ...]:
         """Take back what was entered about these targets by mistake; only in the open round.
 
-        Returns the targets of which none were taken back (`counting.withdrawn`).
+        Returns the targets of which none were taken back (`counting.withdrawn`). Refused where the round was closed
+        before this was on the disk, or just after: that follows from the public record alone.
         """
         self.check_kept()  # its answer tells whether a target was audited since
+        round_ = self._state().open_round
         left, written = self.intake.bring(partial(counting.withdrawn, names=targets, receipt=receipt))
         written.result()
+        if self._state().open_round != round_:
+            raise DeniableError(
+                "round {round} was closed in the meantime: if it was drawn, these reports can no longer be taken back; "
+                "if it was skipped, try again",
+                round=round_,
+            )
         return left
 
     def push(self, sender: str, name: str, reports: Mapping[str, int], report_class: str | None = None) -> bool:

@@ -314,7 +314,7 @@ def test_the_record_has_pages_and_can_be_searched(office: Office) -> None:
     first, second = otto.get("/transcript").text, otto.get("/transcript?start=25").text
     assert entries(first) == [*range(61, 36, -1)]
     assert entries(second) == [*range(36, 11, -1)]
-    assert "30 more in the files above" in first
+    assert '30 more in <a href="/transcript/record.csv">record.csv</a>' in first
     assert entries(otto.get("/transcript?start=99999").text) == entries(first)
     assert entries(otto.post("/transcript/find", {"find": "DEPOT 7"}).text) == [8]
     found = otto.post("/transcript/find", {"find": "elm 39"}).text

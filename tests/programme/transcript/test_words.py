@@ -147,7 +147,7 @@ def test_a_row_says_on_which_day_an_entry_was_made() -> None:
     parameters = made()
     order = {"audits": [A], "reason": "a fire", "independent": True, "during": 7}
     (event,) = events_of(parameters, chained(parameters, [("override", 1, order)]), plain())
-    assert (event.due, event.made) == (None, "after round 1 was due, and by 23 February 2026")
+    assert (event.due, event.made) == (None, "between 16 February 2026 and 23 February 2026, while round 1 was overdue")
     (event,) = events_of(parameters, chained(parameters, [("override", 1, order | {"during": 1})]), plain())
     assert event.made == "while round 1 was open (due on 12 January 2026)"
     assert sample("emergency").made(CALENDAR, plain()) == "while round 1 was open (due on 12 January 2026)"

@@ -70,8 +70,8 @@ class ImportPage:
     """The same whatever was reported."""
 
     ended: bool
-    is_stopped: bool
-    """Whether the programme cannot go on with its database, as the last tick found."""
+    was_stopped_at_last_tick: bool
+    """Whether the programme could not go on with its database then."""
     kinds: tuple[tuple[str, str], ...]
     kind: str
     sources: tuple[tuple[str, str], ...]
@@ -125,7 +125,7 @@ def page_of(
     sources, recent = assigned(request, person), recent_imports(request, person, programme)
     return ImportPage(
         ended=status.ended,
-        is_stopped=not status.ended and programme.is_stopped(),
+        was_stopped_at_last_tick=not status.ended and programme.was_stopped_at_last_tick(),
         kinds=tuple((name, say(export.label)) for name, export in EXPORTS.items()),
         kind=text(filled, "kind"),
         sources=tuple((name, name) for name in sources),

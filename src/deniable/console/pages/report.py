@@ -117,8 +117,8 @@ class ReportPage:
     """Whether the open round is due and not closed."""
     ended: bool
     notices: Notices
-    is_stopped: bool
-    """Whether the programme cannot go on with its database, as the last tick found."""
+    was_stopped_at_last_tick: bool
+    """Whether the programme could not go on with its database then."""
     targets: tuple[str, ...]
     """Those to choose from: all of them, where they are few."""
     found: Found | None
@@ -317,14 +317,15 @@ def _refused(request: Request, page: ReportPage, error: DeniableError, at: str) 
 def _page(request: Request, person: Person, programme: Programme, known: Status | None = None) -> ReportPage:
     console, status = console_of(request), programme.status() if known is None else known
     is_long, classes, say = len(status.targets) > FEW, status.parameters.classes, voice_of(request)
-    notices, is_stopped = notices_of(console, programme, status, say), not status.ended and programme.is_stopped()
+    notices = notices_of(console, programme, status, say)
+    was_stopped = not status.ended and programme.was_stopped_at_last_tick()
     page = ReportPage(
         round=status.open_round,
         due=due_in_words(status.parameters.calendar, status.open_round, say),
         is_overdue=status.overdue > 0,
         ended=status.ended,
-        notices=replace(notices, damage="") if is_stopped else notices,
-        is_stopped=is_stopped,
+        notices=replace(notices, damage="") if was_stopped else notices,
+        was_stopped_at_last_tick=was_stopped,
         targets=() if is_long else status.targets,
         found=None,
         is_long=is_long,

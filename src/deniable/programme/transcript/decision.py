@@ -96,7 +96,8 @@ def consequence(state: PublicState, during: int, say: Voice) -> Consequence:
 def _made_during(calendar: Calendar, round_: int, during: int, say: Voice) -> str:
     day = day_in_words(calendar.day(during), say).words
     if during > round_:
-        return say("after round {round} was due, and by {day}", round=round_, day=day)
+        first = day_in_words(calendar.day(during - 1), say).words
+        return say("between {first} and {last}, while round {round} was overdue", first=first, last=day, round=round_)
     return say("while round {round} was open (due on {day})", round=during, day=day)
 
 
