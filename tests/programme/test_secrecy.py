@@ -279,7 +279,8 @@ def test_no_repr_tells_a_secret(database: str, tmp_path: Path) -> None:
     with programme._access.writing() as opened:
         (run, _), seed = opened.read_counts(), opened.seed()
         secret = [seed.hex(), str(seed), *map(str, MARKED)]
-        things = [programme, opened, opened._vault, run, opened.known(ENTERED), programme.status(), office.key]
+        sealed = [opened._rows, opened._rows._vault, opened.known(ENTERED), office.key]
+        things = [programme, opened, *sealed, run, programme.status()]
         shown = [repr(thing) for thing in things] + [str(vars(programme)), str(vars(opened))]
     for text in shown:
         assert not any(piece in text for piece in secret)

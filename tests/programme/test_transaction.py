@@ -1,62 +1,33 @@
 """A database that somebody changed: what does not belong where it is stored is refused, with the reason."""
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from hashlib import sha256
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pyrage
 import pytest
 import sqlalchemy as sa
+from tests.programme.changed_databases import ELSEWHERE, goes_on, in_third_round, refused
 from tests.programme.insight import blobs_of, connected, everything, put, put_state, rows, standing_of, state_of
-from tests.programme.offices import TARGETS, Office, new_office
+from tests.programme.offices import TARGETS, Office
 
 from deniable.errors import DeniableError
-from deniable.programme.secrets import keys
 from deniable.programme.secrets.lock import CHECK
+from deniable.programme.secrets.sealed_rows import MANIFEST
 from deniable.programme.secrets.vault import Vault, read_key_file
-from deniable.programme.transaction import MANIFEST
 from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.state import PublicState
 from deniable.run import AuditRun
 from deniable.storage import tables
 
-ELSEWHERE = "cannot be read: it was changed, or belongs to another row or programme"
-SECRETS = ("tally", "run", "seed", "nonces")
-KNOWN = "known/1/0"
-"""The only block of reports of the first hotline."""
-
 
 @pytest.fixture
 def office(database: str, tmp_path: Path) -> Office:
-    """In its third round, with reports in all of its books."""
-    office = new_office(database, tmp_path)
-    for _ in range(2):
-        office.programme.import_reports("hotline", [("1", "Ash Mill"), ("2", "Birch Works")])
-        office.programme.report({"Cedar Bank": 2})
-        office.close()
-    office.programme.report({"Dogwood Clinic": 1})
-    office.clock.tomorrow()
-    return office
-
-
-def refused(office: Office, says: str) -> None:
-    """Nothing is drawn from what was changed, and nothing changes."""
-    before = everything(office.database)
-    with closing(office.again()) as programme, pytest.raises(DeniableError, match=says):
-        programme.close_round()
-    assert everything(office.database) == before
-
-
-def goes_on(office: Office, blobs: dict[str, bytes]) -> None:
-    put(office.database, blobs)
-    assert office.again().close_round().round == 3
+    return in_third_round(database, tmp_path)
 
 
 def vault_of(office: Office) -> Vault:
@@ -73,28 +44,6 @@ def by_the_key(office: Office, blobs: dict[str, bytes]) -> None:
     manifest |= {name: sha256(blob).hexdigest() for name, blob in stored.items() if name not in {CHECK, MANIFEST}}
     manifest |= {"public": sha256(public.encode()).hexdigest()}
     put(office.database, {MANIFEST: vault.seal(MANIFEST, json.dumps(manifest).encode())})
-
-
-def test_a_row_from_before_in_the_same_round(office: Office) -> None:
-    """It would open, since it is of this round: the manifest tells."""
-    for name, deed in (
-        ("tally", lambda: office.programme.report({"Ash Mill": 1})),
-        (KNOWN, lambda: office.programme.import_reports("hotline", [("9", "Ash Mill")])),
-        ("run", lambda: office.programme.override(["Ash Mill"], "accident", independent=True)),
-    ):
-        before = blobs_of(office.database)
-        deed()
-        office.count()
-        after = blobs_of(office.database)
-        put(office.database, {name: before[name]})
-        says = f"the stored {name} is an old one that was put back; restore the backup"
-        if name == KNOWN:
-            with pytest.raises(DeniableError, match=says):
-                office.programme.import_reports("hotline", [])
-        else:
-            refused(office, says)
-        put(office.database, {name: after[name]})
-    goes_on(office, {})
 
 
 def test_another_oversight_body_in_the_parameters(office: Office) -> None:
@@ -142,60 +91,6 @@ def test_another_place_of_publication(office: Office, tmp_path: Path, folder: st
     refused(office, "public folder were changed")
     with pytest.raises(DeniableError, match="public folder were changed"):
         office.programme.report({"Ash Mill": 1})
-
-
-@pytest.mark.parametrize(("one", "other"), list(combinations(SECRETS, 2)))
-def test_rows_that_changed_places(office: Office, one: str, other: str) -> None:
-    blobs = blobs_of(office.database)
-    put(office.database, {one: blobs[other], other: blobs[one]})
-    refused(office, f"the stored ({one}|{other})/round 3 {ELSEWHERE}")
-    goes_on(office, blobs)
-
-
-@pytest.mark.parametrize("name", SECRETS)
-def test_a_row_of_an_earlier_round(office: Office, name: str) -> None:
-    earlier = blobs_of(office.database)
-    assert office.again().close_round().round == 3
-    office.clock.tomorrow()
-    blobs = blobs_of(office.database)
-    put(office.database, {name: earlier[name]})
-    refused(office, f"the stored {name}/round 4 {ELSEWHERE}")
-    put(office.database, blobs)
-    assert office.again().close_round().round == 4
-
-
-@pytest.mark.parametrize("name", [*SECRETS, "signing key"])
-def test_a_row_of_another_programme_with_the_same_key(
-    office: Office, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(keys, "new_key_file", lambda path: read_key_file(Path(shutil.copy(office.key.path, path))))
-    (tmp_path / "second").mkdir()
-    second = new_office(str(tmp_path / "second.db"), tmp_path / "second")
-    second.close()
-    second.close()
-    blobs = blobs_of(office.database)
-    put(office.database, {name: blobs_of(second.database)[name]})
-    bound = name if name == "signing key" else f"{name}/round 3"
-    refused(office, f"the stored {bound} {ELSEWHERE}")
-    goes_on(office, blobs)
-
-
-@pytest.mark.parametrize("name", SECRETS)
-def test_a_changed_bit(office: Office, name: str) -> None:
-    blobs = blobs_of(office.database)
-    changed = bytearray(blobs[name])
-    changed[len(changed) // 2] ^= 1
-    for damaged in (bytes(changed), blobs[name][:-1], b""):
-        put(office.database, {name: damaged})
-        refused(office, f"the stored {name}/round 3 {ELSEWHERE}")
-    goes_on(office, blobs)
-
-
-@pytest.mark.parametrize("name", SECRETS)
-def test_a_missing_row(office: Office, name: str) -> None:
-    with connected(office.database) as connection:
-        connection.execute(sa.delete(tables.secrets).where(tables.secrets.c.name == name))
-    refused(office, "was restored from a backup" if name == "seed" else f"the stored {name} is missing; restore the")
 
 
 def test_a_seed_that_was_not_committed_to(office: Office) -> None:

@@ -1,10 +1,8 @@
 """One transaction on a programme: its public state, and its secrets opened for as long as the transaction lasts.
 
-Every secret is sealed under a name that says what it is and, where it changes from round to round, of which round. A
-row put back from an earlier round, or in another row's place, does not open. A sealed manifest holds the hash of each
-of these rows, of what came in and is not counted yet (`buffer`), of the parameters, of the public state and of where it
-is published: an attacker who can write to the database but has no key can put back all of it together, and nothing
-less; the copies of the transcript outside the database show that.
+Its manifest (`SealedRows`) also vouches for what came in and is not counted yet (`buffer`), the parameters, the public
+state and where it is published: an attacker who can write to the database but has no key can put back all of it
+together, and nothing less; the copies of the transcript outside the database show that.
 """
 
 import hashlib
@@ -26,9 +24,9 @@ from deniable.programme.parameters import Parameters
 from deniable.programme.secrets import nonces
 from deniable.programme.secrets.capsules import Selected
 from deniable.programme.secrets.frozen import Frozen
-from deniable.programme.secrets.lock import CHECK, check_key
 from deniable.programme.secrets.nonces import Nonces
 from deniable.programme.secrets.sealed_inputs import Inputs
+from deniable.programme.secrets.sealed_rows import SealedRows
 from deniable.programme.secrets.vault import Vault
 from deniable.programme.transcript.chain import Head, commitment, digest, parse_head, signed_head
 from deniable.programme.transcript.entry import Entry
@@ -41,7 +39,7 @@ from deniable.storage import tables
 NewSeed = Callable[[int], tuple[bytes, str]]
 """A round's seed, drawn afresh, and the commitment to it."""
 
-SIGNING_KEY, HASHING_KEY, REVEAL_KEY, MANIFEST, SEED = "signing key", "hashing key", "reveal key", "manifest", "seed"
+SIGNING_KEY, HASHING_KEY, REVEAL_KEY, SEED = "signing key", "hashing key", "reveal key", "seed"
 _NONCES = "nonces"
 _FROZEN = "frozen round"
 _RECEIVED = "received"
@@ -50,8 +48,6 @@ _SOURCES = "sources"
 _PUBLIC = "public"
 _BUFFER = "buffer"
 _BESIDE_KEY = "copy beside the key"
-_ROOM = 1024
-"""The manifest is filled up to a multiple of this, so that its length tells nothing of how many pages there are."""
 
 
 class Transaction:
@@ -70,13 +66,11 @@ class Transaction:
         self.connection = connection
         self._parameters = parameters
         self._mechanism = mechanism
-        self._vault = vault
+        self._rows = SealedRows(connection, vault)
         self.state = state
         head_line, self._folder = connection.execute(tables.HEAD_AND_FOLDER).one()
-        self._has_changed = False
         self._sources: list[str] | None = None
         self._nonces: Nonces | None = None
-        self._manifest: dict[str, str] = {}
         self._buffer = Buffer.empty(connection, parameters.programme)
         if not is_new:
             self._read_manifest(parse_head(head_line))
@@ -90,16 +84,15 @@ class Transaction:
 
     def finish(self) -> None:
         """Seal what the manifest must say from now on; last in every transaction."""
-        if not self._has_changed:
-            return
-        self._manifest[_PUBLIC] = self._public()
-        stored = json.dumps({**self._manifest, _BUFFER: self._buffer.to_dict()}, sort_keys=True).encode()
-        self._store(MANIFEST, self._vault.seal(MANIFEST, stored.ljust(-(-len(stored) // _ROOM) * _ROOM)))
+        if self._rows.has_changed:
+            self._rows.note(_PUBLIC, self._public())
+            self._rows.note(_BUFFER, self._buffer.to_dict())
+            self._rows.seal_manifest()
 
     def take_in(self, brought: Slots) -> None:
         """Write a page with what came in, perhaps nothing."""
         self._buffer.write(self.state.open_round, brought)
-        self._has_changed = True
+        self._rows.has_changed = True
 
     @property
     def has_room(self) -> bool:
@@ -112,7 +105,8 @@ class Transaction:
 
     def empty_buffer(self) -> None:
         """What came in is counted."""
-        self._buffer, self._has_changed = Buffer.empty(self.connection, self._parameters.programme), True
+        self._buffer = Buffer.empty(self.connection, self._parameters.programme)
+        self._rows.has_changed = True
 
     def tally(self) -> IntArray:
         """The reports of the open round that are counted, (classes, C), for every target there ever was.
@@ -151,7 +145,7 @@ class Transaction:
     def sources(self) -> list[str]:
         """The names of all hotlines that were ever imported, after the source of what is entered."""
         if self._sources is None:
-            self._sources = json.loads(self._read(_SOURCES)) if _SOURCES in self._manifest else []
+            self._sources = json.loads(self._read(_SOURCES)) if _SOURCES in self._rows else []
         return self._sources
 
     def add_source(self, name: str) -> None:
@@ -167,7 +161,7 @@ class Transaction:
     def kept(self, source: str) -> Kept:
         """What is kept of a hotline besides its reports."""
         name = f"kept/{self.sources().index(source)}"
-        return Kept.from_bytes(self._read(name)) if name in self._manifest else Kept()
+        return Kept.from_bytes(self._read(name)) if name in self._rows else Kept()
 
     def write_kept(self, source: str, kept: Kept) -> None:
         self._write(f"kept/{self.sources().index(source)}", kept.to_bytes())
@@ -193,7 +187,7 @@ class Transaction:
     def _blocks(self, source: str) -> list[str]:
         """The names under which a source's blocks are kept, in their order."""
         begins = f"known/{self.sources().index(source)}/"
-        numbers = sorted(int(name.removeprefix(begins)) for name in self._manifest if name.startswith(begins))
+        numbers = sorted(int(name.removeprefix(begins)) for name in self._rows if name.startswith(begins))
         return [f"{begins}{number}" for number in numbers]
 
     def seed(self) -> bytes:
@@ -211,7 +205,7 @@ class Transaction:
 
     @property
     def has_frozen(self) -> bool:
-        return _FROZEN in self._manifest
+        return _FROZEN in self._rows
 
     def frozen(self) -> Frozen:
         """What the round that waits is drawn from, if the transcript has its hash."""
@@ -224,9 +218,7 @@ class Transaction:
         self._write(_FROZEN, frozen.to_bytes())
 
     def forget_frozen(self) -> None:
-        del self._manifest[_FROZEN]
-        self._has_changed = True
-        self.connection.execute(sa.delete(tables.secrets).where(tables.secrets.c.name == _FROZEN))
+        self._rows.delete(_FROZEN)
 
     def write_round(self, run: AuditRun, tally: IntArray, seed: bytes) -> None:
         """All secrets of the open round, in place of those of the round before."""
@@ -259,22 +251,12 @@ class Transaction:
 
     def change_vault(self, vault: Vault, kdf: str | None) -> None:
         """Seal every secret anew."""
-        names = self.connection.execute(sa.select(tables.secrets.c.name)).scalars().all()
-        opened = {name: self._read(name) for name in names if name not in {CHECK, MANIFEST}}
-        self._vault = vault
-        self._store(CHECK, vault.check())
-        for name, secret in opened.items():
-            if name in self._manifest:
-                self._write(name, secret)
-            else:  # not the programme's, and there after its end
-                self._store(name, vault.seal(name, secret))
+        self._rows.change_vault(vault, self._bound)
         self.connection.execute(sa.update(tables.lock), {"kdf": kdf})
 
     def destroy(self) -> None:
         """Delete every secret of the programme; the lock of the database stays."""
-        gone = (*self._manifest, MANIFEST)
-        self._has_changed = False  # nothing is left that a manifest could speak of
-        self.connection.execute(sa.delete(tables.secrets).where(tables.secrets.c.name.in_(gone)))
+        self._rows.destroy()
         self.connection.execute(sa.delete(tables.pages))
 
     def append(self, entry: Entry, seal: bytes | None = None) -> None:
@@ -287,7 +269,7 @@ class Transaction:
             self.write_nonces(nonces.new_nonces(self.state.n_targets))
         if entry.publishes_figures:
             self.write_received(np.zeros(len(self._parameters.classes), np.int64))
-        self._has_changed = True
+        self._rows.has_changed = True
         root = self.state.tree.root
         added = {"number": entry.number, "round": entry.round, "line": entry.line(), "root": root.hex()}
         self.connection.execute(sa.insert(tables.entries), added)
@@ -321,7 +303,7 @@ class Transaction:
         Otherwise the key is a passphrase, or lies in a folder that could not be written to, and only what is published
         is shown.
         """
-        return self._manifest[_BESIDE_KEY] != "no"
+        return bool(self._rows.noted(_BESIDE_KEY) != "no")
 
     @property
     def is_kept_in_folder(self) -> bool:
@@ -329,12 +311,11 @@ class Transaction:
 
         It stays so once it was: files of the database from that time compare themselves with the public folder alone.
         """
-        return self._manifest[_BESIDE_KEY] != "yes"
+        return bool(self._rows.noted(_BESIDE_KEY) != "yes")
 
     def note_kept_beside_key(self, is_kept: bool) -> None:
-        was_kept_in_folder = self._manifest.get(_BESIDE_KEY, "yes") != "yes"
-        kept = ("and in the folder" if was_kept_in_folder else "yes") if is_kept else "no"
-        self._manifest[_BESIDE_KEY], self._has_changed = kept, True
+        was_kept_in_folder = _BESIDE_KEY in self._rows and self.is_kept_in_folder
+        self._rows.note(_BESIDE_KEY, ("and in the folder" if was_kept_in_folder else "yes") if is_kept else "no")
 
     @property
     def has_seed(self) -> bool:
@@ -343,7 +324,7 @@ class Transaction:
 
     def write_folder(self, folder: str) -> None:
         """Where the programme is published from now on."""
-        self._folder, self._has_changed = folder, True
+        self._folder, self._rows.has_changed = folder, True
         self.connection.execute(sa.update(tables.standing), {"folder": folder})
 
     def _check_fits(self, run: AuditRun) -> None:
@@ -352,39 +333,21 @@ class Transaction:
             raise _misfit("run")
 
     def _read(self, name: str) -> bytes:
-        blob = self._blob(name)
-        secret = self._vault.open(self._bound(name), blob)
-        if name in self._manifest and self._manifest[name] != hashlib.sha256(blob).hexdigest():
-            raise DeniableError("the stored {name} is an old one that was put back; restore the backup", name=name)
-        return secret
+        return self._rows.read(name, self._bound(name))
 
     def _write(self, name: str, secret: bytes) -> None:
-        blob = self._vault.seal(self._bound(name), secret)
-        self._manifest[name] = hashlib.sha256(blob).hexdigest()
-        self._store(name, blob)
+        self._rows.write(name, self._bound(name), secret)
 
     def _read_manifest(self, head: Head) -> None:
-        check_key(self.connection, self._vault)
-        manifest = json.loads(self._vault.open(MANIFEST, self._blob(MANIFEST)))
-        self._buffer = Buffer(self.connection, self._parameters.programme, **manifest.pop(_BUFFER))
+        self._rows.open_manifest()
+        self._buffer = Buffer(self.connection, self._parameters.programme, **self._rows.noted(_BUFFER))
         signed = self.state.entries, self.state.tree.root.hex()
-        if manifest[_PUBLIC] != self._public() or (head.entries, head.root) != signed:
+        if self._rows.noted(_PUBLIC) != self._public() or (head.entries, head.root) != signed:
             raise DeniableError("the stored parameters, state or public folder were changed; restore the last backup")
-        self._manifest = manifest
 
     def _public(self) -> str:
         read = [self._parameters.digest, self.state.digest, self._folder]
         return hashlib.sha256(json.dumps(read).encode()).hexdigest()
-
-    def _blob(self, name: str) -> bytes:
-        blob = self.connection.execute(tables.SECRET, {"name": name}).scalar()
-        if blob is None:
-            raise DeniableError("the stored {name} is missing; restore the last backup", name=name)
-        return bytes(blob)
-
-    def _store(self, name: str, blob: bytes) -> None:
-        self._has_changed = True
-        tables.put(self.connection, tables.secrets, name, blob)
 
     def _bound(self, name: str) -> str:
         return f"{name}/round {self.state.open_round}" if name in _OF_THE_ROUND else name
