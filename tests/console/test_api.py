@@ -314,7 +314,7 @@ def test_what_waits_of_a_revoked_token_does_not_count(
     office.console.start()
     programme = office.console.programme()
     assert programme is not None
-    now = programme.intake._ticker
+    now = programme._intake._ticker
     assert now is not None
     with office.console.store.writing() as connection:
         (one,) = tokens.listed(connection, office.console.key)

@@ -273,7 +273,7 @@ def test_a_stranger_who_listens_is_told_from_a_process_with_the_key(
 def test_a_stranger_in_the_place_of_the_process_keeps_no_report_from_the_disk(office: Office) -> None:
     office.programme.close()
     with closing(office.again()) as second:
-        with impostor(second.intake._where, says_what_it_was_told):
+        with impostor(second._intake._where, says_what_it_was_told):
             second.report({ASH: 1})
         assert second.active_counts()[ASH] == 1
 

@@ -108,10 +108,10 @@ def test_an_import_of_which_a_part_is_counted_stays_as_a_whole(office: Office) -
         reports = [(str(number), ASH) for number in range(ROOM + 7)]
         every, _ = counting.imported(transaction, "hotline", reports, count=True, name="one")
         gone, _ = counting.taken_back(transaction, "hotline", "one")
-    programme.intake._write_page(every[:ROOM])
-    programme.intake._count()
-    programme.intake._write_page(every[ROOM:])
-    programme.intake._write_page(gone)
+    programme._intake._write_page(every[:ROOM])
+    programme._intake._count()
+    programme._intake._write_page(every[ROOM:])
+    programme._intake._write_page(gone)
     assert programme.hotlines.is_final("hotline", "one")
     assert programme.active_counts() == NONE | {ASH: ROOM + 7}
 
@@ -192,7 +192,7 @@ def test_a_report_that_a_file_has_on_more_rows_than_a_page_has_places_counts_onc
 ENTRIES: dict[str, Callable[[Office], object]] = {
     "a round": lambda office: office.close(),
     "an order": lambda office: office.programme.override([TARGETS[-1]], "why", independent=True),
-    "the clock": lambda office: office.programme.intake._count(),
+    "the clock": lambda office: office.programme._intake._count(),
 }
 
 
@@ -244,10 +244,10 @@ def pages_with(office: Office, *, is_taken_back: bool) -> list[list[tuple[str, o
         brought, _ = counting.imported(transaction, "hotline", EXPORT, count=True, name="one")
         gone, _ = counting.taken_back(transaction, "hotline", "one")
     for page in (brought, gone) if is_taken_back else (NOTHING, NOTHING):
-        programme.intake._write_page(page)
+        programme._intake._write_page(page)
         seen.append(stored(office))
-    programme.intake._count()
-    programme.intake._write_page(NOTHING)
+    programme._intake._count()
+    programme._intake._write_page(NOTHING)
     return [*seen, stored(office)]
 
 
@@ -264,7 +264,7 @@ def test_what_is_written_does_not_tell_that_an_import_was_taken_back(tmp_path_fa
 
 def page(programme: Programme, *, is_time_to_count: bool = False) -> None:
     """One more tick of this process."""
-    ticker = programme.intake._ticker
+    ticker = programme._intake._ticker
     assert ticker is not None
     ticker._counted = -1.0 if is_time_to_count else time.time() // ticker._counted_every
     ticker._tick()
@@ -367,18 +367,18 @@ def test_what_is_left_of_an_import_that_was_taken_back_does_not_count_after_a_re
     with programme._access.looking() as transaction:
         every, _ = counting.imported(transaction, "hotline", EXPORT, count=True, name="one")
         gone, _ = counting.taken_back(transaction, "hotline", "one")
-    programme.intake._write_page(gone)
-    programme.intake._count()
-    programme.intake._write_page(gone)
-    programme.intake._count()
-    programme.intake._write_page(every[:2])
+    programme._intake._write_page(gone)
+    programme._intake._count()
+    programme._intake._write_page(gone)
+    programme._intake._count()
+    programme._intake._write_page(every[:2])
     programme = office.again()
-    programme.intake._count()
-    programme.intake._write_page(every[2:])
-    programme.intake._count()
-    programme.intake._write_page(gone)
-    programme.intake._count()
-    programme.intake._write_page(NOTHING)
+    programme._intake._count()
+    programme._intake._write_page(every[2:])
+    programme._intake._count()
+    programme._intake._write_page(gone)
+    programme._intake._count()
+    programme._intake._write_page(NOTHING)
     assert programme.active_counts() == NONE
     assert not programme.hotlines.is_final("hotline", "one")
     with programme._access.looking() as transaction:

@@ -41,7 +41,7 @@ def ticking(office: Office, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]
 
 
 def tick(office: Office) -> None:
-    ticker = office.programme.intake._ticker
+    ticker = office.programme._intake._ticker
     assert ticker is not None
     ticker._tick()
 
@@ -58,7 +58,7 @@ def pages(office: Office) -> int:
 
 
 def brought(office: Office, made: Callable[..., tuple[buffer.Slots, Any]], **arguments: Any) -> "Future[None]":
-    return office.programme.intake.bring(partial(made, **arguments))[1]
+    return office.programme._intake.bring(partial(made, **arguments))[1]
 
 
 def test_what_comes_in_waits_for_the_next_tick(ticking: Office) -> None:
@@ -88,7 +88,7 @@ def test_pages_are_counted_in_a_transaction_of_their_own(office: Office) -> None
         first, second = (
             counting.entered(transaction, {target: 1}, receipt=new_receipt())[0] for target in (ASH, BIRCH)
         )
-    intake = office.programme.intake
+    intake = office.programme._intake
     intake._write_page(first)
     assert (counted(office), pages(office)) == ([0, 0, 0, 0], 1)
     intake._count()
@@ -136,13 +136,13 @@ def test_an_import_of_several_pages_at_once_is_written_as_a_whole(
 def test_a_ticker_is_started_once_and_only_with_the_key(office: Office) -> None:
     with closing(Programme.open(office.database)) as public:
         public.start_ticking()
-        assert public.intake._ticker is None
+        assert public._intake._ticker is None
     office.programme.start_ticking()
-    first = office.programme.intake._ticker
+    first = office.programme._intake._ticker
     office.programme.start_ticking()
-    assert office.programme.intake._ticker is first is not None
+    assert office.programme._intake._ticker is first is not None
     office.programme.close()
-    assert office.programme.intake._ticker is None
+    assert office.programme._intake._ticker is None
     office.programme.close()
     office.programme.report({ASH: 1})
     assert office.programme.active_counts()[ASH] == 1
@@ -240,7 +240,7 @@ def test_what_was_entered_before_a_draw_is_not_taken_back_after_it(ticking: Offi
 def test_a_withdrawal_that_the_closing_overtakes_is_refused(ticking: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever was reported: the record alone tells."""
     receipt = ticking_report(ticking, {ASH: 5})
-    bring = ticking.programme.intake.bring
+    bring = ticking.programme._intake.bring
 
     def overtaken(*made: Any) -> Any:
         found = bring(*made)
@@ -248,7 +248,7 @@ def test_a_withdrawal_that_the_closing_overtakes_is_refused(ticking: Office, mon
         tick(ticking)
         return found
 
-    monkeypatch.setattr(ticking.programme.intake, "bring", overtaken)
+    monkeypatch.setattr(ticking.programme._intake, "bring", overtaken)
     with pytest.raises(DeniableError, match="round 1 was closed in the meantime"):
         ticking.programme.withdraw([ASH], receipt)
 

@@ -184,12 +184,12 @@ def bring(office: Office) -> None:
     office.programme.bring_reports({ASH: 1, BIRCH: 900_000}, new_receipt())
     office.programme.bring_push("token", new_receipt(), {BIRCH: 1})
     export = [(new_receipt(), ASH) for _ in range(BROUGHT - 1)]
-    office.programme.intake.bring(partial(counting.imported, source="hotline", reports=export, count=True))
+    office.programme._intake.bring(partial(counting.imported, source="hotline", reports=export, count=True))
 
 
 def watched(office: Office, *, is_busy: bool) -> list[Change]:
     """What is seen when reports come in, or none; at the next tick; and at the one after it, which counts them."""
-    ticker = office.programme.intake._ticker
+    ticker = office.programme._intake._ticker
     assert ticker is not None
     store = office.programme._access.store
     if store.is_sqlite:  # its log is empty then, and none of these ticks begins it anew

@@ -10,7 +10,6 @@ from tests.programme.public.published import made, programmes
 
 from deniable.errors import DeniableError
 from deniable.programme.parameters import Parameters
-from deniable.programme.transcript.entries import Override
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.outcomes import outcomes, present_names
 from deniable.programme.transcript.replay import replay
@@ -96,24 +95,3 @@ def test_the_list_is_not_shown_before_the_draw_is_kept(office: Office, monkeypat
         office.programme.close_round()
     with pytest.raises(DeniableError, match="must be kept outside the database"):
         office.programme.work_list()
-
-
-@pytest.mark.parametrize(("is_first", "words"), [(True, ("round 1 or earlier", "5 January 2026", "4 targets")),
-                                                 (False, ("lapsed before", "takes nothing more"))])  # fmt: skip
-def test_the_consequence_of_an_order_is_told_beforehand(office: Office, is_first: bool, words: tuple[str, ...]) -> None:
-    if not is_first:
-        office.programme.override(["Ash Mill"], "a hint", independent=False)
-    told = office.programme.consequence(office.programme.parameters.voice())
-    assert told.during == 1
-    assert all(word in told.words for word in words)
-    assert "Tuesday 6 January 2026, 00:00" in told.words
-
-
-@pytest.mark.parametrize("independent", [True, False])
-def test_a_decision_is_foreseen_as_it_is_recorded_then(office: Office, independent: bool) -> None:
-    programme = office.programme
-    foreseen = programme.foreseen_decision(Override, "A fire.", independent=independent, audits=["Ash Mill"])
-    assert programme.status().entries == 0
-    assert programme.override(["Ash Mill"], "A fire.", independent=independent) == foreseen
-    with pytest.raises(DeniableError, match="Nowhere"):
-        programme.foreseen_decision(Override, "A fire.", independent=independent, audits=["Nowhere"])

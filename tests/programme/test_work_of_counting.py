@@ -88,7 +88,7 @@ def imported(office: Office, number: int) -> None:
 
 def withdrawn(office: Office, number: int) -> None:
     receipts = [office.programme.report({ASH: 1}) for _ in range(max(SOME))]
-    office.programme.intake._count()
+    office.programme._intake._count()
     for receipt in receipts[:number]:
         office.programme.withdraw([ASH], receipt)
 

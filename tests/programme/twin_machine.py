@@ -864,7 +864,7 @@ def brought(kind: str, name: str, report_class: str | None) -> Callable[[Reports
             "push": partial(counting.pushed, sender="token", name=name, reports=reports, report_class=report_class),
             "withdraw": partial(counting.withdrawn, names=[*reports], receipt=name),
         }
-        return lambda world: discard(world.programme.intake.bring(makes[kind]))
+        return lambda world: discard(world.programme._intake.bring(makes[kind]))
 
     return made
 

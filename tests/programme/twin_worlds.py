@@ -32,21 +32,21 @@ from deniable.cli.programme import options
 from deniable.errors import DeniableError
 from deniable.noise import ReplayNoise
 from deniable.programme import buffer, counting, receipt, rounds
-from deniable.programme import transaction as transactions
 from deniable.programme.access import Vouched
 from deniable.programme.buffer import Slots
 from deniable.programme.imports import imported_reports
 from deniable.programme.imports.imported_reports import Hashes
 from deniable.programme.programme import Programme
-from deniable.programme.secrets import frozen, nonces, vault
+from deniable.programme.secrets import frozen, nonces, sealed_rows, vault
 from deniable.programme.secrets.capsules import Selected
 from deniable.programme.secrets.frozen import Frozen
 from deniable.programme.secrets.keys import KeyFile
 from deniable.programme.secrets.lock import CHECK
 from deniable.programme.secrets.sealed_inputs import Inputs
+from deniable.programme.secrets.sealed_rows import MANIFEST, SealedRows
 from deniable.programme.status import Status
 from deniable.programme.ticker import Count, Ticker, Write
-from deniable.programme.transaction import MANIFEST, SEED, Transaction
+from deniable.programme.transaction import SEED, Transaction
 from deniable.run import AuditRun
 from deniable.state import _arrays
 from deniable.storage import tables
@@ -143,7 +143,7 @@ class World:
 
     def open(self) -> None:
         self.programme = Programme.open(self.database, self.key, clock=self.clock, entropy=self.entropy)
-        intake = self.programme.intake
+        intake = self.programme._intake
         self.ticker = intake._ticker = Hand(intake._write_page, intake._count)
 
     def command(self, *arguments: str) -> int:
@@ -393,17 +393,17 @@ def seen(stage: Stage, world: World) -> Sight:
 
 def _overhead(transaction: Transaction, blobs: Mapping[str, bytes]) -> tuple[int, int]:
     listed = len(json.dumps(dict.fromkeys(["public", *blobs.keys() - {CHECK, MANIFEST}], "0" * 64)))
-    content = transaction._vault.open(MANIFEST, blobs[MANIFEST]).rstrip()
-    room = transactions._ROOM
+    content = transaction._rows._vault.open(MANIFEST, blobs[MANIFEST]).rstrip()
+    room = sealed_rows._ROOM
     return len(content) - listed, len(blobs[MANIFEST]) - -(-len(content) // room) * room
 
 
 def _transaction(programme: Programme, connection: sa.Connection, blobs: Mapping[str, bytes]) -> Transaction:
     """It reads the secrets that were read already."""
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(Transaction, "_blob", lambda _, name: blobs[name])
+        monkeypatch.setattr(SealedRows, "_blob", lambda _, name: blobs[name])
         transaction = programme._access.transaction(connection)
-    transaction._blob = blobs.__getitem__  # type: ignore[method-assign, assignment]
+    transaction._rows._blob = blobs.__getitem__  # type: ignore[method-assign, assignment]
     return transaction
 
 

@@ -15,8 +15,7 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 
-from deniable.errors import DeniableError, PlaceError, check_whole
-from deniable.languages.voice import Voice
+from deniable.errors import PlaceError, check_whole
 from deniable.programme import backup, counting, publication, recovery, rekeying, rounds
 from deniable.programme.access import Access
 from deniable.programme.calendar import Clock, system_clock
@@ -25,14 +24,15 @@ from deniable.programme.creation import Beginning, Entropy
 from deniable.programme.hotlines import Hotlines
 from deniable.programme.imports.imported_reports import check_source
 from deniable.programme.intake import AskOwners, Intake
+from deniable.programme.preview import Preview
 from deniable.programme.public.situation import Situation
-from deniable.programme.receipt import new_receipt
+from deniable.programme.receipt import new_receipt, overtaken
 from deniable.programme.secrets.keys import Key
 from deniable.programme.secrets.lock import check_key, create_locked, unlock
 from deniable.programme.secrets.vault import Vault
 from deniable.programme.status import Closed, NewEntry, Status
-from deniable.programme.transcript.decision import Consequence, Decision, consequence
-from deniable.programme.transcript.entries import Emergency, Override, Renamed, Targets
+from deniable.programme.transcript.decision import Decision, decided_now
+from deniable.programme.transcript.entries import Override, Renamed, Targets
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.frozen import WITHOUT_VALUE, PublicValue
 from deniable.programme.transcript.outcomes import NotCarriedOut
@@ -62,8 +62,9 @@ class Programme:
         self._access = Access(store, vault, copy)
         self.parameters = self._access.parameters
         self._clock = clock
-        self.intake = Intake(self._access)
-        self.hotlines = Hotlines(self._access, self.intake)
+        self._intake = Intake(self._access)
+        self.hotlines = Hotlines(self._access, self._intake)
+        self.preview = Preview(self._access, clock)
         self._next_seed = partial(rounds.new_seed, self.parameters.programme, entropy)
 
     @classmethod
@@ -113,16 +114,24 @@ class Programme:
 
     def close(self) -> None:
         """Let go of the database."""
-        self.intake.stop()
+        self._intake.stop()
         self._access.store.dispose()
 
     def start_ticking(self, owners: AskOwners | None = None) -> None:
         """From now on write a page at every tick, as long as the programme is open (`Intake.start`)."""
-        self.intake.start(owners)
+        self._intake.start(owners)
 
     def was_stopped_at_last_tick(self) -> bool:
         """Whether the last tick was refused because of the database (`check_current`): known without asking it."""
         return self._access.was_stopped_at_last_tick
+
+    def counting_fails(self) -> bool:
+        """Whether this process ticks and cannot count what came in (`Ticker.counting_fails`)."""
+        return self._intake.counting_fails()
+
+    def is_kept_out(self) -> bool:
+        """Whether commands cannot hand over what they bring (`Listener.is_kept_out`)."""
+        return self._intake.is_kept_out()
 
     def status(self) -> Status:
         with self._access.store.reading() as connection:
@@ -198,7 +207,7 @@ class Programme:
     ) -> "Future[None]":
         """Count reports that `owner` enters for a caller that goes on; the future is done when they are on the disk."""
         made = partial(counting.entered, reports=reports, receipt=receipt, report_class=report_class)
-        return self.intake.bring_new(made, owner)[1]
+        return self._intake.bring_new(made, owner)[1]
 
     def withdraw(self, targets: Iterable[str], receipt: str) -> tuple[str, ...]:
         """Take back what was entered about these targets by mistake; only in the open round.
@@ -208,14 +217,10 @@ class Programme:
         """
         self.check_kept()  # its answer tells whether a target was audited since
         round_ = self._state().open_round
-        left, written = self.intake.bring(partial(counting.withdrawn, names=targets, receipt=receipt))
+        left, written = self._intake.bring(partial(counting.withdrawn, names=targets, receipt=receipt))
         written.result()
         if self._state().open_round != round_:
-            raise DeniableError(
-                "round {round} was closed in the meantime: if it was drawn, these reports can no longer be taken back; "
-                "if it was skipped, try again",
-                round=round_,
-            )
+            raise overtaken(round_)
         return left
 
     def push(self, sender: str, name: str, reports: Mapping[str, int], report_class: str | None = None) -> bool:
@@ -229,7 +234,7 @@ class Programme:
     ) -> "tuple[Pushed, Future[None]]":
         """Count what a machine sends (`push`) for a caller that goes on; the future is done when it is on the disk."""
         made = partial(counting.pushed, sender=sender, name=name, reports=reports, report_class=report_class)
-        return self.intake.bring_new(made, sender)
+        return self._intake.bring_new(made, sender)
 
     def import_reports(self, source: str, reports: Reports, *, dry_run: bool = False, count: bool = True) -> int:
         """Count a hotline's new reports, or only look; returns how many, which is confidential."""
@@ -273,6 +278,12 @@ class Programme:
         with self._access.making_entry() as transaction:
             return rounds.draw_frozen(transaction, value, reason, self._clock(), of)
 
+    def closed_round(self, round_: int) -> Closed:
+        """A round that is closed, as it was recorded. Confidential where the public does not know its names yet."""
+        self.check_kept()
+        with self._access.looking() as transaction:
+            return rounds.recorded(transaction, round_)
+
     def not_public_yet(self) -> tuple[Closed, ...]:
         """The draws whose names the public does not know yet, oldest first. Confidential."""
         self.check_kept()
@@ -283,20 +294,8 @@ class Programme:
         """Close the open round, if it is `round_` and due, without an audit; its reports go on into the next one."""
         with self._access.making_entry() as transaction:
             late = rounds.days_late(transaction, transaction.state.open_round, self._clock())
-            decided = self._decided(transaction.state, reason, independent)
+            decided = decided_now(transaction.state, self._clock(), reason, independent=independent)
             return rounds.skip(transaction, self._next_seed, late, decided, round_)
-
-    def consequence(self, say: Voice) -> Consequence:
-        """What a decision now does to the promise, unless it is declared independent of the reports. Public."""
-        state = self._state()
-        return consequence(state, state.calendar_round(self._clock()), say)
-
-    def foreseen_decision(self, kind: type[Decision], reason: str, *, independent: bool, **own: Any) -> Decision:
-        """The entry that a decision would append now, to be read first; refused where it cannot stand. Public."""
-        state = self._state()
-        entry = kind.following(state, **self._decided(state, reason, independent), **own)
-        entry.after(state)
-        return entry
 
     def decide(self, foreseen: Decision) -> Entry:
         """Record a decision as it was foreseen; refused where the open round, or the calendar's, is another by now."""
@@ -312,10 +311,6 @@ class Programme:
         self.check_kept()  # those that are missing were visited
         with self._access.looking() as transaction:
             return counting.waiting_visits(transaction)
-
-    def foreseen_visit(self, target: str, report_class: str) -> Entry:
-        """The entry that `visit` would append now, to be read first, whether or not a report waits. Public."""
-        return Emergency.following(self._state(), audits=[target], report_class=report_class, reason=None)
 
     def visit(self, target: str, report_class: str) -> Entry:
         """Record the visit to which a report of this class leads; the target's run ends. All reports about it of
@@ -338,10 +333,6 @@ class Programme:
         """Tell the public how to reach the office and its hotline, and that this had nothing to do with any report."""
         with self._access.making_entry() as transaction:
             return rounds.tell_details(transaction, contact, hotline, self._clock())
-
-    def foreseen_details(self, contact: str | None, hotline: str | None) -> Entry:
-        """The entry that this would append now, to be read first; refused where it cannot stand. Public."""
-        return rounds.details(self._state(), contact, hotline, self._clock())
 
     def work_list(self, keys: Iterable[Path] = ()) -> tuple[OpenAudit, ...]:
         """Audits that wait until it is recorded whether they took place, the oldest first (`check_kept`). Public."""
@@ -396,9 +387,5 @@ class Programme:
 
     def _decide(self, kind: type[Decision], reason: str, independent: bool, **own: Any) -> NewEntry:
         with self._access.making_entry() as transaction:
-            decided = self._decided(transaction.state, reason, independent)
+            decided = decided_now(transaction.state, self._clock(), reason, independent=independent)
             return rounds.apply_with_visits(transaction, kind.following(transaction.state, **decided, **own))
-
-    def _decided(self, state: PublicState, reason: str, independent: bool) -> dict[str, Any]:
-        """The fields of every decision."""
-        return {"reason": reason, "independent": independent, "during": state.calendar_round(self._clock())}

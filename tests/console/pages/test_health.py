@@ -376,7 +376,7 @@ def test_health_where_another_program_has_the_address_of_commands(
 
     monkeypatch.setattr(hand_over.Listener, "_listen", noted)
     with socket.socket(socket.AF_UNIX) as squatter:
-        squatter.bind(programme.intake._where)
+        squatter.bind(programme._intake._where)
         programme.start_ticking()
         found = checks(office)["Commands at a terminal"]
         assert found.state == "warn"
@@ -396,12 +396,12 @@ def test_health_where_reports_cannot_be_counted(
     office.begin()
     programme = office.console.programme()
     assert programme is not None
-    assert not programme.intake.counting_fails()
+    assert not programme.counting_fails()
     with monkeypatch.context() as planted:
         planted.setattr(intake, "Ticker", partial(Ticker, every=0.01))
         planted.setattr(counting, "fold", fails)
         programme.start_ticking()
-        wait_until(programme.intake.counting_fails)
+        wait_until(programme.counting_fails)
         found = checks(office)
         assert found["Counting"].state == "wrong"
         assert "could not be counted yet" in found["Counting"].result
@@ -412,7 +412,7 @@ def test_health_where_reports_cannot_be_counted(
     assert [record.getMessage() for record in caplog.records if "counted" in record.msg] == [
         ticker._COUNTING_FAILS % "ValueError"
     ]
-    wait_until(lambda: not programme.intake.counting_fails())
+    wait_until(lambda: not programme.counting_fails())
     assert "Counting" not in checks(office)
     assert programme.active_counts()["Cedar Bank"] == 2
 
@@ -423,8 +423,8 @@ def test_health_says_nothing_of_counting_after_the_end(office: Office, monkeypat
     assert programme is not None
     monkeypatch.setattr(intake, "Ticker", partial(Ticker, every=0.01, counted_every=0.01))
     programme.start_ticking()
-    programme.intake._count()
-    assert not programme.intake.counting_fails()
+    programme._intake._count()
+    assert not programme.counting_fails()
     assert "Counting" not in checks(office)
 
 

@@ -812,7 +812,7 @@ def ticking(office: Office, monkeypatch: pytest.MonkeyPatch) -> Iterator[Program
 
 
 def tick(programme: Programme) -> None:
-    ticker = programme.intake._ticker
+    ticker = programme._intake._ticker
     assert ticker is not None
     ticker._tick()
 

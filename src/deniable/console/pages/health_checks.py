@@ -110,9 +110,9 @@ def _programme(console: Console, programme: Programme, say: Voice) -> Iterator[C
         yield _database(stopped, say)
     if status.is_paused and not status.ended:
         yield _paused(say)
-    if programme.intake.counting_fails() and stopped is None and not status.ended and _has_key(console):
+    if programme.counting_fails() and stopped is None and not status.ended and _has_key(console):
         yield _counting_fails(say)
-    if programme.intake.is_kept_out() and not status.ended:
+    if programme.is_kept_out() and not status.ended:
         yield _kept_out(say)
     yield _public_folder(found, status, say, is_stopped=stopped is not None)
     if may_go_on and not status.ended:

@@ -1,7 +1,8 @@
 """A decision: an entry of what the office does by itself, and what that means for the promise."""
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from datetime import datetime
+from typing import Any, ClassVar, NamedTuple
 
 from deniable.errors import DeniableError
 from deniable.languages.voice import Voice
@@ -58,6 +59,11 @@ class Decision(MadeDuring):
 
     def effect(self, calendar: Calendar, say: Voice) -> str:
         return say(INDEPENDENT) if self.independent else not_covered(calendar, self.during, say)
+
+
+def decided_now(state: PublicState, now: datetime, reason: str, *, independent: bool) -> dict[str, Any]:
+    """The fields that every decision has."""
+    return {"reason": reason, "independent": independent, "during": state.calendar_round(now)}
 
 
 class Consequence(NamedTuple):
