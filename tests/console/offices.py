@@ -254,10 +254,19 @@ def preview(browser: Browser, file: bytes = FILE, mapping: bytes | None = None, 
     """Bring an export, and look at what would count; with a mapping, fill the hotline's channels with it first."""
     form = {"kind": "csv", "source": "hotline", **data}
     if mapping is not None:
-        filled = browser.post("/import/channels/file", {"hotline": form["source"]}, files={"file": ("m.csv", mapping)})
-        if filled.status_code != 303:
+        filled = replace_channels(browser, mapping, form["source"])
+        if filled.status_code == 422:
             return filled
     return browser.post("/import", form, files={"file": ("export.csv", file)})
+
+
+def replace_channels(browser: Browser, file: bytes, hotline: str = "hotline") -> Any:
+    """Fill the hotline's channels with a file, and confirm what it changes, if it changes anything."""
+    looked = browser.post("/import/channels/file", {"hotline": hotline}, files={"file": ("m.csv", file)})
+    content = re.search(r'name="content" value="([^"]+)"', looked.text)
+    if content is None:
+        return looked
+    return browser.post("/import/channels/file", {"hotline": hotline, "content": content[1]})
 
 
 def pending_on(page: str) -> str:

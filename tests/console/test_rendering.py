@@ -199,6 +199,7 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
         {"audits", "total", "recordable", "all_published", "had_any", "found", "today", "ended", "done", "error",
          "error_at"},
     ),
+    "channels_confirm.html": (channels.ReplacePage, {"source", "content", "changes", "more"}),
     "work_list_confirm.html": (work_list.VisitPage, {"key", "target", "round", "day"}),
     "wrong_codes.html": (login.WrongCodesPage, {"wrong_codes", "to"}),
 }  # fmt: skip
@@ -258,6 +259,7 @@ def test_a_template_uses_its_page_the_frame_and_the_voice_alone(name: str) -> No
         "go_first",
         "imported",
         "is_chosen_here",
+        "kept",
         "parts",
         "plan_parts",
         "printed",

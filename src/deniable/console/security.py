@@ -72,7 +72,7 @@ MOST_UPLOADED = MOST_MEGABYTES * 1024 * 1024
 SMALL = 64 * 1024
 LARGE = {
     UPLOAD: MOST_UPLOADED,
-    "/import/channels/file": 1024 * 1024,
+    "/import/channels/file": 2 * 1024 * 1024,  # a file that was looked at comes again in base64
     "/plan": 1024 * 1024,
     "/api/v1/reports": 1024 * 1024,
 }

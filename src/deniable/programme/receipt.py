@@ -31,3 +31,12 @@ def check_receipt(typed: str) -> str:
 
 def _grouped(letters: str) -> str:
     return "-".join(letters[start : start + 4] for start in range(0, len(letters), 4))
+
+
+def overtaken(round_: int) -> DeniableError:
+    """By the closing of this round, what takes reports back may have come too late, whatever was reported."""
+    return DeniableError(
+        "round {round} was closed in the meantime: if it was drawn, these reports can no longer be taken back; if it "
+        "was skipped, try again",
+        round=round_,
+    )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.console.offices import CLASSES, Browser, Office, preview
+from tests.console.offices import CLASSES, Browser, Office, preview, replace_channels
 
 from deniable.console.pages import channels
 from deniable.programme.programme import Programme
@@ -23,8 +23,7 @@ def save(browser: Browser, *rows: tuple[str, str], **data: str) -> Any:
 
 
 def send(browser: Browser, file: str) -> Any:
-    files = {"file": ("m.csv", file.encode())}
-    return browser.post("/import/channels/file", {"hotline": "hotline"}, files=files)
+    return replace_channels(browser, file.encode())
 
 
 def mapped(programme: Programme) -> dict[str, str | None]:
@@ -109,9 +108,7 @@ def test_many_channels_are_on_several_pages(office: Office, monkeypatch: pytest.
     monkeypatch.setattr(channels, "AT_ONCE", 2)
     office.begin()
     ida = office.browser("Ida")
-    ida.post(
-        "/import/channels/file", {"hotline": "hotline"}, files={"file": ("m.csv", b"channel,target\na,\nb,\nc,\n")}
-    )
+    send(ida, "channel,target\na,\nb,\nc,\n")
     first = ida.get(ADDRESS).text
     assert re.findall(r'name="channel-\d" value="(\w+)"', first) == ["a", "b"]
     assert "start=2" in first
@@ -199,13 +196,37 @@ def test_as_a_file_and_back(office: Office) -> None:
         ["north, old", "Ash Mill"],
         ["test", ""],
     ]
-    files = {"file": ("m.csv", file.content.replace(b"Ash Mill", b"Birch Works"))}
-    answer = ida.post("/import/channels/file", {"hotline": "hotline"}, files=files)
+    answer = replace_channels(ida, file.content.replace(b"Ash Mill", b"Birch Works"))
     assert answer.headers["location"] == f"{ADDRESS}&done=filled"
     assert mapped(programme) == {"north, old": "Birch Works", "test": None}
     wrong = ida.post("/import/channels/file", {"hotline": "hotline"}, files={"file": ("m.csv", b"a\n")})
     assert wrong.status_code == 422
     assert "columns channel and target" in wrong.text
+
+
+def test_what_a_file_changes_is_shown_before_it_does(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    programme = office.begin(classes=CLASSES)
+    ida = office.browser("Ida")
+    send(ida, "channel,target,class\nold,Ash Mill,minor\nsame,Ash Mill,minor\nother,Ash Mill,minor\n")
+    before, files = programme.hotlines.kept("hotline"), {}
+    files["file"] = ("m.csv", b"channel,target,class\nsame,Ash Mill,minor\nother,Birch Works,minor\nnew,,\n")
+    page = ida.post("/import/channels/file", {"hotline": "hotline"}, files=files)
+    assert page.status_code == 200
+    assert programme.hotlines.kept("hotline") == before
+    cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", page.text.partition("<tbody")[2])
+    shown = [re.sub(r"<[^>]*>", "", cell) for cell in cells]
+    assert shown == [
+        *("new", "no line", "left out on purpose"),
+        *("old", "Ash Mill (minor)", "no line"),
+        *("other", "Ash Mill (minor)", "Birch Works (minor)"),
+    ]
+    monkeypatch.setattr(channels, "MOST_CHANGES", 1)
+    assert "2 more channels change" in ida.post("/import/channels/file", {"hotline": "hotline"}, files=files).text
+    monkeypatch.setattr(channels, "MOST_CONTENT", 10)
+    assert "too large" in ida.post("/import/channels/file", {"hotline": "hotline"}, files=files).text
+    form = {"hotline": "hotline", "content": "no base64"}
+    assert ida.post("/import/channels/file", form).status_code == 422
+    assert programme.hotlines.kept("hotline") == before
 
 
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "'=1", "''=1", "'t Veld"]
@@ -223,7 +244,9 @@ def test_no_channel_is_a_formula_in_the_file_and_it_comes_back_as_it_was(office:
     assert "'=1+1" in cells
     assert "'=Elm Yard" in cells
     assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
-    ida.post("/import/channels/file", {"hotline": "hotline"}, files={"file": ("m.csv", file.content)})
+    assert "It changes nothing" in replace_channels(ida, file.content).text
+    save(ida, *((name, "out") for name in FORMULAS))
+    replace_channels(ida, file.content)
     assert mapped(programme) == before
 
 

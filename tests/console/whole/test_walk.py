@@ -273,7 +273,12 @@ def assign_channels(walk: Walk, page: Page, folder: Path) -> None:
         page.get_by_role("link", name="Download the channels").click()
     download.value.save_as(folder / "mapping.csv")
     walk.sent.add(("GET", "/import/channels/file.csv"))  # a download has no response of its own
+    (folder / "mapping.csv").write_text(
+        f"{(folder / 'mapping.csv').read_text('utf-8-sig')}Post box,\r\n", "utf-8", newline=""
+    )
     page.get_by_label("File", exact=True).set_input_files(folder / "mapping.csv")
+    page.get_by_role("button", name="Preview", exact=True).click()
+    assert "Post box" in walk.look(page, "channels-confirm")
     page.get_by_role("button", name="Replace the channels").click()
     assert "are saved" in walk.look(page, "channels-filled")
 

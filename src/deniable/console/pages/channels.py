@@ -3,6 +3,7 @@
 What is kept is written when a person saves it, and not when a file with a new channel is looked at.
 """
 
+import base64
 import io
 import re
 from collections.abc import Iterable
@@ -38,6 +39,10 @@ AT_ONCE = 50
 """Channels on a page."""
 EMPTY_LINES = 5
 """For new channels, and for new entries of the class column."""
+MOST_CHANGES = 500
+"""Of a file, shown before it replaces the channels."""
+MOST_CONTENT = 750_000
+"""Bytes of such a file, which comes again in base64, in a field of at most a megabyte."""
 MOST_LISTED = 2000
 """Names of targets that a browser proposes."""
 DONE = {
@@ -101,6 +106,19 @@ class ChannelsPage:
     """Of the form with a file."""
 
 
+@dataclass(frozen=True)
+class ReplacePage:
+    """What a file would change, before it does."""
+
+    source: str
+    content: str
+    """Of the file, to be sent again."""
+    changes: tuple[tuple[str, ChannelRow | None, ChannelRow | None], ...]
+    """Channels with what is kept of them now, and with the file; None without a line."""
+    more: int
+    """Changes that are not shown."""
+
+
 @router.get("")
 def channels_page(request: Request, person: Importer, programme: CurrentProgramme) -> Response:
     source = _asked(request, person)
@@ -126,16 +144,54 @@ def save(request: Request, person: Importer, programme: CurrentProgramme, fields
 
 @router.post("/file")
 def fill(request: Request, person: Importer, programme: CurrentProgramme, fields: Fields) -> Response:
-    source = _source(request, person, text(fields, "hotline"))
-    file, classes = io.BytesIO(uploaded(fields, "file")), programme.parameters.classes
+    """Replace all channels by those of a file, once the person has seen what that changes."""
+    source, confirmed = _source(request, person, text(fields, "hotline")), text(fields, "content")
+    classes, numbers = programme.parameters.classes, programme.numbers()
     try:
-        check_chosen(fields, "file")
-        mapping = read_mapping(file, programme.status().targets, classes, programme.naming(), THE_FILE)
-        numbers = programme.numbers()
+        if not confirmed:
+            check_chosen(fields, "file")
+        content = _decoded(confirmed) if confirmed else uploaded(fields, "file")
+        mapping = read_mapping(io.BytesIO(content), programme.status().targets, classes, programme.naming(), THE_FILE)
+        if not confirmed:
+            if len(content) > MOST_CONTENT:
+                raise DeniableError(
+                    "the file is too large for the console; import at the terminal, with a mapping file"
+                )
+            before = programme.hotlines.kept(source)
+            after = from_mapping(mapping, numbers, before)
+            after.to_bytes()  # refuses what is too much to keep
+            return render(request, "channels_confirm.html", _replace_page(programme, source, content, before, after))
         programme.hotlines.keep(source, lambda kept: from_mapping(mapping, numbers, kept))
     except DeniableError as error:
         return _page(request, programme, source, file_error=refusal(error))
     return _saved(source, "filled")
+
+
+def _decoded(content: str) -> bytes:
+    try:
+        return base64.b64decode(content, validate=True)
+    except ValueError:
+        return b""  # which is refused as a file without channels
+
+
+def _replace_page(programme: Programme, source: str, content: bytes, before: Kept, after: Kept) -> ReplacePage:
+    names, present = programme.all_targets(), {*programme.targets()}
+
+    def row(kept: Kept, channel: str) -> ChannelRow | None:
+        one = kept.channels.get(channel)
+        return None if one is None else row_of(channel, one, names, present)
+
+    changed = [
+        channel
+        for channel in sorted({*before.channels, *after.channels})
+        if before.channels.get(channel) != after.channels.get(channel)
+    ]
+    return ReplacePage(
+        source=source,
+        content=base64.b64encode(content).decode("ascii"),
+        changes=tuple((channel, row(before, channel), row(after, channel)) for channel in changed[:MOST_CHANGES]),
+        more=max(0, len(changed) - MOST_CHANGES),
+    )
 
 
 def assigned(request: Request, person: Person) -> tuple[str, ...]:
