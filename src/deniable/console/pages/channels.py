@@ -153,10 +153,6 @@ def fill(request: Request, person: Importer, programme: CurrentProgramme, fields
         content = _decoded(confirmed) if confirmed else uploaded(fields, "file")
         mapping = read_mapping(io.BytesIO(content), programme.status().targets, classes, programme.naming(), THE_FILE)
         if not confirmed:
-            if len(content) > MOST_CONTENT:
-                raise DeniableError(
-                    "the file is too large for the console; import at the terminal, with a mapping file"
-                )
             before = programme.hotlines.kept(source)
             after = from_mapping(mapping, numbers, before)
             after.to_bytes()  # refuses what is too much to keep
@@ -175,6 +171,8 @@ def _decoded(content: str) -> bytes:
 
 
 def _replace_page(programme: Programme, source: str, content: bytes, before: Kept, after: Kept) -> ReplacePage:
+    if len(content) > MOST_CONTENT:
+        raise DeniableError("the file is too large for the console; import at the terminal, with a mapping file")
     names, present = programme.all_targets(), {*programme.targets()}
 
     def row(kept: Kept, channel: str) -> ChannelRow | None:
