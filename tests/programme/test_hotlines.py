@@ -40,7 +40,7 @@ def office(tmp_path: Path) -> Office:
 
 def bring(programme: Programme, name: str, reports: counting.Reports = EXPORT, *, count: bool = True) -> int:
     counted = int(programme.hotlines.look("hotline", reports).sum()) if count else 0
-    programme.hotlines.bring("hotline", reports, name=name, count=count).result()
+    programme.hotlines.bring("hotline", reports, name=name, count=count)[1].result()
     return counted
 
 
@@ -283,7 +283,7 @@ def test_an_import_of_one_process_that_another_takes_back_counts_for_nothing(
     with closing(office.again()) as second:
         first.start_ticking()
         second.start_ticking()
-        written = first.hotlines.bring("hotline", reports, name="one")
+        _, written = first.hotlines.bring("hotline", reports, name="one")
         for _ in range(before):
             page(first)
         gone = second.hotlines.take_back("hotline", "one")
@@ -345,7 +345,7 @@ def test_an_import_of_which_a_page_cannot_be_written_counts_for_nothing(
     programme.start_ticking()
     page(programme, is_time_to_count=True)
     reports = [(str(number), ASH) for number in range(2 * IMPORTS + 7)]
-    written = programme.hotlines.bring("hotline", reports, name="one", owner="Ida")
+    _, written = programme.hotlines.bring("hotline", reports, name="one", owner="Ida")
     page(programme)
     assert programme.active_counts() == NONE | {ASH: IMPORTS}
     with monkeypatch.context() as patched:

@@ -83,7 +83,7 @@ def pushed_about_no_target(office: Office, number: int) -> None:
 
 
 def imported(office: Office, number: int) -> None:
-    office.programme.hotlines.bring("hotline", [(new_receipt(), BIRCH) for _ in range(number)], name="one").result()
+    office.programme.hotlines.bring("hotline", [(new_receipt(), BIRCH) for _ in range(number)], name="one")[1].result()
 
 
 def withdrawn(office: Office, number: int) -> None:

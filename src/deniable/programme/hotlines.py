@@ -7,11 +7,13 @@ from functools import partial
 from deniable.arrays import BoolArray
 from deniable.programme import counting
 from deniable.programme.access import Access
+from deniable.programme.buffer import Slots
 from deniable.programme.counting import Reports
 from deniable.programme.imports import ClassField, Mapping
 from deniable.programme.imports.hotline_settings import Kept
 from deniable.programme.imports.imported_reports import ENTERED, check_source
 from deniable.programme.intake import Intake
+from deniable.programme.transaction import Transaction
 
 
 class Hotlines:
@@ -33,14 +35,18 @@ class Hotlines:
 
     def bring(
         self, source: str, reports: Reports, *, count: bool = True, name: str | None = None, owner: str = ""
-    ) -> "Future[None]":
-        """Take in those reports of a hotline that are new; the future is done when they are on the disk. Under its
-        `name` the import can be taken back until it is counted. Refused while another one of the same owner is not on
-        the disk.
+    ) -> "tuple[bool, Future[None]]":
+        """Take in those reports of a hotline that are new. Returns whether imports are paused, so that none of these
+        counts, and a future that is done when they are on the disk. Under its `name` the import can be taken back until
+        it is counted. Refused while another one of the same owner is not on the disk.
         """
         self._make_room(source)
-        made = partial(counting.imported, source=source, reports=reports, count=count, name=name)
-        return self._intake.bring(made, owner)[1]
+
+        def made(transaction: Transaction) -> tuple[Slots, bool]:
+            brought, _ = counting.imported(transaction, source, reports, count=count, name=name)
+            return brought, transaction.state.is_paused
+
+        return self._intake.bring(made, owner)
 
     def bring_and_tell(self, source: str, reports: Reports, *, count: bool = True) -> int:
         """The same, when they are on the disk, and how many of them count. Confidential."""

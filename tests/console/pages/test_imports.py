@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import sqlalchemy as sa
@@ -838,6 +839,32 @@ def test_a_person_imports_one_file_after_the_other(office: Office, ticking: Prog
     assert again.headers["location"] == "/import?done=under-way"
 
 
+def test_of_two_files_that_come_at_once_the_second_is_kept(
+    office: Office, ticking: Programme, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first one was not there yet when it was looked whether there is one."""
+    ida = office.browser("Ida")
+    confirm(ida, LONG_FILE)
+    monkeypatch.setattr(Hotlines, "is_importing", lambda *_: False)
+    answer = confirm(ida, FILE)
+    assert answer.status_code == 422
+    assert "is still coming in" in answer.text
+    for _ in range(7):
+        tick(ticking)
+    again = ida.post("/import/confirm", {"pending": pending_on(answer.text), "step": "count"})
+    assert again.headers["location"] == "/import?done=under-way"
+
+
+def test_that_an_import_goes_on_is_said_only_when_it_does(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not where reading, or bringing it, took too long."""
+    office.begin()
+    ida = office.browser("Ida")
+    monkeypatch.setattr(Hotlines, "bring", Mock(side_effect=TimeoutError))
+    answer = confirm(ida, FILE)
+    assert answer.status_code == 500
+    assert "under-way" not in str(answer.headers)
+
+
 @pytest.mark.parametrize("is_disabled", [True, False])
 def test_what_waits_of_a_disabled_person_does_not_count(office: Office, ticking: Programme, is_disabled: bool) -> None:
     """Nor does what is written of it and not counted yet."""
@@ -875,6 +902,49 @@ def test_an_import_is_taken_back_exactly(office: Office, name: str) -> None:
     assert "taken back" in browser.get("/import?done=taken-back").text
     if name == "Anna":
         assert told(preview(browser)) == NONE | {"Will count": 3}
+
+
+def test_an_import_can_be_taken_back_whatever_fails_after_it_came_in(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database may be gone by then."""
+    programme = office.begin()
+    ida = office.browser("Ida")
+    page, honest = preview(ida), Hotlines.bring
+
+    def bring(*args: Any, **options: Any) -> Any:
+        brought = honest(*args, **options)
+        monkeypatch.setattr(Programme, "status", Mock(side_effect=DeniableError("the database is gone")))
+        return brought
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Hotlines, "bring", bring)
+        answer = ida.post("/import/confirm", {"pending": pending_on(page.text), "step": "count"})
+        with pytest.raises(DeniableError):
+            programme.status()
+    monkeypatch.undo()
+    assert answer.headers["location"] == "/import?done=counted"
+    assert programme.active_counts()["Ash Mill"] == 2
+    assert take_back(ida).headers["location"] == "/import?done=taken-back"
+    assert sum(programme.active_counts().values()) == 0
+
+
+@pytest.mark.parametrize("is_planted", [False, True])
+def test_a_pause_that_ends_meanwhile(office: Office, monkeypatch: pytest.MonkeyPatch, is_planted: bool) -> None:
+    """The page says what became of these reports, and not what would have become of others."""
+    programme = recovered(office)
+    ida = office.browser("Ida")
+    page, honest = preview(ida), Hotlines.bring
+
+    def bring(*args: Any, **options: Any) -> Any:
+        is_paused, written = honest(*args, **options)
+        programme.resume_imports("Every hotline was imported.")
+        return (programme.status().is_paused if is_planted else is_paused), written
+
+    monkeypatch.setattr(Hotlines, "bring", bring)
+    answer = ida.post("/import/confirm", {"pending": pending_on(page.text), "step": "count"})
+    assert sum(programme.active_counts().values()) == 0
+    assert (answer.headers["location"] == "/import?done=paused") is not is_planted
 
 
 def test_an_import_that_is_counted_stays(office: Office) -> None:

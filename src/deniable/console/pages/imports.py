@@ -180,14 +180,15 @@ async def confirm(
         return redirect("/import", "dropped")
     try:
         brought = await in_slow_thread(request, partial(_bring, request, person, programme, fields))
-        if isinstance(brought, Response):
-            return brought
-        done, written = brought
+    except DeniableError as error:
+        return page(request, person, programme, error=refusal(error))
+    if isinstance(brought, Response):
+        return brought
+    done, written = brought
+    try:
         await wait_for(shield(wrap_future(written)), LONGEST_WAIT)
     except TimeoutError:
         done = UNDER_WAY
-    except StillWaitingError:  # two requests at once
-        return page(request, person, programme, error=STILL_COMING_IN)
     except DeniableError as error:
         return page(request, person, programme, error=refusal(error))
     return redirect("/import", done)
@@ -197,7 +198,7 @@ def _bring(
     request: Request, person: Person, programme: Programme, fields: FormData
 ) -> "tuple[str, Future[None]] | Response":
     """What the page says afterwards, and when the reports are on the disk; or what is answered where the choices for
-    new channels cannot be kept.
+    new channels cannot be kept, or an import of the same person is still coming in.
     """
     pending, name = _take(request, fields), text(fields, "pending")
     if pending is None:
@@ -210,13 +211,18 @@ def _bring(
     if isinstance(held, Response):
         return held
     _check_assigned(request, person, held.source)
-    do_not_count = text(fields, "step") == "note"
-    written = programme.hotlines.bring(held.source, held.batch, count=not do_not_count, name=name, owner=person.id)
-    console = console_of(request)
-    outcome = "paused" if programme.status().is_paused else "noted" if do_not_count else "counted"
-    day = programme.parameters.calendar.today(console.clock())
-    aside = _unassigned(held) if outcome == "counted" else Unassigned()
-    console.pending_imports.accept(person, held, name, day, aside, outcome=outcome)
+    console, is_noted = console_of(request), text(fields, "step") == "note"
+    day, aside = programme.parameters.calendar.today(console.clock()), _unassigned(held)
+    try:
+        is_paused, written = programme.hotlines.bring(
+            held.source, held.batch, count=not is_noted, name=name, owner=person.id
+        )
+    except StillWaitingError:  # two requests at once
+        return _preview_again(request, person, programme, held, fields, error=STILL_COMING_IN)
+    # The reports count from here on: nothing may fail before it is known that they can be taken back.
+    outcome = "paused" if is_paused else "noted" if is_noted else "counted"
+    unassigned = aside if outcome == "counted" else Unassigned()
+    console.pending_imports.accept(person, held, name, day, unassigned, outcome=outcome)
     return outcome, written
 
 
