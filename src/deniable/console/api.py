@@ -166,10 +166,11 @@ def _refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     },
 )
 async def push(request: Request, _: Annotated[Token, needs("reports")]) -> Pushed:
-    """Counts new reports in the open round. It leaves out reports about targets that do not take part, and numbers that
-    are not whole numbers from 1; all others count. If no answer comes, send the push again with the same id and the
-    same token: it counts once, however often it comes. The answer is the same however many reports there are. A second
-    takes in what a token sends about 256 targets.
+    """Counts new reports in the open round. Push at fixed times, and not because a report came: the promise does not
+    cover that. It leaves out reports about targets that do not take part, and numbers that are not whole numbers from
+    1; all others count. If no answer comes, send the push again with the same id and the same token: it counts once,
+    however often it comes. The answer is the same however many reports there are. A second takes in what a token sends
+    about 256 targets.
     """
     body, given, console = await request.body(), await _bearer(request), console_of(request)
     sent = _pushed(body)

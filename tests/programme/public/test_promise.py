@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
-from tests.programme.public.published import NAMES, RECIPIENT, chained, drawn, made
+from tests.programme.public.published import DICE, NAMES, RECIPIENT, chained, drawn, made
 from tests.programme.public.readability import TWELVE_YEARS_OLD, avoided_words, grade
 
 from deniable.curves import Gaussian, TotalVariation
 from deniable.errors import DeniableError
 from deniable.guarantee import Guarantee
 from deniable.languages.language import AUDIT_TERMS, TARGET_TERMS, Terms
+from deniable.languages.voice import plain
 from deniable.message import noted
 from deniable.normal import ndtr
 from deniable.programme.calendar import Calendar
@@ -29,6 +30,7 @@ from deniable.programme.public.guarantee_wording import exact_figures
 from deniable.programme.public.not_protected import two_people
 from deniable.programme.public.promise import Part, Promise, promise_of
 from deniable.programme.public.situation import Situation
+from deniable.programme.public.suspicion_wording import yearly_numbers
 from deniable.programme.randomness.source import Drand
 from deniable.programme.transcript.coverage import Coverage, Lapse
 from deniable.programme.transcript.fields import OfficeDetails
@@ -698,6 +700,8 @@ def test_reports_of_others_help_and_cost_nothing_of_what_is_promised_now() -> No
 
 def test_after_the_end_no_last_draw_is_foretold() -> None:
     parameters = made(**KINDS["counters"])
+    over = Situation(Coverage(parameters.calendar), 101, 4)  # all rounds were drawn
+    assert "The last draw is due on" not in " ".join(part(english(parameters, over), "promise").after)
     for ended in (False, True):
         now = replace(Situation.at_start(parameters), ended=ended)
         said = " ".join(part(english(parameters, now), "promise").after)
@@ -753,6 +757,51 @@ def test_a_thief_where_people_report_can_read_what_they_wrote(ended: bool) -> No
     now = replace(Situation.at_start(parameters), ended=ended)
     (theft,) = [one.text for one in part(english(parameters, now), "not-protected").items if one.title == "Theft."]
     assert "breaks in where you reported can read what you wrote, and your name if you gave it" in theft
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("ended", [False, True])
+def test_no_limit_is_said_of_a_report_that_leads_to_a_visit(kind: str, *, ended: bool) -> None:
+    parameters = made(**KINDS[kind])
+    promise = english(parameters, Situation(Coverage(parameters.calendar), 4, 4, ended=ended))
+    for said in (promise.first, promise.lead):
+        assert ("not for a report of class danger" in said) == bool(parameters.visit_classes)
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_the_time_at_which_reports_are_brought_in_is_not_protected(*, ended: bool) -> None:
+    parameters = made()
+    promise = english(parameters, Situation(Coverage(parameters.calendar), 4, 4, ended=ended))
+    (times,) = [one.text for one in part(promise, "not-protected").items if "Times" in one.title]
+    assert re.search(r"brings|brought", times)
+    assert re.search(r"late draw, or for when reports (are|were) brought in", answer(promise, "its rules"))
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_the_numbers_of_each_class_have_less_noise_than_their_sum(*, ended: bool) -> None:
+    parameters = made(classes=CLASSES, yearly_figures_delta=0.02)
+    (yearly,) = yearly_numbers(parameters, Situation(Coverage(parameters.calendar), 4, 4, ended=ended), plain())
+    assert re.search("number of a class mostly by up to 20, the number of all mostly by up to 35", yearly)
+
+
+def test_a_frozen_round_still_counts_a_report_about_a_target_that_was_visited() -> None:
+    for parameters, is_told in ((made(randomness=DICE), True), (made(), False)):
+        promise = english(parameters)
+        for said in (answer(promise, "after I report"), part(promise, "effect").before[0]):
+            assert ("its draw still counts your report" in said) == is_told
+
+
+def test_the_cap_of_the_audits_is_for_people_who_do_not_react_to_the_yearly_numbers() -> None:
+    exact = exact_figures(made(**KINDS["figures"]), plain())
+    assert any("if these numbers change nothing about what other people report, no sequence" in one for one in exact)
+
+
+@pytest.mark.parametrize("kind", ["race", "classes"])
+def test_reports_of_two_people_are_alike_with_nothing_in_the_record_between_them(kind: str) -> None:
+    parameters = made(**KINDS[kind])
+    assert "nothing new comes into the record between them" in two_people(
+        parameters, Situation.at_start(parameters), plain()
+    )
 
 
 def test_a_claim_beside_a_lapse_is_found() -> None:

@@ -149,6 +149,11 @@ def test_contact_and_hotline_are_checked() -> None:
             sample("details", **{field: value})
 
 
+def test_the_end_of_a_pause_is_covered_unless_a_report_was_the_reason_for_its_time() -> None:
+    said = sample("resumption").effect(made().calendar, plain())
+    assert "The promise covers this if no report was the reason for the time" in said
+
+
 def test_a_recovery_that_no_copy_backs_is_a_lapse() -> None:
     assert sample("recovery").lapse is None
     incomplete = sample("recovery", complete=False, during=3)

@@ -98,8 +98,9 @@ def _single_cases(cap: float, say: Voice) -> list[str]:
     return [
         say(
             "For the {audits} alone there is a limit in single cases as well: with the same random noise in the "
-            "yearly numbers, no sequence of {audits} is more than {factor} times as likely if you filed as it would be "
-            "if you had not, everything else equal.",
+            "yearly numbers, and if these numbers change nothing about what other people report, no sequence of "
+            "{audits} is more than {factor} times as likely if you filed as it would be if you had not, everything "
+            "else equal.",
             factor=say.figure(rounded_up(cap)),
         ),
         say(

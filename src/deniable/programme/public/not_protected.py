@@ -63,6 +63,16 @@ def limits(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, ..
             say("If the office asks only about what you reported, the people there can see what it was about."),
         ),
         Item(
+            say("Times that give you away."),
+            say("If the office brought in reports from a hotline because yours had come, or drew late because of it, "
+                "other reports counted at another time. The {audits} may show that. That the office did not do this is "
+                "a matter of trust.")
+            if now.ended else
+            say("If the office brings in reports from a hotline because yours has come, or draws late because of it, "
+                "other reports count at another time. The {audits} may show that. The office should do both at fixed "
+                "times. That it does is a matter of trust."),
+        ),
+        Item(
             say("What people know already."),
             say("If you complained in the open, your boss needs no {audit} to suspect you."),
         ),
@@ -130,13 +140,14 @@ def two_people(parameters: Parameters, now: Situation, say: Voice) -> str:
         return f"{more} {advice}"
     same = (
         say(
-            "If both of you would report the same {target} before the same draw, with a report of the same class, the "
-            "{audits} show nothing about which of you it was."
+            "Suppose that both reports would be about the same {target}, have the same class and count from the same "
+            "draw on, and that nothing new comes into the record between them. Then the {audits} show nothing about "
+            "which of you it was."
         )
         if len(parameters.classes) > 1
         else say(
-            "If both of you would report the same {target} before the same draw, the {audits} show nothing about which "
-            "of you it was."
+            "Suppose that both reports would be about the same {target} and count from the same draw on, and that "
+            "nothing new comes into the record between them. Then the {audits} show nothing about which of you it was."
         )
     )
     right = _right_one(parameters, 1)

@@ -16,7 +16,7 @@ from deniable.programme.parameters import Parameters
 from deniable.programme.public.guarantee_wording import classes_in_words, exact_figures
 from deniable.programme.public.not_protected import Item, limits
 from deniable.programme.public.promise_warnings import Warned, warnings_of
-from deniable.programme.public.questions import answers
+from deniable.programme.public.questions import answers, still_drawn_with
 from deniable.programme.public.situation import Situation
 from deniable.programme.public.suspicion import caption, head, is_capped, is_made, rows
 from deniable.programme.public.suspicion_wording import (
@@ -261,6 +261,7 @@ def _effect(parameters: Parameters, now: Situation, say: Voice) -> Part:
             " ".join((
                 say("Your report makes it more likely that this {target} is {audited}. It counts in every draw until "
                     "this happens."),
+                *still_drawn_with(parameters, say),
                 *_by_others(parameters, now, say),
             )),
             say("No report forces {an_audit} in the next draw, and the draw also selects {targets} without any report. "

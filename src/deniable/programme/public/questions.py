@@ -80,8 +80,9 @@ def _lost_records(say: Voice) -> Item:
         say("What if the office loses its records?"),
         say("It goes on from a backup, and the record shows this. Reports may be lost then, above all those that came "
             "in after the backup. If a draw was lost, too, the promise is lost for all reports made before "
-            "the round ends, and this page says so at the top. Without a backup the programme stops for good. Ask "
-            "where you reported if you should report again. Two reports can show more than one."),
+            "the round ends, and this page says so at the top. A report may also count twice then, and show as much as "
+            "two reports. Without a backup the programme stops for good. Ask where you reported if you should report "
+            "again. Two reports can show more than one."),
     )  # fmt: skip
 
 
@@ -122,13 +123,21 @@ def _after(parameters: Parameters, now: Situation, say: Voice) -> str:
         return say(
             "Nothing, as far as this programme goes. Only its last draw is still to come, and it counts no new report."
         )
-    return say(
+    told = say(
         "The hotline tells the programme that there is one more report about this {target}. The next draw is due on "
         "{due}. That date does not change because of a report. Your report counts in every draw until the {target} is "
         "{audited}, by draw or otherwise. {Audits} elsewhere change nothing about that. No one tells you why "
         "{a_target} was drawn: the draw leaves no reason.",
         due=due_in_words(parameters.calendar, now.open_round, say).words,
     )
+    return " ".join((told, *still_drawn_with(parameters, say)))
+
+
+def still_drawn_with(parameters: Parameters, say: Voice) -> tuple[str, ...]:
+    """That what is frozen does not change, where rounds are frozen."""
+    if parameters.randomness is None:
+        return ()
+    return (say("If a round was closed before {an_audit} and is drawn after it, its draw still counts your report."),)
 
 
 def _who_sees(parameters: Parameters, now: Situation, say: Voice) -> str:
@@ -227,8 +236,8 @@ def _broken(now: Situation, say: Voice) -> Item:
             "The record shows for good if the office ordered {an_audit} by hand, left out a draw or changed the list "
             "of {targets}. The promise was then lost for all reports made before the end of that round, unless the "
             "office declared that no report led to it. If the promise was lost, this page says so at the top. The "
-            "promise is about whom a draw selected, as long as no report was the reason for a late draw. It is not "
-            "about when the office drew, or when it ended the programme."
+            "promise is about whom a draw selected, as long as no report was the reason for a late draw, or for when "
+            "reports were brought in. It is not about when the office drew, or when it ended the programme."
         )
         return Item(say("What if the office broke its rules?"), " ".join((marked, *gone, unseen)))
     told = (
@@ -240,8 +249,8 @@ def _broken(now: Situation, say: Voice) -> Item:
         say("The same goes if it leaves out a draw, or changes the list of {targets}."),
         *gone,
         say(
-            "The promise is about whom a draw selects, as long as no report is the reason for a late draw. It is not "
-            "about when the office draws, or when it ends the programme."
+            "The promise is about whom a draw selects, as long as no report is the reason for a late draw, or for when "
+            "reports are brought in. It is not about when the office draws, or when it ends the programme."
         ),
         unseen,
     )

@@ -53,6 +53,7 @@ def _sure_by_watching(parameters: Parameters, now: Situation, say: Voice) -> str
         limit,
         *_of_the_first(most, others, say),
         *(say("With class {name} it is at most {sure} % sure.", name=one.name, sure=at_most(one)) for one in others),
+        *_not_of_visits(parameters, say),
     ))  # fmt: skip
 
 
@@ -79,6 +80,7 @@ def _right_guesses(parameters: Parameters, say: Voice) -> str:
         *_of_the_first(most, others, say),
         *(say("With class {name} it is at most {right} times in 100.", name=one.name, right=at_most(one))
           for one in others),
+        *_not_of_visits(parameters, say),
     ))  # fmt: skip
 
 
@@ -96,6 +98,14 @@ def _of_the_first(most: ReportClass, others: Sequence[ReportClass], say: Voice) 
     if not others:
         return ()
     return (say("This is for a report of class {name}, which counts most in the draw.", name=most.name),)
+
+
+def _not_of_visits(parameters: Parameters, say: Voice) -> tuple[str, ...]:
+    """That no limit is for a report that leads to a visit, where there is such a class."""
+    if not parameters.visit_classes:
+        return ()
+    classes = say.one_of(parameters.visit_classes)
+    return (say("This is not for a report of class {classes}, which is not protected.", classes=classes),)
 
 
 def single_case(parameters: Parameters, now: Situation, say: Voice) -> str:
@@ -139,7 +149,7 @@ def in_most_cases(parameters: Parameters, now: Situation, say: Voice) -> str:
 
 def _one_report(parameters: Parameters, now: Situation, often: str, say: Voice) -> str:
     others = say("In the other cases, at most {few} of 100, your boss may become nearly sure.", few=say.figure(often))
-    return f"{_once(parameters, now, _others(often, say), say)} {others}"
+    return " ".join((_once(parameters, now, _others(often, say), say), others, *_not_of_visits(parameters, say)))
 
 
 def _once(parameters: Parameters, now: Situation, most: str, say: Voice) -> str:
@@ -196,6 +206,8 @@ def yearly_numbers(parameters: Parameters, now: Situation, say: Voice) -> tuple[
     if figures is None:
         return ()
     deviation = figures.deviation(len(parameters.classes))
+    if len(parameters.classes) > 1:
+        return (_numbers_of_classes(now, figures.deviation(), deviation, say),)
     if now.ended:
         return (
             say(
@@ -215,9 +227,29 @@ def yearly_numbers(parameters: Parameters, now: Situation, say: Voice) -> tuple[
     )
 
 
+def _numbers_of_classes(now: Situation, each: int, deviation: int, say: Voice) -> str:
+    if now.ended:
+        return say(
+            "Once a year the office also published how many reports of each class came in, and how many in all, from "
+            "everyone together. Your report changed the number of its class and the number of all by 1. Chance changed "
+            "them, too: the number of a class mostly by up to {each}, the number of all mostly by up to {deviation}, "
+            "and each rarely by more than twice that.",
+            each=each,
+            deviation=deviation,
+        )
+    return say(
+        "Once a year the office also publishes how many reports of each class came in, and how many in all, from "
+        "everyone together. Your report changes the number of its class and the number of all by 1. Chance changes "
+        "them, too: the number of a class mostly by up to {each}, the number of all mostly by up to {deviation}, and "
+        "each rarely by more than twice that.",
+        each=each,
+        deviation=deviation,
+    )
+
+
 def until(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...]:
-    """When the programme ends, where it is to end and has not."""
-    if parameters.horizon is None or now.ended:
+    """When the programme ends, where it is to end and has a draw before that."""
+    if parameters.horizon is None or now.is_over(parameters):
         return ()
     last = day_in_words(parameters.calendar.day(parameters.horizon), say).words
     if now.standing(parameters) == "lapsed":

@@ -117,7 +117,7 @@ class Resumption(Entry):
     def effect(self, calendar: Calendar, say: Voice) -> str:
         return say(
             "From here on, reports that hotlines bring count again. Those that the office received from its hotlines "
-            "between the recovery and this entry do not count. The promise covers this. But a report that was counted "
-            "before and that the office did not receive again in that time may count twice, and then show as much as "
-            "two reports."
+            "between the recovery and this entry do not count. The promise covers this if no report was the reason for "
+            "the time of this entry. But a report that was counted before and that the office did not receive again in "
+            "that time may count twice, and then show as much as two reports."
         )
