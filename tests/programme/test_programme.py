@@ -180,6 +180,22 @@ def test_a_round_that_was_closed_is_told_as_it_was(office: Office) -> None:
         office.programme.close_round(0)
 
 
+def test_what_a_closed_round_came_to_is_looked_up_without_writing(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    audits = office.close()
+    office.programme.report({"Ash Mill": 3})
+    before = everything(office.database)
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "writing", lambda *_: pytest.fail("it writes"))
+        looked = office.programme.closed_round(1)
+        with pytest.raises(pytest.fail.Exception):  # the check can fail
+            office.programme.close_round(1)
+    assert (looked.round, looked.audits, looked.already) == (1, audits, True)
+    assert everything(office.database) == before
+    assert looked == office.programme.close_round(1)
+
+
 def test_a_round_that_is_closed_late_says_so(office: Office) -> None:
     office.clock.now = office.programme.status().due + timedelta(days=3, hours=1)
     office.programme.close_round(reason="the server was flooded")

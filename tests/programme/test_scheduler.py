@@ -66,6 +66,14 @@ def test_a_machine_that_slept_catches_up_and_says_why(office: Desk, machine: Mac
     assert reasons == {LATE}
 
 
+def test_after_the_last_round_nothing_is_closed_and_nothing_is_wrong(desk: Desk) -> None:  # noqa: F811
+    desk.init("--mechanism", "tca", "--horizon", 2)
+    machine = Machine(desk.clock, NOON + timedelta(days=5))
+    machine.scheduler().forever()
+    assert [words for _, words in machine.told] == ["Round 1", "Round 2"]
+    assert machine.clock.now >= NOON + timedelta(days=4)
+
+
 def test_nothing_is_drawn_that_was_not_committed_to_in_public(office: Desk, machine: Machine) -> None:
     office.clock.now = at(12, day=7)
     machine.stop = at(12, 10, day=7)

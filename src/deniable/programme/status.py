@@ -65,6 +65,8 @@ class Status:
     open_round: int
     due: datetime
     """When the open round is due."""
+    has_open_round: bool
+    """Not after the end, or after the last round of the horizon: `open_round` is none then."""
     overdue: int
     """Rounds that are due and not closed."""
     late: int
@@ -86,13 +88,16 @@ class Status:
 
     @classmethod
     def now(cls, state: PublicState, folder: Path | None, now: datetime) -> Self:
-        calendar = state.parameters.calendar
+        calendar, last = state.parameters.calendar, state.parameters.horizon
+        has_open = not state.ended and (last is None or state.closed < last)
+        due = calendar.rounds_due(now) if last is None else min(last, calendar.rounds_due(now))
         return cls(
             parameters=state.parameters,
             open_round=state.open_round,
             due=calendar.due(state.open_round),
-            overdue=0 if state.ended else max(0, calendar.rounds_due(now) - state.closed),
-            late=0 if state.ended else calendar.days_late(state.open_round, now),
+            has_open_round=has_open,
+            overdue=max(0, due - state.closed) if has_open else 0,
+            late=calendar.days_late(state.open_round, now) if has_open else 0,
             entries=state.entries,
             published=0 if folder is None else entries_in(folder / TRANSCRIPT, state.parameters),
             folder=folder,

@@ -11,6 +11,27 @@ from tests.programme.public.published import lines_in
 # Rounds
 
 
+def test_after_the_last_round_no_command_names_a_next_one(desk: Desk) -> None:
+    """Neither while days go on, nor after the end."""
+    desk.init("--mechanism", "tca", "--horizon", 2, "--yearly-figures-delta", 0.02)
+    assert desk.json("status")["next_figures"] is None  # the year ends after the horizon
+    desk.close()
+    closed = desk.close()
+    assert (closed["round"], closed["next_round"], closed["next_due"]) == (2, None, None)
+    for _ in range(2):
+        again, status = " ".join(desk.done("close-round").split()), desk.json("status")
+        assert again.startswith("Nothing was drawn: round 2 was the last one. Round 2, as it was closed before: audit")
+        assert "run deniable programme end" in again
+        assert (status["open_round"], status["due"], status["overdue"]) == (None, None, 0)
+        assert "Round 2, the last one, is closed: run deniable programme end." in desk.done("status")
+        assert " due " not in desk.done("status")
+        for _ in range(3):
+            desk.clock.tomorrow()
+    desk.done("end", "--reason", "All is audited.", "--yes")
+    assert "The programme has ended" in desk.done("status")
+    assert " due " not in desk.done("status")
+
+
 def test_a_round_is_closed_when_it_is_due_and_never_twice(office: Desk) -> None:
     assert office.done("close-round") == "Nothing was drawn: round 1 is not due until 2026-01-06 00:00 (UTC).\n"
     assert_refused(office("close-round", "--round", 1), "must not be closed before")

@@ -31,7 +31,7 @@ from deniable.cli.options import (
 )
 from deniable.cli.programme import init_options as chosen
 from deniable.cli.programme import options, sources
-from deniable.cli.programme.output import answer, due, local
+from deniable.cli.programme.output import answer, local
 from deniable.errors import DeniableError
 from deniable.languages.language import DEFAULT_TERMS, Sentences, Terms, check_known, language, usable_languages
 from deniable.languages.own_translation import read_translation
@@ -318,7 +318,8 @@ def _pages(languages: Sequence[str]) -> list[str]:
 def _when(calendar: Calendar, database: str, key: Path | None) -> str:
     overdue = calendar.rounds_due(options.now())
     if not overdue:
-        return f"{due(calendar, 1)} Until then reports are counted: deniable programme report --help."
+        first = f"Round 1 is due at {local(calendar, calendar.due(1))}."
+        return f"{first} Until then reports are counted: deniable programme report --help."
     place = "the database" if "://" in database else database  # a URL may have a password in it
     secrets = place if key is None else f"{place}, {key} and {key.name}.transcript"
     return (

@@ -131,7 +131,7 @@ def recover(
     with options.unlocked(database, key, passphrase) as programme:
         entry = programme.recover(public, reason)
         status = programme.status()
-    following = f"{due(status.parameters.calendar, status.open_round)} Now run deniable programme publish."
+    following = f"{due(status)} Now run deniable programme publish."
     paused = (
         "Imports are paused: nothing that is imported counts. Import the newest export of every hotline, then run "
         "deniable programme resume-imports --reason TEXT."

@@ -36,8 +36,19 @@ def local(calendar: Calendar, moment: datetime) -> str:
     return f"{moment.astimezone(ZoneInfo(calendar.zone)):%Y-%m-%d %H:%M} ({calendar.zone})"
 
 
-def due(calendar: Calendar, round_: int) -> str:
-    return f"Round {round_} is due at {local(calendar, calendar.due(round_))}."
+def due(status: Status) -> str:
+    """When the open round is due, or why there is none."""
+    if status.has_open_round:
+        return f"Round {status.open_round} is due at {local(status.parameters.calendar, status.due)}."
+    return no_open_round(status)
+
+
+def no_open_round(status: Status) -> str:
+    """Why there is none, and what to do; after the end or the last round."""
+    if status.ended:
+        return "The programme has ended, and its secrets are destroyed."
+    closed = f"Round {status.open_round - 1}, the last one, is closed"
+    return f"{closed}: run deniable programme end." if status.waiting is None else f"{closed}."
 
 
 def why_late(status: Status) -> str:

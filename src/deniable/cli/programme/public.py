@@ -9,7 +9,7 @@ from deniable.cli.groups import Command
 from deniable.cli.new_files import check_folder
 from deniable.cli.options import DEFAULT_DATABASE, AsJson, AskPassphrase, Database, KeyPath, shared
 from deniable.cli.programme import options
-from deniable.cli.programme.output import answer, local, to_draw, waiting_document, waits, why_late
+from deniable.cli.programme.output import answer, local, no_open_round, to_draw, waiting_document, waits, why_late
 from deniable.programme.public.folder import TRANSCRIPT, check_apart
 from deniable.programme.status import PAUSED, Status
 from deniable.storage.store import Store
@@ -93,8 +93,8 @@ def _document(status: Status) -> dict[str, Any]:
     return {
         "name": status.parameters.name,
         "programme": status.parameters.programme,
-        "open_round": None if _is_over(status) else status.open_round,
-        "due": None if _is_over(status) else status.due.isoformat(),
+        "open_round": status.open_round if status.has_open_round else None,
+        "due": status.due.isoformat() if status.has_open_round else None,
         "overdue": status.overdue,
         "waiting": waiting_document(status),
         "targets": len(status.targets),
@@ -126,9 +126,10 @@ def _lines(status: Status) -> list[str]:
 def _next_figures(status: Status) -> int | None:
     """The round on which the next yearly figures follow."""
     parameters = status.parameters
-    return (
-        None if parameters.figures is None or _is_over(status) else parameters.calendar.last_of_year(status.open_round)
-    )
+    if parameters.figures is None or not status.has_open_round:
+        return None
+    round_ = parameters.calendar.last_of_year(status.open_round)
+    return None if parameters.horizon is not None and round_ > parameters.horizon else round_
 
 
 def _figures(status: Status) -> list[str]:
@@ -148,18 +149,9 @@ def _frozen(status: Status) -> list[str]:
     return [f"Round {waiting.round}, due at {when}, is frozen and {waits(status)} {to_draw(status)}"]
 
 
-def _is_over(status: Status) -> bool:
-    """Whether the programme has ended, or has no round any more."""
-    last = status.parameters.horizon
-    return status.ended or (last is not None and status.open_round > last)
-
-
 def _round(status: Status) -> str:
-    if status.ended:
-        return "The programme has ended, and its secrets are destroyed."
-    if _is_over(status):
-        closed = f"Round {status.open_round - 1}, the last one, is closed"
-        return f"{closed}: run deniable programme end." if status.waiting is None else f"{closed}."
+    if not status.has_open_round:
+        return no_open_round(status)
     when = local(status.parameters.calendar, status.due)
     if not status.overdue:
         return f"Round {status.open_round} is open, and due at {when}."

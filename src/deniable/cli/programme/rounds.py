@@ -7,7 +7,17 @@ import typer
 from deniable.cli.groups import Command
 from deniable.cli.options import DEFAULT_DATABASE, AsJson, AskPassphrase, Database, KeyPath, shared
 from deniable.cli.programme import options
-from deniable.cli.programme.output import answer, at_once, due, local, to_draw, waiting_document, waits, why_late
+from deniable.cli.programme.output import (
+    answer,
+    at_once,
+    due,
+    local,
+    no_open_round,
+    to_draw,
+    waiting_document,
+    waits,
+    why_late,
+)
 from deniable.errors import DeniableError
 from deniable.programme.programme import Programme
 from deniable.programme.status import Closed, Status
@@ -47,7 +57,7 @@ def close_round(
     with options.unlocked(database, key, passphrase) as programme:
         status = programme.status()
         if round_ is None and not status.overdue and status.open_round > 1:
-            closed: Closed | None = programme.close_round(status.open_round - 1)
+            closed: Closed | None = programme.closed_round(status.open_round - 1)
         elif round_ is None and not status.overdue and not status.ended:
             closed = None  # round 1 is not due
         else:
@@ -104,8 +114,8 @@ def tell(programme: Programme, closed: Closed | None, as_json: bool, *lines: str
         "figures": None if closed is None or closed.figures is None else closed.figures.own(),
         "waiting": waiting_document(status),
         **others,
-        "next_round": status.open_round,
-        "next_due": status.due.isoformat(),
+        "next_round": status.open_round if status.has_open_round else None,
+        "next_due": status.due.isoformat() if status.has_open_round else None,
         "overdue": status.overdue,
     }
     answer(as_json, document, *_told(closed, status), *lines)
@@ -113,16 +123,22 @@ def tell(programme: Programme, closed: Closed | None, as_json: bool, *lines: str
 
 def _told(closed: Closed | None, status: Status) -> list[str]:
     """That nothing was drawn comes first, or else an old audit passes for a new one."""
-    when = local(status.parameters.calendar, status.due)
-    nothing = f"Nothing was drawn: round {status.open_round} is not due until {when}."
+    nothing = f"Nothing was drawn: {_why_nothing(status)}"
     if closed is None:
         return [nothing]
     is_last = closed.already and not status.overdue and not status.ended and closed.round == status.open_round - 1
     if closed.waiting is not None:
         return [*([nothing] if is_last else []), *_frozen(closed, closed.waiting, status)]
     if is_last:
-        return [nothing, _drawn(closed, status) + _unpublished(status)]
+        end = "" if status.has_open_round else f" {no_open_round(status)}"
+        return [nothing, _drawn(closed, status) + end + _unpublished(status)]
     return [_drawn(closed, status), _next(status)]
+
+
+def _why_nothing(status: Status) -> str:
+    if status.has_open_round:
+        return f"round {status.open_round} is not due until {local(status.parameters.calendar, status.due)}."
+    return f"round {status.open_round - 1} was the last one."
 
 
 def _frozen(closed: Closed, waiting: Waiting, status: Status) -> list[str]:
@@ -167,7 +183,7 @@ def _next(status: Status) -> str:
     if status.overdue:
         more = f"{count(status.overdue, 'more round')} can be closed: run deniable programme close-round."
         return f"{more} {why_late(status)}".strip()
-    return due(status.parameters.calendar, status.open_round) + _unpublished(status)
+    return due(status) + _unpublished(status)
 
 
 def _unpublished(status: Status) -> str:

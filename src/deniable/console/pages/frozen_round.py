@@ -272,7 +272,7 @@ def _refused(sent: _Sent, error: DeniableError) -> Response:
     """What was drawn, where the round is drawn by now; otherwise the page with what is wrong."""
     status, wanted = sent.programme.status(), number_in(text(sent.fields, "round")) or 0
     if 0 < wanted < status.open_round and (status.waiting is None or status.waiting.round != wanted):
-        return shown(sent.request, sent.programme, sent.programme.close_round(wanted))
+        return shown(sent.request, sent.programme, sent.programme.closed_round(wanted))
     return _page(sent, refusal(error), field_of(error))
 
 
