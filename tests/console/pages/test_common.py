@@ -12,7 +12,6 @@ from tests.console.test_api import push, token
 from deniable.console.console import Console
 from deniable.console.pages import common
 from deniable.errors import DeniableError
-from deniable.programme import transaction
 from deniable.programme.programme import Programme
 from deniable.programme.receipt import new_receipt
 from deniable.programme.secrets.keys import KeyFile
@@ -208,7 +207,7 @@ def test_without_the_check_of_the_key_the_sentence_would_be_another(
 ) -> None:
     published(office)
     rekeyed(office)
-    monkeypatch.setattr(transaction, "check_key", lambda *_: None)
+    monkeypatch.setattr("deniable.programme.secrets.sealed_rows.check_key", lambda *_: None)
     answer = enter(office)
     assert answer.status_code == 422
     assert CHANGED not in answer.text

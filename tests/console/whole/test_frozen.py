@@ -15,10 +15,12 @@ from playwright.sync_api import Browser, FilePayload, Page, expect
 from tests.console.offices import Office, new_office
 from tests.console.pages.test_frozen_round import OWN, awaited, thrown
 from tests.console.whole.browsers import Walk, chromium, emptied, served, violations
+from tests.console.whole.interpreter import interpreted
 from tests.console.whole.test_walk import WITH_PUBLIC_VALUES
 from tests.programme.offices import TARGETS
 from tests.programme.randomness.test_mirrors import as_json, mirror, says
 
+from deniable.languages.language import CONSOLE
 from deniable.programme.programme import Programme
 from deniable.programme.public.verify import verify
 from deniable.programme.randomness.source import Drand
@@ -68,6 +70,17 @@ def test_frozen_rounds_and_no_violation(office: Office, browser: Browser, way: s
         walking.inspect = lambda page: found.extend(violations(page))
         go(walking, office, way)
     assert found == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("code", CONSOLE[1:])
+def test_frozen_rounds_in_another_language(office: Office, browser: Browser, way: str, width: int, code: str) -> None:
+    options = {"viewport": {"width": width, "height": 844}, "java_script_enabled": False, "locale": code}
+    pictures = emptied(f"frozen-{way}-{code}-{width}")
+    with interpreted(code), walk(office, browser, pictures, **options) as walking:
+        go(walking, office, way)
 
 
 def go(walk: Walk, office: Office, way: str) -> None:

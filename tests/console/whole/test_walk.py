@@ -17,6 +17,7 @@ from argon2 import PasswordHasher
 from playwright.sync_api import Browser, Page
 from tests.console.offices import PASSWORD
 from tests.console.whole.browsers import Walk, chromium, emptied, link_on, served, violations
+from tests.console.whole.interpreter import interpreted
 from tests.programme.imports import exports
 from tests.programme.offices import TARGETS, Clock
 
@@ -26,6 +27,7 @@ from deniable.console.accounts.passwords import Passwords
 from deniable.console.console import Console
 from deniable.console.pages.activity import MOST
 from deniable.console.sessions import IDLE
+from deniable.languages.language import CONSOLE
 from deniable.message import noted
 from deniable.programme.public.verify import verify
 from deniable.programme.secrets.keys import KeyFile
@@ -99,6 +101,17 @@ def test_everybodys_way_at_a_desk_without_scripts(
 ) -> None:
     options = {"viewport": {"width": 1280, "height": 844}, "color_scheme": scheme, "java_script_enabled": False}
     with walk(console, browser, emptied(f"1280-{scheme}-without-scripts"), **options) as walking:
+        everybodys_way(walking, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("code", CONSOLE[1:])
+def test_everybodys_way_in_another_language(
+    console: Console, browser: Browser, tmp_path: Path, code: str, width: int
+) -> None:
+    options = {"viewport": {"width": width, "height": 844}, "java_script_enabled": False, "locale": code}
+    with interpreted(code), walk(console, browser, emptied(f"{code}-{width}"), **options) as walking:
         everybodys_way(walking, tmp_path)
 
 

@@ -403,7 +403,7 @@ def test_the_card_says_what_one_report_changes_except_beside_the_box_of_a_lapse(
         (
             {"mechanism": "tca", "horizon": 100},
             [],
-            "yes, for all reports If you report once, a boss who was 50 % sure",
+            "yes, for all reports Suppose your boss has no idea whether you reported once",
         ),
         ({"delta": 0.9999999}, [], "no: there is none This programme promises nothing to you"),
         ({}, [drawn(1, A), override(2, B, independent=False)], "If you report once"),
@@ -890,8 +890,8 @@ def test_what_is_not_protected_stands_before_everything_else() -> None:
     written = rendered(made(classes=CLASSES))
     first = written.index("A report of class danger is not protected")
     assert first < written.index("Do you want to report something")
-    assert "All other reports are protected" in written
-    assert "yes, for all ordinary reports" in written
+    assert "Reports of the other classes stay protected after such a visit." in written
+    assert "yes, for reports of class serious or minor" in written
 
 
 @pytest.mark.parametrize(
@@ -919,7 +919,7 @@ def test_an_emergency_is_not_called_an_order_and_limits_no_ordinary_report() -> 
     assert "in round 2, in an emergency" in written
     assert "visit in an emergency</li>" in written
     assert "ordered by hand<" not in written
-    assert "yes, for all ordinary reports" in written
+    assert "yes, for reports of class serious or minor" in written
     state = replay(parameters, chained(parameters, [*said, override(2, C, independent=False)]))
     assert "It covers no report of class danger" in state.coverage.in_words(parameters.voice())
     assert "every ordinary report" not in state.coverage.in_words(parameters.voice())

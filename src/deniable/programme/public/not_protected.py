@@ -63,7 +63,7 @@ def limits(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, ..
             say("If the office asks only about what you reported, the people there can see what it was about."),
         ),
         Item(
-            say("Times that give you away."),
+            say("Timing that gives you away."),
             say("If the office brought in reports from a hotline because yours had come, or drew late because of it, "
                 "other reports counted at another time. The {audits} may show that. That the office did not do this is "
                 "a matter of trust.")

@@ -18,7 +18,7 @@ from deniable.programme.public.not_protected import Item, limits
 from deniable.programme.public.promise_warnings import Warned, warnings_of
 from deniable.programme.public.questions import answers, still_drawn_with
 from deniable.programme.public.situation import Situation
-from deniable.programme.public.suspicion import caption, head, is_capped, is_made, rows
+from deniable.programme.public.suspicion import caption, drawn_classes, head, is_capped, is_made, rows
 from deniable.programme.public.suspicion_wording import (
     all_cases,
     in_most_cases,
@@ -66,8 +66,8 @@ class Promise:
     first: str
     """What one report changes, in one sentence or two; where nothing is promised now, that."""
     lead: str
-    """The same in the page's own part and card: where there is no likelihood cap, what holds in most single cases, if
-    that is promised.
+    """The same in the page's own part and card: where there is no likelihood cap, also what holds in most single cases,
+    if that is promised.
     """
     parts: tuple[Part, ...]
     """For a person who considers a report."""
@@ -82,7 +82,7 @@ def promise_of(parameters: Parameters, situation: Situation | None, say: Voice) 
     return Promise(
         warnings=warnings_of(parameters, now, say),
         first=_first(parameters, now, say),
-        lead=_first(parameters, now, say, in_single_cases=True),
+        lead=" ".join(filter(None, (_first(parameters, now, say), in_most_cases(parameters, now, say)))),
         holds=_holds(parameters, now, say),
         parts=(
             _suspicion(parameters, now, say),
@@ -109,7 +109,9 @@ def _holds(parameters: Parameters, now: Situation, say: Voice) -> Item:
         return _holds_again(now, visits, say)
     if now.ended:
         return Item(say("yes, for reports made before it ended"), visits)
-    return Item(say("yes, for all ordinary reports"), visits) if visits else Item(say("yes, for all reports"), "")
+    covered = say.one_of([one.name for one in drawn_classes(parameters)])
+    held = say("yes, for reports of class {classes}", classes=covered) if visits else say("yes, for all reports")
+    return Item(held, visits)
 
 
 def _holds_again(now: Situation, visits: str, say: Voice) -> Item:
@@ -121,7 +123,7 @@ def _holds_again(now: Situation, visits: str, say: Voice) -> Item:
     return Item(say("yes, for new reports"), say.language.locale.semicolon.join(filter(None, (earlier, visits))))
 
 
-def _first(parameters: Parameters, now: Situation, say: Voice, *, in_single_cases: bool = False) -> str:
+def _first(parameters: Parameters, now: Situation, say: Voice) -> str:
     standing = now.standing(parameters)
     if not is_made(parameters):
         return say(
@@ -132,8 +134,7 @@ def _first(parameters: Parameters, now: Situation, say: Voice, *, in_single_case
         return say("This programme promises nothing about any report. There are no more draws for which it could.")
     if standing == "lapsed":
         return _not_yet(now, say)
-    seldom = in_most_cases(parameters, now, say) if in_single_cases else ""
-    limit = seldom or limit_of_one(parameters, now, say)
+    limit = limit_of_one(parameters, now, say)
     if not now.coverage.lapses:
         return limit
     return " ".join((limit, say("This is for reports made from {since} on.", since=now.since(say))))
@@ -181,8 +182,6 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
         rounded.append(say("The table counts what the yearly numbers tell as well."))
     if not capped:
         rounded.append(all_cases(say))
-    asked = say("You can also ask how often your boss guesses right.")
-    leads_with_cases = bool(in_most_cases(parameters, now, say))
     return Part(
         "promise",
         title,
@@ -190,7 +189,6 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
             *_classes(parameters, now, say),
             proven,
             *yearly_numbers(parameters, now, say),
-            *((f"{asked} {limit_of_one(parameters, now, say)}",) if leads_with_cases else ()),
             *(() if capped else (_guesses(say),)),
         ),
         table=table,

@@ -71,7 +71,7 @@ def _end(parameters: Parameters, now: Situation, say: Voice) -> str:
         return after
     calendar = parameters.calendar
     ended = say(
-        "It ended in round {round}, which began on {begun}: the draw planned for {day} did not take place.",
+        "It ended in round {round}, which began on {begun}: the draw planned for {day} was cancelled.",
         round=now.open_round,
         begun=day_in_words(calendar.first_day(now.open_round), say).words,
         day=day_in_words(calendar.day(now.open_round), say).words,
@@ -82,14 +82,14 @@ def _end(parameters: Parameters, now: Situation, say: Voice) -> str:
 def _visits(parameters: Parameters, now: Situation, say: Voice) -> Warned:
     classes, standing = say.one_of(parameters.visit_classes), now.standing(parameters)
     if not is_made(parameters) or standing == "lost":
-        others = say("Other reports count in the draw.")
+        others = say("Reports of the other classes count in the draw.")
     elif standing == "lapsed":
         others = say(
-            "All other reports made from {since} on are protected, whatever emergencies there are.",
+            "Reports of the other classes made from {since} on stay protected after such a visit.",
             since=now.since(say),
         )
     else:
-        others = say("All other reports are protected, whatever emergencies there are.")
+        others = say("Reports of the other classes stay protected after such a visit.")
     visit = say(
         "The office visits at once after a report of class {classes}. The public record then names the {target} and "
         "the class of the report, and not the person. So anyone can see that there was such a report.",
@@ -99,7 +99,7 @@ def _visits(parameters: Parameters, now: Situation, say: Voice) -> Warned:
         "Say so if you do not want class {classes}. That they keep to it is a matter of trust.", classes=classes
     )
     title = say("A report of class {classes} is not protected.", classes=classes)
-    return Warned(title, (f"{others} {visit}", f"{classes_in_words(parameters, say)} {refused}", *now.reached(say)))
+    return Warned(title, (f"{visit} {others}", f"{classes_in_words(parameters, say)} {refused}", *now.reached(say)))
 
 
 def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
@@ -107,7 +107,7 @@ def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
     assert last is not None
     why = " ".join((
         say(last.because),
-        say("The office did not rule this out, so the promise was lost, to be safe."),
+        say("The office did not rule this out. To be safe, the promise counts as lost."),
     ))  # fmt: skip
     about = say("This is about every report of this programme, whatever {target} it was about.")
     advice = say(
@@ -118,7 +118,9 @@ def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
     told: tuple[str, ...]
     if standing == "lapsed":
         title = say("Nothing is promised about reports made before {since}.", since=since)
-        later = say("Reports made from then on are covered, unless the promise is lost once more.")
+        later = say(
+            "Reports made from then on are covered, even if the draw comes late, unless the promise is lost once more."
+        )
         wait = [
             say("Do not report before then if you need this protection."),
             *((later,) if is_made(parameters) else ()),

@@ -70,8 +70,8 @@ def _lost_key(say: Voice) -> Item:
         say("Without its key the office cannot count or draw. If there is no copy of the key, the programme stops for "
             "good. Then a report that waits leads to no {audit}, and the office cannot read its numbers of reports any "
             "more. The record stays, but it cannot say why: you only see that draws are late. Ask where you reported "
-            "if you should report again. Two reports can show more than one. A lost key gives nothing away. A stolen "
-            "one may: see “Theft” above."),
+            "if you should report again. Two reports can give away more than one report does. A lost key gives "
+            "nothing away. A stolen one may: see “Theft” above."),
     )  # fmt: skip
 
 
@@ -82,7 +82,7 @@ def _lost_records(say: Voice) -> Item:
             "in after the backup. If a draw was lost, too, the promise is lost for all reports made before "
             "the round ends, and this page says so at the top. A report may also count twice then, and show as much as "
             "two reports. Without a backup the programme stops for good. Ask where you reported if you should report "
-            "again. Two reports can show more than one."),
+            "again. Two reports can give away more than one report does."),
     )  # fmt: skip
 
 

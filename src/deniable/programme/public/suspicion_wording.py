@@ -105,7 +105,7 @@ def _not_of_visits(parameters: Parameters, say: Voice) -> tuple[str, ...]:
     if not parameters.visit_classes:
         return ()
     classes = say.one_of(parameters.visit_classes)
-    return (say("This is not for a report of class {classes}, which is not protected.", classes=classes),)
+    return (say("This does not apply to a report of class {classes}, which is not protected.", classes=classes),)
 
 
 def single_case(parameters: Parameters, now: Situation, say: Voice) -> str:
@@ -113,7 +113,8 @@ def single_case(parameters: Parameters, now: Situation, say: Voice) -> str:
     often = _seldom_nearly_sure(parameters, 1)
     if often is None:
         return say("Your boss may even become nearly sure.")
-    return " ".join((_one_report(parameters, now, often, say), *with_several(parameters, say)))
+    told = (_one_report(parameters, now, often, say), *_not_of_visits(parameters, say))
+    return " ".join((*told, *with_several(parameters, say)))
 
 
 def with_several(parameters: Parameters, say: Voice) -> tuple[str, ...]:
@@ -149,7 +150,7 @@ def in_most_cases(parameters: Parameters, now: Situation, say: Voice) -> str:
 
 def _one_report(parameters: Parameters, now: Situation, often: str, say: Voice) -> str:
     others = say("In the other cases, at most {few} of 100, your boss may become nearly sure.", few=say.figure(often))
-    return " ".join((_once(parameters, now, _others(often, say), say), others, *_not_of_visits(parameters, say)))
+    return f"{_once(parameters, now, _others(often, say), say)} {others}"
 
 
 def _once(parameters: Parameters, now: Situation, most: str, say: Voice) -> str:
@@ -184,9 +185,10 @@ def rare_case(parameters: Parameters, now: Situation, say: Voice) -> str:
     if not holds or is_capped(parameters) or _seldom_nearly_sure(parameters, 1) is None:
         return ""
     if parameters.figures is None:
-        return say("Now and then a series of draws may point to a report. Above it says how often, at most.")
+        return say("Now and then a series of draws may point to a report. The limit above says how often, at most.")
     return say(
-        "Now and then a series of draws or a yearly number may point to a report. Above it says how often, at most."
+        "Now and then a series of draws or a yearly number may point to a report. The limit above says how often, at "
+        "most."
     )
 
 
