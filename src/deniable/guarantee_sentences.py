@@ -139,17 +139,17 @@ def two_people(reports: int, is_capped: bool, is_classed: bool, points: str | No
 def _alike(reports: int, is_classed: bool, say: Voice) -> str:
     if is_classed:
         return say.counted(
-            "If both would have reported the same {target} in the same round under the same class, with no entry of "
-            "the record in between, the {audits} show nothing about which of them it was.",
-            "If both would have reported the same {targets} in the same rounds under the same class, with no entry of "
-            "the record in between, the {audits} show nothing about which of them it was.",
+            "If both reports would be about the same {target}, have the same class and count from the same round on, "
+            "with no entry of the record in between, the {audits} show nothing about which of them it was.",
+            "If their reports would be about the same {targets}, have the same classes and count from the same rounds "
+            "on, with no entry of the record in between, the {audits} show nothing about which of them it was.",
             reports,
         )
     return say.counted(
-        "If both would have reported the same {target} in the same round, with no entry of the record in between, the "
-        "{audits} show nothing about which of them it was.",
-        "If both would have reported the same {targets} in the same rounds, with no entry of the record in between, "
-        "the {audits} show nothing about which of them it was.",
+        "If both reports would be about the same {target} and count from the same round on, with no entry of the "
+        "record in between, the {audits} show nothing about which of them it was.",
+        "If their reports would be about the same {targets} and count from the same rounds on, with no entry of the "
+        "record in between, the {audits} show nothing about which of them it was.",
         reports,
     )
 

@@ -493,6 +493,17 @@ def test_a_last_round_that_is_frozen_is_still_to_be_drawn() -> None:
     assert "Only the last draw is still to come." in page.text("header")
     assert "round 3" not in page.text("header")
     assert "has ended" not in page.text("header") + page.text("main")
+    last = drawn_with(2, SIGNATURE, C)
+    assert Situation.after(replay(parameters, chained(parameters, [*said, last]))).is_over(parameters)
+
+
+def test_the_names_of_the_last_round_are_revealed_after_it() -> None:
+    """A skipped round counts towards the horizon, and the names follow a round later than the last."""
+    parameters = made(mechanism="tca", horizon=3, reveal_after=1)
+    skipped: Said = ("skip", 2, {"commitment": fresh(2), "late": 0, "during": 2, "reason": "ill", "independent": True})
+    said = [selected(1, A, parameters=parameters), skipped, revealed(3, 1, A)]
+    said += [selected(3, B, parameters=parameters), revealed(4, 3, B), ("end", 4, {"reason": "it is over"})]
+    assert replay(parameters, chained(parameters, said)).ended
 
 
 def test_late_draws_are_counted_at_the_top() -> None:

@@ -576,9 +576,7 @@ def test_under_a_lapse_nothing_is_said_to_hold_now(kind: str) -> None:
     assert "Have you reported already?" in grave[0].text
     assert "promised about that report. This does not mean that your boss knows of it. Get advice" in grave[0].text
     assert grave[0].text.endswith("A second report does not protect the first one.")
-    assert ("Reports made from then on are covered, even if the draw comes late, unless" in grave[0].text) == (
-        kind != "nothing"
-    )
+    assert ("Reports made from then on are covered, unless" in grave[0].text) == (kind != "nothing")
     assert SINCE in part(promise, "not-protected").items[0].title
     two = next(one.text for one in part(promise, "not-protected").items if "two people" in one.title)
     assert not re.search("at most", two) or two.index("When the promise holds again") < two.index("at most")
@@ -630,9 +628,21 @@ def test_a_person_who_reported_before_it_was_lost_gets_advice() -> None:
     assert re.search(r"Did you report before then\?.*not mean that your boss knows of it\. Get advice", told)
 
 
+@pytest.mark.parametrize("waits", [False, True])
+@pytest.mark.parametrize("ended", [False, True])
+def test_after_the_last_draw_an_emergency_still_leads_to_a_visit(*, waits: bool, ended: bool) -> None:
+    told = "Only a report of class danger still leads to a visit."
+    for classes in ((), CLASSES):
+        parameters = made(mechanism="tca", horizon=2, **({"classes": classes} if classes else {}))
+        now = Situation(Coverage(parameters.calendar), 3, 4, ended=ended, waits=waits and not ended)
+        promise = english(parameters, now)
+        said = [promise.warnings[0].text, " ".join(part(promise, "effect").before)]
+        assert [told in one for one in said] == [bool(classes) and not ended] * 2
+
+
 @pytest.mark.parametrize("open_round", [7, 8])
 def test_a_report_without_the_promise_counts_as_far_as_that_is_sure(open_round: int) -> None:
-    told = "Your report still counts until the target is audited."
+    told = "Your report still counts until the target is audited or leaves the programme."
 
     def lapse(situation: Situation) -> str:
         return next(one.text for one in english(made(), situation).warnings if one.is_lapse)
@@ -642,7 +652,7 @@ def test_a_report_without_the_promise_counts_as_far_as_that_is_sure(open_round: 
     assert told in lapse(now)
     for unsure in (paused, replace(now, may_miss_reports=True), replace(now, ended=True)):
         assert told not in lapse(unsure)
-    assert "did not rule this out. To be safe, the promise counts as lost." in lapse(now)
+    assert "So the promise was lost." in lapse(now)
 
 
 @pytest.mark.parametrize("kind", ["counters", "figures"])
@@ -655,7 +665,7 @@ def test_without_a_limit_in_single_cases_it_tells_what_happens_in_most_of_them(k
         (rare,) = [one.text for one in part(promise, "not-protected").items if one.title == "A rare case."]
         assert ("yearly number" in rare) == (kind == "figures")
     unlimited = part(english(made(mechanism="tca", horizon=100, delta=0.3, reports_per_person=3)), "promise").after[1]
-    assert unlimited.endswith("With 3 reports there is no such limit.")
+    assert unlimited.endswith("With 3 reports there is no limit on how often your boss becomes nearly sure.")
     seldom = part(english(made(mechanism="tca", horizon=100, delta=0.6)), "promise").after[1]
     assert seldom == "Your boss may even become nearly sure.", "less than half of all cases are no limit"
     assert "From then on, if you report once, a boss" in part(english(one, lapsed(one, 7)), "promise").after[1]
@@ -775,7 +785,7 @@ def test_the_time_at_which_reports_are_brought_in_is_not_protected(*, ended: boo
     promise = english(parameters, Situation(Coverage(parameters.calendar), 4, 4, ended=ended))
     (times,) = [one.text for one in part(promise, "not-protected").items if "Timing" in one.title]
     assert re.search(r"brings|brought", times)
-    assert re.search(r"late draw, or for when reports (are|were) brought in", answer(promise, "its rules"))
+    assert re.search(r"late draw, or decide[sd] whether or when other reports count", answer(promise, "its rules"))
 
 
 @pytest.mark.parametrize("ended", [False, True])

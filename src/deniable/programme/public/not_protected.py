@@ -64,13 +64,12 @@ def limits(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, ..
         ),
         Item(
             say("Timing that gives you away."),
-            say("If the office brought in reports from a hotline because yours had come, or drew late because of it, "
-                "other reports counted at another time. The {audits} may show that. That the office did not do this is "
-                "a matter of trust.")
+            say("If the office entered, brought in or took back other reports because yours had come, or drew late "
+                "because of it, the {audits} may show that. That the office did not do this is a matter of trust.")
             if now.ended else
-            say("If the office brings in reports from a hotline because yours has come, or draws late because of it, "
-                "other reports count at another time. The {audits} may show that. The office should do both at fixed "
-                "times. That it does is a matter of trust."),
+            say("If the office enters, brings in or takes back other reports because yours has come, or draws late "
+                "because of it, the {audits} may show that. The office should do all this at fixed times. That it does "
+                "is a matter of trust."),
         ),
         Item(
             say("What people know already."),

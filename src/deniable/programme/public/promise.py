@@ -15,7 +15,7 @@ from deniable.programme.calendar import day_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.guarantee_wording import classes_in_words, exact_figures
 from deniable.programme.public.not_protected import Item, limits
-from deniable.programme.public.promise_warnings import Warned, warnings_of
+from deniable.programme.public.promise_warnings import Warned, still_visited, warnings_of
 from deniable.programme.public.questions import answers, still_drawn_with
 from deniable.programme.public.situation import Situation
 from deniable.programme.public.suspicion import caption, drawn_classes, head, is_capped, is_made, rows
@@ -242,11 +242,11 @@ def _effect(parameters: Parameters, now: Situation, say: Voice) -> Part:
                 "happen, the report leads to no {audit} here any more. Ask where you can report it now."),
         ))  # fmt: skip
     if now.is_over(parameters):
-        return Part("effect", title, before=(say("Nothing: the programme has ended, and there are no more draws."),))
+        nothing = say("Nothing: the programme has ended, and there are no more draws.")
+        return Part("effect", title, before=(nothing, *still_visited(parameters, now, say)))
     if now.takes_no_more(parameters):
-        return Part(
-            "effect", title, before=(say("Nothing: only the last draw is still to come, and it counts no new report."),)
-        )
+        nothing = say("Nothing: only the last draw is still to come, and it counts no new report.")
+        return Part("effect", title, before=(nothing, *still_visited(parameters, now, say)))
     if parameters.audits >= now.n_targets:
         return Part(
             "effect", title, before=(say("Every {target} is {audited} in every round, with reports and without."),)

@@ -32,17 +32,16 @@ class Warned:
 def warnings_of(parameters: Parameters, now: Situation, say: Voice) -> tuple[Warned, ...]:
     told = []
     if now.is_over(parameters):
+        no_more = say("There are no more draws, and a new report changes nothing here.")
         told.append(Warned(
             say("This programme has ended."),
-            (_end(parameters, now, say),)
-            if now.ended else
-            (say("There are no more draws, and a new report changes nothing here."),),
+            (_end(parameters, now, say) if now.ended else " ".join((no_more, *still_visited(parameters, now, say))),),
             is_end=now.ended,
         ))  # fmt: skip
     elif now.takes_no_more(parameters):
+        no_more = say("It counts no new report: a new report changes nothing here.")
         told.append(Warned(
-            say("Only the last draw is still to come."),
-            (say("It counts no new report: a new report changes nothing here."),),
+            say("Only the last draw is still to come."), (" ".join((no_more, *still_visited(parameters, now, say))),)
         ))  # fmt: skip
     if now.coverage.lapses:
         told.append(_lapse(parameters, now, say))
@@ -79,6 +78,14 @@ def _end(parameters: Parameters, now: Situation, say: Voice) -> str:
     return f"{ended} {after}"
 
 
+def still_visited(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...]:
+    """That an emergency needs no draw, where there are no more of them and the programme has not ended."""
+    if now.ended or not parameters.visit_classes:
+        return ()
+    classes = say.one_of(parameters.visit_classes)
+    return (say("Only a report of class {classes} still leads to a visit.", classes=classes),)
+
+
 def _visits(parameters: Parameters, now: Situation, say: Voice) -> Warned:
     classes, standing = say.one_of(parameters.visit_classes), now.standing(parameters)
     if not is_made(parameters) or standing == "lost":
@@ -107,7 +114,7 @@ def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
     assert last is not None
     why = " ".join((
         say(last.because),
-        say("The office did not rule this out. To be safe, the promise counts as lost."),
+        say("So the promise was lost."),
     ))  # fmt: skip
     about = say("This is about every report of this programme, whatever {target} it was about.")
     advice = say(
@@ -119,7 +126,8 @@ def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
     if standing == "lapsed":
         title = say("Nothing is promised about reports made before {since}.", since=since)
         later = say(
-            "Reports made from then on are covered, even if the draw comes late, unless the promise is lost once more."
+            "Reports made from then on are covered, unless the promise is lost once more. Look here again before you "
+            "report."
         )
         wait = [
             say("Do not report before then if you need this protection."),
@@ -150,4 +158,4 @@ def _still_counts(parameters: Parameters, now: Situation, say: Voice) -> tuple[s
     """That a report about which nothing is promised is not lost for the draws, as far as that is sure."""
     if now.is_over(parameters) or now.is_paused or now.may_miss_reports:
         return ()
-    return (say("Your report still counts until the {target} is {audited}."),)
+    return (say("Your report still counts until the {target} is {audited} or leaves the programme."),)

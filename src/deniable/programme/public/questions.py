@@ -236,8 +236,9 @@ def _broken(now: Situation, say: Voice) -> Item:
             "The record shows for good if the office ordered {an_audit} by hand, left out a draw or changed the list "
             "of {targets}. The promise was then lost for all reports made before the end of that round, unless the "
             "office declared that no report led to it. If the promise was lost, this page says so at the top. The "
-            "promise is about whom a draw selected, as long as no report was the reason for a late draw, or for when "
-            "reports were brought in. It is not about when the office drew, or when it ended the programme."
+            "promise is about whom a draw selected, as long as no report was the reason for a late draw, or decided "
+            "whether or when other reports counted. It is not about when the office drew, or when it ended the "
+            "programme."
         )
         return Item(say("What if the office broke its rules?"), " ".join((marked, *gone, unseen)))
     told = (
@@ -249,8 +250,9 @@ def _broken(now: Situation, say: Voice) -> Item:
         say("The same goes if it leaves out a draw, or changes the list of {targets}."),
         *gone,
         say(
-            "The promise is about whom a draw selects, as long as no report is the reason for a late draw, or for when "
-            "reports are brought in. It is not about when the office draws, or when it ends the programme."
+            "The promise is about whom a draw selects, as long as no report is the reason for a late draw, or decides "
+            "whether or when other reports count. It is not about when the office draws, or when it ends the "
+            "programme."
         ),
         unseen,
     )

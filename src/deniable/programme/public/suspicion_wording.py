@@ -126,7 +126,9 @@ def with_several(parameters: Parameters, say: Voice) -> tuple[str, ...]:
     most = "" if often is None else _others(often, say)
     return (
         say.counted(
-            "With {number} report there is no such limit.", "With {number} reports there is no such limit.", promised
+            "With {number} report there is no limit on how often your boss becomes nearly sure.",
+            "With {number} reports there is no limit on how often your boss becomes nearly sure.",
+            promised,
         )
         if often is None
         else say.counted(
