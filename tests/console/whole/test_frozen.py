@@ -161,7 +161,7 @@ def with_beacons(walk: Walk, office: Office, otto: Page, anna: Page) -> None:
     with mirror(says(b"", 404)) as empty:
         office.console.mirrors = [empty.url]
         otto.get_by_role("button", name="Fetch the value and draw").click()
-        assert "mirror gave the beacon" in walk.look(otto, "not-there")
+        assert "mirror gave beacon" in walk.look(otto, "not-there")
     with mirror(says(as_file(programme))) as ours:
         office.console.mirrors = [ours.url]
         otto.get_by_role("button", name="Fetch the value and draw").click()
@@ -171,7 +171,7 @@ def with_beacons(walk: Walk, office: Office, otto: Page, anna: Page) -> None:
     walk.visit(otto, "/round/draw", "out-again")
     otto.get_by_label("File", exact=True).set_input_files({"name": "beacon.json", "mimeType": "", "buffer": b"{}"})
     otto.get_by_role("button", name="Check the file and draw").click()
-    assert "no beacon of drand" in walk.look(otto, "wrong-file")
+    assert "the file has no beacon" in walk.look(otto, "wrong-file")
     right: FilePayload = {"name": "beacon.json", "mimeType": "", "buffer": as_file(programme)}
     otto.get_by_label("File", exact=True).set_input_files(right)
     otto.get_by_role("button", name="Check the file and draw").click()

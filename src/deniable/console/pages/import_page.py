@@ -42,7 +42,7 @@ DONE = {
         "The console has forgotten the file, and nothing was counted. Your own copy of the file is still there."
     ),
     "taken-back": noted("The import was taken back. None of its reports counts, and you can import the file again."),
-    "resumed": noted("Imports count again from now on. Publish, so that the public sees it, too."),
+    "resumed": noted("Imports count again from now on. Publish under Public record, so that the public sees it, too."),
 }
 EXAMPLE = (("id", "channel"), ("1041", "north plant"), ("1042", "south plant"), ("1043", "north plant"))
 

@@ -73,6 +73,8 @@ class Verified:
     """Where publishing again does not mend it: people must put a file back first."""
     unpublished: tuple[int, ...] = ()
     """Rounds that are closed, and due, and not in the published files."""
+    is_overdue: bool = False
+    """Whether a remark says that a round is due and not closed."""
     has_other_remarks: bool = False
     """Whether there is more to remark than rounds that are due and not closed, for which Round and Health ask."""
 
@@ -191,7 +193,8 @@ def _verified(folder: Path, seen: Sequence[str], now: datetime, parameters: Para
         return Verified(False, (refusal(error),), ("keep",))
     closed = {event.round for event in record.events if event.due is not None}
     unpublished = tuple(number for number in found.overdue if number in closed)
-    warnings = replace(found, overdue=tuple(number for number in found.overdue if number not in closed)).remarks
+    overdue = tuple(number for number in found.overdue if number not in closed)
+    warnings = replace(found, overdue=overdue).remarks
     if altered:
         told = noted(
             "These files were changed or taken away, or another version of deniable wrote them: {files}.",
@@ -199,7 +202,9 @@ def _verified(folder: Path, seen: Sequence[str], now: datetime, parameters: Para
         )
         return Verified(False, (told, *warnings), ("cause", "publish"), unpublished=unpublished)
     others = replace(found, overdue=()).remarks
-    return Verified(True, warnings, unpublished=unpublished, has_other_remarks=bool(others))
+    return Verified(
+        True, warnings, unpublished=unpublished, is_overdue=bool(overdue), has_other_remarks=bool(others)
+    )
 
 
 def _damaged(

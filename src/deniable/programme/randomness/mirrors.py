@@ -55,7 +55,9 @@ def fetch(chain: Chain, round_: int, mirrors: Sequence[str] = MIRRORS, timeout: 
         reasons.append(found.filled(mirror=place.hostname))
     told = all_of(reasons or [why_not("none was named")])
     raise NoBeaconError(
-        "no mirror gave the beacon of drand's round {round} ({told}); try again later", round=str(round_), told=told
+        "no mirror gave beacon {beacon} ({told}): it may not be out yet; try again in a few minutes",
+        beacon=str(round_),
+        told=told,
     )
 
 
@@ -93,7 +95,7 @@ def read_beacon(path: Path) -> Beacon:
 def beacon_in(content: bytes) -> Beacon:
     """From what such a file has in it."""
     if (beacon := _beacon_in(content)) is None:
-        raise DeniableError("the file has no beacon of drand; it must be the JSON that a mirror gives for one round")
+        raise DeniableError("the file has no beacon: save what the sender of beacons shows for it, unchanged, and choose that file")
     return beacon
 
 
