@@ -263,10 +263,10 @@ def preview(browser: Browser, file: bytes = FILE, mapping: bytes | None = None, 
 def replace_channels(browser: Browser, file: bytes, hotline: str = "hotline") -> Any:
     """Fill the hotline's channels with a file, and confirm what it changes, if it changes anything."""
     looked = browser.post("/import/channels/file", {"hotline": hotline}, files={"file": ("m.csv", file)})
-    content = re.search(r'name="content" value="([^"]+)"', looked.text)
-    if content is None:
+    confirmed = dict(re.findall(r'name="(content|seen)" value="([^"]+)"', looked.text))
+    if not confirmed:
         return looked
-    return browser.post("/import/channels/file", {"hotline": hotline, "content": content[1]})
+    return browser.post("/import/channels/file", {"hotline": hotline, **confirmed})
 
 
 def pending_on(page: str) -> str:

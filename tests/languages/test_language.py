@@ -8,8 +8,9 @@ from tests.languages.translated import translate, translated
 
 from deniable.errors import DeniableError
 from deniable.languages.language import PUBLIC, available, language, usable_languages
-from deniable.languages.voice import Voice
+from deniable.languages.voice import Voice, kept_together
 from deniable.message import noted
+from deniable.programme.calendar import day_in_words
 
 
 def test_a_language_is_there_once_all_is_translated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -107,3 +108,25 @@ def test_days_and_moments_within_a_message_are_in_words(code: str, day: str, mom
     message = noted("{day}, {at}", day=at.date(), at=at)
     assert Voice(language(code))(message).replace("\u202f", "\xa0") == f"{day}, {moment}"
     assert str(message) == "2026-01-06, 2026-01-06 09:30"
+
+
+NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+@pytest.mark.parametrize("month", range(1, 13))
+@pytest.mark.parametrize("code", PUBLIC)
+def test_no_line_ends_within_a_day(code: str, month: int) -> None:
+    for day in (1, 23):
+        whole = day_in_words(date(2026, month, day), Voice(language(code))).words
+        assert kept_together(f"<p>by {whole}, and") == f"<p>by {whole.replace(' ', NO_BREAK)}, and"
+
+
+def test_no_line_ends_within_a_telephone_number_or_before_a_per_cent_sign() -> None:
+    assert kept_together("Call 01234 555 012 for 50 %") == f"Call 01234{NO_BREAK}555{NO_BREAK}012 for 50{NO_BREAK}%"
+
+
+@pytest.mark.parametrize(
+    "words", ["2 audits in round 1000", f"20{NO_BREAK}% in round 1000", f"2{NO_BREAK}: au tour 1000"]
+)
+def test_a_line_may_end_between_other_numbers_and_words(words: str) -> None:
+    assert kept_together(words) == words

@@ -1,4 +1,4 @@
-"""An office whose database somebody changes, and whether that is refused."""
+"""An office whose database an attacker changes, and whether that is refused."""
 
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +13,7 @@ ELSEWHERE = "cannot be read: it was changed, or belongs to another row or progra
 
 
 def in_third_round(database: str, tmp_path: Path) -> Office:
-    """With reports in all of its books."""
+    """An office in its third round, with reports imported and entered by hand, counted and waiting."""
     office = new_office(database, tmp_path)
     for _ in range(2):
         office.programme.import_reports("hotline", [("1", "Ash Mill"), ("2", "Birch Works")])

@@ -249,7 +249,7 @@ def test_a_withdrawal_that_the_closing_overtakes_is_refused(ticking: Office, mon
         return found
 
     monkeypatch.setattr(ticking.programme._intake, "bring", overtaken)
-    with pytest.raises(DeniableError, match="round 1 was closed in the meantime"):
+    with pytest.raises(DeniableError, match="closed in the meantime, and these reports may have counted"):
         ticking.programme.withdraw([ASH], receipt)
 
 

@@ -212,9 +212,9 @@ def _linked(children: Sequence[Token], source: str, names: Mapping[str, str]) ->
             child.attrs["href"] = address
             yield from children[at : end + 1]
         else:
-            before, following = children[:at], children[end + 1 :]
-            if not _is_aside(before, following):
-                yield from _without_link("".join(one.content or " " for one in before), inside, following)
+            before, after = children[:at], children[end + 1 :]
+            if not _is_aside(before, after):
+                yield from _without_link("".join(one.content or " " for one in before), inside, after)
 
 
 def _is_aside(before: Sequence[Token], following: Sequence[Token]) -> bool:

@@ -168,6 +168,11 @@ def unbroken(words: str) -> str:
     return words.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
+def kept_together(words: str) -> str:
+    """`unbroken`; and no line ends within a telephone number or a day, also of markup."""
+    return type(words)(_DAY_OR_NUMBER.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), unbroken(words)))
+
+
 def breakable(words: str) -> "Markup":
     """The same, escaped: a line may end within an address, but only where its parts do.
 
@@ -188,6 +193,11 @@ def _capital(text: str) -> str:
 
 _DIGITS = "0123456789"
 
+# English has a plain space after the day, and one word for the month; all others have a no-break space there.
+_WORD = r"[^\W\d_][^\s\d<>%]*"
+_DAY_OR_NUMBER = re.compile(
+    rf"\b\d{{1,2}}(?: [A-Z][a-z]+|(?:er|[.º])?\xa0{_WORD}(?: {_WORD}){{0,2}}) \d{{4}}\b|\d+(?: \d+)+"
+)
 _WORDS = re.compile(r"\s+|\S+")
 _ADDRESS = re.compile(r"://|@")
 _PARTS = re.compile(r"[.@]?[^.@/?&=_-]+[/?&=_-]*|[.@/?&=_-]+")

@@ -65,6 +65,16 @@ class Calendar:
         if not isinstance(self.time, datetime.time) or self.time != _whole_minute(self.time) or self.time.fold:
             raise DeniableError("time must be a plain time of day in hours and minutes, got {time}", time=self.time)
 
+    @property
+    def unit(self) -> str:
+        """Of the period: D, W or M."""
+        return self.period[-1]
+
+    @property
+    def units(self) -> int:
+        """In one period."""
+        return int(self.period[:-1])
+
     def day(self, round_: int) -> datetime.date:
         """The day on which the round is due, in the programme's zone. It needs no knowledge of the zone's clocks."""
         return self._day(check_whole("round", round_, least=1))
@@ -127,7 +137,7 @@ class Calendar:
         """
         # Offsets are below a day, so no round that is due by now belongs to a later day than this.
         latest = _utc(now).date() + datetime.timedelta(days=1)
-        if self._unit == "M":
+        if self.unit == "M":
             elapsed = 12 * (latest.year - self.start.year) + latest.month - self.start.month
         else:
             elapsed = (latest - self.start).days
@@ -156,18 +166,18 @@ class Calendar:
             return say.counted(
                 "about {figure} year", "about {figure} years", say.plural_of(figure), figure=say.figure(figure)
             )
-        if self._unit == "M" or rounds != int(rounds):
+        if self.unit == "M" or rounds != int(rounds):
             return say.counted("about {number} day", "about {number} days", days)
         return say.counted("{number} day", "{number} days", days)
 
     def days(self, rounds: float) -> int:
         """How long so many rounds are, rounded up."""
-        days = self._step * (_DAYS_OF_MONTH if self._unit == "M" else 1)
+        days = self._step * (_DAYS_OF_MONTH if self.unit == "M" else 1)
         return math.ceil(rounds * days - 1e-9)
 
     def years(self, rounds: float) -> float:
         """How long so many rounds are, in years of 12 months or 365 days."""
-        return rounds * self._step / (12 if self._unit == "M" else 365)
+        return rounds * self._step / (12 if self.unit == "M" else 365)
 
     def in_units(self, rounds: float) -> tuple[str, float]:
         """How long so many rounds are in the unit of the period, D, W or M; from one year on in years, Y.
@@ -177,7 +187,7 @@ class Calendar:
         (('W', 6), ('Y', 1.4))
         """
         years = self.years(rounds)
-        return ("Y", years) if years >= 1 else (self._unit, rounds * self._units)
+        return ("Y", years) if years >= 1 else (self.unit, rounds * self.units)
 
     def to_dict(self) -> dict[str, str]:
         """Plain strings, ready for JSON."""
@@ -204,22 +214,13 @@ class Calendar:
         return calendar
 
     @property
-    def _unit(self) -> str:
-        return self.period[-1]
-
-    @property
-    def _units(self) -> int:
-        """In one period."""
-        return int(self.period[:-1])
-
-    @property
     def _step(self) -> int:
         """The period in days or months."""
-        return self._units * (7 if self._unit == "W" else 1)
+        return self.units * (7 if self.unit == "W" else 1)
 
     def _day(self, round_: int) -> datetime.date:
         try:
-            if self._unit == "M":
+            if self.unit == "M":
                 years, month = divmod(self.start.month - 1 + round_ * self._step, 12)
                 year = self.start.year + years
                 day = datetime.date(year, month + 1, min(self.start.day, monthrange(year, month + 1)[1]))

@@ -21,10 +21,10 @@ from deniable.programme.access import Access
 from deniable.programme.calendar import Clock, system_clock
 from deniable.programme.counting import Pushed, Reports
 from deniable.programme.creation import Beginning, Entropy
+from deniable.programme.foresight import Foresight
 from deniable.programme.hotlines import Hotlines
 from deniable.programme.imports.imported_reports import check_source
 from deniable.programme.intake import AskOwners, Intake
-from deniable.programme.preview import Preview
 from deniable.programme.public.situation import Situation
 from deniable.programme.receipt import new_receipt, overtaken
 from deniable.programme.secrets.keys import Key
@@ -64,7 +64,7 @@ class Programme:
         self._clock = clock
         self._intake = Intake(self._access)
         self.hotlines = Hotlines(self._access, self._intake)
-        self.preview = Preview(self._access, clock)
+        self.foresight = Foresight(self._access, clock)
         self._next_seed = partial(rounds.new_seed, self.parameters.programme, entropy)
 
     @classmethod

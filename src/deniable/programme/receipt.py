@@ -36,7 +36,7 @@ def _grouped(letters: str) -> str:
 def overtaken(round_: int) -> DeniableError:
     """By the closing of this round, what takes reports back may have come too late, whatever was reported."""
     return DeniableError(
-        "round {round} was closed in the meantime: if it was drawn, these reports can no longer be taken back; if it "
-        "was skipped, try again",
+        "round {round} was closed in the meantime, and these reports may have counted in it; if it was skipped, try "
+        "again",
         round=round_,
     )

@@ -406,7 +406,7 @@ def test_a_skipped_round_counts_to_the_horizon(desk: Desk) -> None:
     assert "Round 2, the last one, is closed: run deniable programme end." in desk.done("status")
     desk.clock.tomorrow()
     late = desk("close-round", "--round", 3, "--reason", "a strike")
-    assert_refused(late, "the guarantee covers 2 rounds, skipped ones among")
+    assert_refused(late, "the guarantee covers 2 rounds, including skipped ones")
 
 
 def test_status_tells_that_the_public_folder_is_away(office: Desk) -> None:

@@ -222,11 +222,41 @@ def test_what_a_file_changes_is_shown_before_it_does(office: Office, monkeypatch
     ]
     monkeypatch.setattr(channels, "MOST_CHANGES", 1)
     assert "2 more channels change" in ida.post("/import/channels/file", {"hotline": "hotline"}, files=files).text
-    monkeypatch.setattr(channels, "MOST_CONTENT", 10)
-    assert "too large" in ida.post("/import/channels/file", {"hotline": "hotline"}, files=files).text
     form = {"hotline": "hotline", "content": "no base64"}
     assert ida.post("/import/channels/file", form).status_code == 422
     assert programme.hotlines.kept("hotline") == before
+
+
+def test_what_changed_after_it_was_shown_is_shown_again_before_it_is_replaced(office: Office) -> None:
+    programme = office.begin()
+    ida, anna = office.browser("Ida"), office.browser("Anna")
+    save(ida, ("old", "is:Ash Mill"))
+
+    def confirmation(page: str) -> dict[str, str]:
+        return {"hotline": "hotline", **dict(re.findall(r'name="(content|seen)" value="([^"]+)"', page))}
+
+    file = {"file": ("m.csv", b"channel,target\nnew,Cedar Bank\n")}
+    first = ida.post("/import/channels/file", {"hotline": "hotline"}, files=file).text
+    assert "were changed after you saw" not in first
+    save(anna, ("late", "is:Birch Works"))
+    for form in (confirmation(first), {**confirmation(first), "seen": ""}):
+        again = ida.post("/import/channels/file", form)
+        assert again.status_code == 200
+        assert "were changed after you saw" in again.text
+        assert "<bdi>late</bdi>" in again.text
+        assert mapped(programme) == {"old": "Ash Mill", "late": "Birch Works"}
+    answer = ida.post("/import/channels/file", confirmation(again.text))
+    assert answer.headers["location"] == f"{ADDRESS}&done=filled"
+    assert mapped(programme) == {"new": "Cedar Bank"}
+
+
+def test_a_file_that_is_too_large_is_refused_before_it_is_read(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    office.begin()
+    monkeypatch.setattr(channels, "MOST_CONTENT", 10)
+    monkeypatch.delattr(channels, "read_mapping")
+    answer = send(office.browser("Ida"), "channel,target\n")
+    assert answer.status_code == 422
+    assert "The file is too large for the console" in answer.text
 
 
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "'=1", "''=1", "'t Veld"]

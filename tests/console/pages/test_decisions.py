@@ -8,7 +8,7 @@ import pytest
 from tests.console.offices import Office
 
 from deniable.console.accounts import people
-from deniable.programme.preview import Preview
+from deniable.programme.foresight import Foresight
 from deniable.programme.programme import Programme
 from deniable.programme.transcript_copies import KeyCopy
 
@@ -321,14 +321,14 @@ def test_two_requests_at_once_skip_one_round(office: Office, monkeypatch: pytest
     programme = office.begin()
     office.clock.tomorrow()
     office.clock.tomorrow()
-    otto, foreseen = office.browser("Otto"), Preview.decision
+    otto, foreseen = office.browser("Otto"), Foresight.decision
 
-    def while_another_skips(own: Preview, *args: Any, **fields: Any) -> Any:
+    def while_another_skips(own: Foresight, *args: Any, **fields: Any) -> Any:
         entry = foreseen(own, *args, **fields)
         programme.skip("Snow.", independent=True)
         return entry
 
-    monkeypatch.setattr(Preview, "decision", while_another_skips)
+    monkeypatch.setattr(Foresight, "decision", while_another_skips)
     said = {"round": "1", "reason": "Snow.", "independent": "yes", "confirmed": "1-3"}
     answer = otto.post("/round/decisions/skip", said)
     assert answer.status_code == 422

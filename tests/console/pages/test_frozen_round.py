@@ -17,6 +17,7 @@ from deniable.console.accounts import people
 from deniable.programme.programme import Programme
 from deniable.programme.public.verify import verify
 from deniable.programme.randomness.drand import Beacon
+from deniable.programme.randomness.mirrors import MIRRORS
 from deniable.programme.randomness.source import Dice, Drand
 from deniable.programme.transcript.frozen import PublicValue
 from deniable.programme.transcript_copies import KeyCopy
@@ -213,6 +214,19 @@ def test_the_address_is_one_that_has_the_beacon(
     assert f"{start}/{OWN.chain.hash}/public/" in page
 
 
+def test_without_a_mirror_of_its_own_another_chain_has_no_address(office: Office) -> None:
+    frozen(office, randomness=Drand(OWN.chain))
+    otto = office.browser("Otto")
+    for mirrors in (office.console.mirrors, [], [f"{MIRRORS[0]}/"]):
+        office.console.mirrors = mirrors
+        page = otto.get("/round/draw").text
+        assert "api.drand.sh" not in page
+        assert f"{OWN.chain.hash}/public/" not in page
+        assert "get it as a file from its sender" in page
+    office.console.mirrors = [*MIRRORS, "https://mirror.example/"]
+    assert f"https://mirror.example/{OWN.chain.hash}/public/" in otto.get("/round/draw").text
+
+
 @pytest.mark.parametrize(
     ("numbers", "fields", "words"),
     [
@@ -249,7 +263,7 @@ def test_the_value_is_fetched_and_the_round_drawn_once(office: Office, drand: Mi
         for words in (
             "although it is late",
             'class="button" href="/transcript"',
-            "The public value should be out since",
+            "The public value was due on",
             '<button class="quiet">Fetch the value and draw',
             "If the value does not come",
         )

@@ -51,7 +51,6 @@ from deniable.report_classes import ReportClass
 
 A, B, C, D = NAMES
 HOSTILE = "<script>alert('1')</script>\" & {{ 7 * 7 }}"
-NO_BREAK = "\N{NO-BREAK SPACE}"
 VOID = {"meta", "link", "rect", "line", "path", "circle", "wbr"}
 
 
@@ -448,14 +447,6 @@ def test_the_box_of_the_end_has_the_reason_of_the_office() -> None:
     over = rendered(made(mechanism="tca", horizon=2), [drawn(1, A), drawn(2, B)])
     assert "This programme has ended." in over
     assert "The office’s reason" not in over
-
-
-@pytest.mark.parametrize("whole", ["5 January 2026", "5. Januar 2026", "5 de enero de 2026", "01234 555 012"])
-def test_no_line_ends_within_a_day_or_a_telephone_number(whole: str) -> None:
-    unbroken = page.templates().filters["unbroken"]
-    assert unbroken(f"Call 3 people: {whole} for 50 %") == (
-        f"Call 3 people: {whole.replace(' ', NO_BREAK)} for 50{NO_BREAK}%"
-    )
 
 
 def test_a_newcomer_learns_what_a_target_and_a_round_are() -> None:

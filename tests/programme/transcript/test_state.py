@@ -269,7 +269,7 @@ REFUSED: dict[str, tuple[dict[str, Any], list[Said], str]] = {
         {"mechanism": "tca", "horizon": 2}, [drawn(1, A), drawn(2, B), drawn(3, C)], "the guarantee covers 2 rounds"
     ),
     "a round beyond the horizon, of which one was skipped": (
-        {"mechanism": "tca", "horizon": 2}, [skip(1), drawn(2, B), drawn(3, C)], "covers 2 rounds, skipped ones among"
+        {"mechanism": "tca", "horizon": 2}, [skip(1), drawn(2, B), drawn(3, C)], "covers 2 rounds, including skipped"
     ),
     "a commitment repeated at once": ({}, [drawn(1, A, commitment=fresh(0))], REPEATED),
     "a commitment repeated later": ({}, [drawn(1, A), drawn(2, A), drawn(3, A, commitment=fresh(1))], REPEATED),
@@ -328,7 +328,7 @@ def test_a_skipped_round_counts_to_the_horizon_of_rounds_that_are_frozen_or_hide
     ):
         entries = chained(parameters, said)
         replay(parameters, entries[:-1])
-        with pytest.raises(DeniableError, match="skipped ones among them, and all of them are closed"):
+        with pytest.raises(DeniableError, match="including skipped ones, and all are closed"):
             replay(parameters, entries)
 
 

@@ -40,7 +40,7 @@ def declared(independent: bool, because: bool) -> bool:
 def confirm(programme: Programme, *, because: bool, yes: bool) -> None:
     """Before a decision because of reports is recorded, show which reports lose the promise, and ask."""
     if because and not yes:
-        words = programme.preview.consequence(programme.parameters.voice()).words
+        words = programme.foresight.consequence(programme.parameters.voice()).words
         if typed(f"{words} To record the decision, type yes: ") != "yes":
             raise DeniableError("the decision was not confirmed, and nothing was changed; in a script, give --yes")
 

@@ -4,6 +4,7 @@ What is kept is written when a person saves it, and not when a file with a new c
 """
 
 import base64
+import hashlib
 import io
 import re
 from collections.abc import Iterable
@@ -26,6 +27,7 @@ from deniable.console.target_search import FEW
 from deniable.errors import DeniableError
 from deniable.message import Message, all_of, noted, why_not
 from deniable.programme.imports import read_mapping
+from deniable.programme.imports.channels import Mapping
 from deniable.programme.imports.hotline_settings import Assigned, Kept, from_mapping
 from deniable.programme.imports.reading import is_name
 from deniable.programme.programme import Programme
@@ -117,6 +119,10 @@ class ReplacePage:
     """Channels with what is kept of them now, and with the file; None without a line."""
     more: int
     """Changes that are not shown."""
+    seen: str
+    """The fingerprint of the channels that are replaced, as this page shows them."""
+    is_changed: bool
+    """Whether they changed after the person saw what the file replaces."""
 
 
 @router.get("")
@@ -144,23 +150,47 @@ def save(request: Request, person: Importer, programme: CurrentProgramme, fields
 
 @router.post("/file")
 def fill(request: Request, person: Importer, programme: CurrentProgramme, fields: Fields) -> Response:
-    """Replace all channels by those of a file, once the person has seen what that changes."""
+    """Replace all channels by those of a file, once the person has seen what that changes, and nothing else changed."""
     source, confirmed = _source(request, person, text(fields, "hotline")), text(fields, "content")
     classes, numbers = programme.parameters.classes, programme.numbers()
     try:
-        if not confirmed:
-            check_chosen(fields, "file")
-        content = _decoded(confirmed) if confirmed else uploaded(fields, "file")
+        content = _content(fields)
         mapping = read_mapping(io.BytesIO(content), programme.status().targets, classes, programme.naming(), THE_FILE)
-        if not confirmed:
+        if not confirmed or not _replaced(programme, source, text(fields, "seen"), mapping):
             before = programme.hotlines.kept(source)
             after = from_mapping(mapping, numbers, before)
             after.to_bytes()  # refuses what is too much to keep
-            return render(request, "channels_confirm.html", _replace_page(programme, source, content, before, after))
-        programme.hotlines.keep(source, lambda kept: from_mapping(mapping, numbers, kept))
+            page = _replace_page(programme, source, content, before, after, is_changed=bool(confirmed))
+            return render(request, "channels_confirm.html", page)
     except DeniableError as error:
         return _page(request, programme, source, file_error=refusal(error))
     return _saved(source, "filled")
+
+
+def _replaced(programme: Programme, source: str, seen: str, mapping: Mapping) -> bool:
+    """Replace the channels if they are those that the person saw; returns whether they are those of the file now."""
+    numbers = programme.numbers()
+
+    def after(kept: Kept) -> Kept:
+        return from_mapping(mapping, numbers, kept)
+
+    kept = programme.hotlines.keep(source, lambda kept: after(kept) if _fingerprint(kept) == seen else kept)
+    return kept == after(kept)
+
+
+def _fingerprint(kept: Kept) -> str:
+    return hashlib.sha256(kept.to_bytes()).hexdigest()
+
+
+def _content(fields: FormData) -> bytes:
+    """Of the file that is chosen, or of the one that is confirmed."""
+    confirmed = text(fields, "content")
+    if not confirmed:
+        check_chosen(fields, "file")
+    content = _decoded(confirmed) if confirmed else uploaded(fields, "file")
+    if len(content) > MOST_CONTENT:
+        raise DeniableError("the file is too large for the console; import at the terminal, with a mapping file")
+    return content
 
 
 def _decoded(content: str) -> bytes:
@@ -170,9 +200,9 @@ def _decoded(content: str) -> bytes:
         return b""  # which is refused as a file without channels
 
 
-def _replace_page(programme: Programme, source: str, content: bytes, before: Kept, after: Kept) -> ReplacePage:
-    if len(content) > MOST_CONTENT:
-        raise DeniableError("the file is too large for the console; import at the terminal, with a mapping file")
+def _replace_page(
+    programme: Programme, source: str, content: bytes, before: Kept, after: Kept, *, is_changed: bool
+) -> ReplacePage:
     names, present = programme.all_targets(), {*programme.targets()}
 
     def row(kept: Kept, channel: str) -> ChannelRow | None:
@@ -189,6 +219,8 @@ def _replace_page(programme: Programme, source: str, content: bytes, before: Kep
         content=base64.b64encode(content).decode("ascii"),
         changes=tuple((channel, row(before, channel), row(after, channel)) for channel in changed[:MOST_CHANGES]),
         more=max(0, len(changed) - MOST_CHANGES),
+        seen=_fingerprint(before),
+        is_changed=is_changed,
     )
 
 

@@ -102,7 +102,7 @@ class Foreseen:
 
 def foreseen(programme: Programme, target: str | None, report_class: str, say: Voice) -> Foreseen:
     """Without a name, where none is chosen yet."""
-    entry = programme.preview.visit(target or programme.parameters.terms.target, report_class)
+    entry = programme.foresight.visit(target or programme.parameters.terms.target, report_class)
     deed = (
         entry.deed(say)
         if target

@@ -46,7 +46,7 @@ class Asked:
 
     def foreseen(self, programme: Programme) -> Decision:
         """The entry as it would be recorded now; refused where it cannot be."""
-        return programme.preview.decision(self.kind.entry, self.reason, independent=self.independent, **self.own)
+        return programme.foresight.decision(self.kind.entry, self.reason, independent=self.independent, **self.own)
 
     def record(self, programme: Programme, foreseen: Decision) -> int:
         """As it was foreseen; refused where another round is open by now. Returns the number of its entry."""

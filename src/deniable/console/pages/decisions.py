@@ -178,7 +178,7 @@ def _asked(
         lead=decision.lead,
         round=status.open_round,
         due=due_in_words(calendar, status.open_round, say),
-        until=due_in_words(calendar, programme.preview.consequence(say).during, say),
+        until=due_in_words(calendar, programme.foresight.consequence(say).during, say),
         looked=looked,
         unaware=unaware(console_of(request), person) if looked else (),
         targets=status.targets,

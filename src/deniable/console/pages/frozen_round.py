@@ -70,7 +70,7 @@ class FrozenPage:
     is_out: bool
     """Whether drand's beacon is out by now."""
     address: str
-    """Where a person finds the beacon by hand; empty with dice."""
+    """Where a person finds the beacon by hand; empty with dice, and for a chain of which the office named no mirror."""
     throws: str
     """What is thrown, in words; empty with drand."""
     differ: bool
@@ -297,11 +297,12 @@ def _asked(console: Console, waiting: Waiting) -> tuple[str, AskedWithout]:
 
 
 def _address(source: Drand | Dice, waiting: Waiting, console: Console) -> str:
-    """Of the beacon, for a person: drand's mirrors have its own, whichever mirrors this console asks."""
+    """Of the beacon, for a person: drand's mirrors have all of its own, whichever this console asks, and no others."""
     if isinstance(source, Dice):
         return ""
-    mirrors = MIRRORS if source.is_known else console.mirrors or MIRRORS
-    return f"{mirrors[0].rstrip('/')}/{source.chain.hash}/public/{waiting.beacon}"
+    places = (mirror.rstrip("/") for mirror in (MIRRORS if source.is_known else console.mirrors))
+    found = next((place for place in places if source.is_known or place not in MIRRORS), None)
+    return "" if found is None else f"{found}/{source.chain.hash}/public/{waiting.beacon}"
 
 
 def _lines(source: Drand | Dice, numbers: str) -> list[str]:

@@ -82,7 +82,7 @@ def tell(
 
 
 def _preview(request: Request, programme: Programme, contact: str, hotline: str) -> Response:
-    entry = programme.preview.details(*office_details.typed(contact, hotline))
+    entry = programme.foresight.details(*office_details.typed(contact, hotline))
     say = voice_of(request)
     effect = entry.effect(programme.parameters.calendar, say)
     page = ConfirmDetailsPage(contact, hotline, entry.round, entry.deed(say), effect)

@@ -279,4 +279,4 @@ def _number(value: float) -> str:
 
 
 def _days(calendar: Calendar) -> float:
-    return int(calendar.period[:-1]) * _DAYS[calendar.period[-1]]
+    return calendar.units * _DAYS[calendar.unit]

@@ -4,7 +4,6 @@ One file for each language, without scripts or outside resources. Its text is a 
 and of nothing else: no clock, no locale of the machine.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -15,7 +14,7 @@ from typing import NamedTuple, Self
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from deniable.languages.language import language
-from deniable.languages.voice import Voice, breakable, unbroken
+from deniable.languages.voice import Voice, breakable, kept_together
 from deniable.programme.calendar import Day, day_in_words, due_in_words, moment_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.check_table import told
@@ -163,7 +162,7 @@ def render(parameters: Parameters, entries: Sequence[Entry], known: PublicState 
         languages=_languages(parameters, say),
         checked_page=in_language(PAGE, "en", parameters) if "en" in parameters.languages else None,
         calendar_name=in_language(CALENDAR, say.language.code, parameters),
-        every=every_period(calendar.period, say),
+        every=every_period(calendar, say),
         closed=state.closed,
         ended=state.ended,
         latest=next((event for event in events if event.audited), None),
@@ -250,16 +249,8 @@ def templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(unbroken=_in_one_line, breakable=breakable)
+    environment.filters.update(kept_together=kept_together, breakable=breakable)
     return environment
-
-
-def _in_one_line(words: str) -> str:
-    """`unbroken`; and no line ends within a telephone number or a day, also of markup."""
-    return type(words)(_DAY_OR_NUMBER.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), unbroken(words)))
-
-
-_DAY_OR_NUMBER = re.compile(r"\d+\.?(?: [^\W\d_]+){1,3} [12]\d{3}\b|\d+(?: \d+)+")
 
 
 def verify_text(parameters: Parameters) -> str:

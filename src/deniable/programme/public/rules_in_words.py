@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from deniable.languages.language import language
 from deniable.languages.voice import Voice
-from deniable.programme.calendar import rounds_in_words
+from deniable.programme.calendar import Calendar, rounds_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.frozen_rounds import randomness_rule
 from deniable.programme.public.guarantee_wording import class_in_words, figures_rule, flood_cap, level
@@ -62,7 +62,7 @@ def _rounds(parameters: Parameters, say: Voice) -> str:
     calendar = parameters.calendar
     return say(
         "{every}, at {time} ({zone} time), counted from {day}. A round closes at its time whatever reports came in",
-        every=every_period(calendar.period, say),
+        every=every_period(calendar, say),
         time=say.digits(f"{calendar.time:%H:%M}"),
         zone=calendar.zone,
         day=say.day(calendar.start),
@@ -158,16 +158,16 @@ def _languages(parameters: Parameters, say: Voice) -> str:
     return say.language.locale.semicolon.join(language(code).locale.name for code in parameters.languages)
 
 
-def every_period(period: str, say: Voice) -> str:
+def every_period(calendar: Calendar, say: Voice) -> str:
     """How often there is a draw.
 
+    >>> from datetime import date
     >>> from deniable.languages.voice import plain
-    >>> every_period("1W", plain()), every_period("2M", plain())
-    ('every week', 'every 2 months')
+    >>> [every_period(Calendar(date(2026, 1, 5), period, "UTC"), plain()) for period in ("1W", "2M")]
+    ['every week', 'every 2 months']
     """
-    number = int(period[:-1])
-    if period.endswith("D"):
-        return say.counted("every day", "every {number} days", number)
-    if period.endswith("W"):
-        return say.counted("every week", "every {number} weeks", number)
-    return say.counted("every month", "every {number} months", number)
+    if calendar.unit == "D":
+        return say.counted("every day", "every {number} days", calendar.units)
+    if calendar.unit == "W":
+        return say.counted("every week", "every {number} weeks", calendar.units)
+    return say.counted("every month", "every {number} months", calendar.units)

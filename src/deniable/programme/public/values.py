@@ -19,8 +19,8 @@ STATES = ("waits", "drawn", "without", "never")
 SOON = timedelta(days=1)
 """Within which a round can be drawn once drand's beacon is out."""
 _OTHER_CHAIN = why_not(
-    "the rules name a sender of beacons (a chain) that is not drand's own, and this cannot be changed any more: if the "
-    "office has the sender's key, it knew all beacons"
+    "the chain {chain} is not drand's own: the rules name another sender of beacons, and this cannot be changed any "
+    "more; if the office has the sender's key, it knew all beacons in advance"
 )
 
 
@@ -92,7 +92,7 @@ class Values:
         """
         waiting, source, found = self.waiting, self.source, list[Message]()
         if isinstance(source, Drand) and not source.is_known:
-            found.append(_OTHER_CHAIN)
+            found.append(_OTHER_CHAIN.filled(chain=source.chain.hash))
         if isinstance(source, Drand) and self.without:
             found.append(_without_beacon(self.without))
         if waiting is None or source is None:

@@ -12,7 +12,7 @@ from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.state import PublicState
 
 
-class Preview:
+class Foresight:
     """Of one programme. It changes nothing, and follows from public facts alone."""
 
     def __init__(self, access: Access, clock: Clock) -> None:

@@ -19,7 +19,7 @@ def office(database: str, tmp_path: Path) -> Office:
 def test_the_consequence_of_an_order_is_told_beforehand(office: Office, is_first: bool, words: tuple[str, ...]) -> None:
     if not is_first:
         office.programme.override(["Ash Mill"], "a hint", independent=False)
-    told = office.programme.preview.consequence(office.programme.parameters.voice())
+    told = office.programme.foresight.consequence(office.programme.parameters.voice())
     assert told.during == 1
     assert all(word in told.words for word in words)
     assert "Tuesday 6 January 2026, 00:00" in told.words
@@ -28,8 +28,8 @@ def test_the_consequence_of_an_order_is_told_beforehand(office: Office, is_first
 @pytest.mark.parametrize("independent", [True, False])
 def test_a_decision_is_foreseen_as_it_is_recorded_then(office: Office, independent: bool) -> None:
     programme = office.programme
-    foreseen = programme.preview.decision(Override, "A fire.", independent=independent, audits=["Ash Mill"])
+    foreseen = programme.foresight.decision(Override, "A fire.", independent=independent, audits=["Ash Mill"])
     assert programme.status().entries == 0
     assert programme.override(["Ash Mill"], "A fire.", independent=independent) == foreseen
     with pytest.raises(DeniableError, match="Nowhere"):
-        programme.preview.decision(Override, "A fire.", independent=independent, audits=["Nowhere"])
+        programme.foresight.decision(Override, "A fire.", independent=independent, audits=["Nowhere"])
