@@ -52,16 +52,17 @@ from deniable.languages.language import Terms
 FRAME = {"who", "role", "navigation", "programme", "csrf", "demo", "help", "again", "today", "languages"}
 
 PREVIEW = {
-    "pending", "kind", "source", "file", "round", "minutes", "megabytes", "paused", "is_large", "choices",
-    "new_channels", "has_channel_ids", "without_class", "is_nothing_saved",
+    "pending", "kind", "source", "file", "round", "has_open_round", "minutes", "megabytes", "paused", "is_large",
+    "choices", "new_channels", "has_channel_ids", "without_class", "is_nothing_saved",
     "hidden_channels", "new_values", "hidden_values", "chosen_again", "malformed", "more_malformed", "visits",
     "is_complete", "error", "assigned", "assigned_values", "auditors", "sees_emergencies",
 }  # fmt: skip
-ROUND = {"is_stopped", "has_values", "publish_first", "entered_by", "round", "due", "overdue", "ended", "notices",
-         "targets", "is_late", "may_report", "waiting", "value_is_out",
+ROUND = {"is_stopped", "has_open_round", "has_values", "publish_first", "entered_by", "round", "due", "overdue",
+         "ended", "notices", "targets", "is_late", "may_report", "waiting", "value_is_out",
          "not_public", "to_visit", "n_to_visit", "visits", "has_own_visit", "decisions", "has_own_decision",
          "refused_by", "unpublished", "is_published", "is_loss_hidden", "drawn_last", "visit_first"}  # fmt: skip
-EMERGENCIES = {"classes", "asked", "others", "away", "hours", "round", "due", "is_overdue", "ended", "done", "error"}
+EMERGENCIES = {"classes", "asked", "others", "away", "hours", "round", "due", "has_open_round", "is_overdue", "ended",
+               "done", "error"}  # fmt: skip
 
 SHOWN: dict[str, tuple[type, set[str]]] = {
     "account.html": (account.AccountPage, {"name", "role", "is_code_left", "done", "error"}),
@@ -81,7 +82,7 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     "closed.html": (
         closed_round.ClosedPage,
         {"visits_are_public", "to_publish", "round", "audits", "visits", "earlier_visits", "other_visits", "already",
-         "next_round", "next_due", "overdue", "secret",
+         "next_round", "next_due", "has_open_round", "overdue", "secret",
          "waiting", "has_values", "value_is_out"},
     ),
     "decision.html": (
@@ -173,9 +174,9 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     "remove.html": (people.RemovePage, {"id", "name", "role", "altered", "hotlines"}),
     "report.html": (
         report.ReportPage,
-        {"round", "due", "is_overdue", "ended", "notices", "targets", "found", "is_long", "most", "classes", "visits",
-         "may_withdraw", "auditors", "form_id", "entered", "target", "receipt", "most_counted", "error", "error_at",
-         "taken_back", "typed", "was_stopped_at_last_tick"},
+        {"round", "due", "has_open_round", "is_overdue", "ended", "notices", "targets", "found", "is_long", "most",
+         "classes", "visits", "may_withdraw", "auditors", "form_id", "entered", "target", "receipt", "most_counted",
+         "error", "error_at", "taken_back", "typed", "was_stopped_at_last_tick"},
     ),
     "reset.html": (people.ResetPage, {"id", "name", "role", "is_self"}),
     "revoke.html": (tokens.RevokePage, {"id", "name"}),
@@ -183,7 +184,7 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     "round_auditor.html": (open_round.AuditorRoundPage, ROUND | {"visit_waits", "visit_refused_by"}),
     "round_counts.html": (
         round_counts.CountsPage,
-        {"round", "targets", "counts", "found", "classes", "most_counted", "is_frozen"},
+        {"round", "has_open_round", "targets", "counts", "found", "classes", "most_counted", "is_frozen"},
     ),
     "tokens.html": (tokens.TokensPage, {"tokens", "new", "typed_name", "revoked", "error"}),
     "transcript.html": (

@@ -16,7 +16,8 @@ from deniable.errors import DeniableError
 from deniable.programme.programme import Programme
 from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.entries import Override
-from deniable.programme.transcript.state import PublicState, Renaming
+from deniable.programme.transcript.fields import Renaming
+from deniable.programme.transcript.state import PublicState
 from deniable.storage import tables
 from deniable.storage.store import Store
 

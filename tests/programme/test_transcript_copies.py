@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -334,6 +335,16 @@ def test_a_copy_from_a_safe_place_may_lack_a_draw(tmp_path: Path, is_old: bool) 
     office.key.transcript.write_bytes(first if is_old else kept)
     entry = restored(office, tmp_path).recover(None, "all was lost")
     assert (entry.own()["paused"], entry.own()["complete"]) == (True, False)
+
+
+def test_after_the_last_round_no_draw_can_be_missing_however_late_it_is(tmp_path: Path) -> None:
+    office = new_office(str(tmp_path / "programme.db"), tmp_path, mechanism="tca", horizon=2)
+    office.close()
+    office.close()
+    office.programme.backup(tmp_path / "backup")
+    office.clock.now += timedelta(days=9)
+    entry = restored(office, tmp_path).recover(None, "moved after the last round")
+    assert (entry.own()["paused"], entry.own()["complete"]) == (False, True)
 
 
 def test_two_databases_do_not_both_show_a_draw(tmp_path: Path) -> None:

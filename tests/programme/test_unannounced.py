@@ -170,6 +170,19 @@ def test_a_round_whose_names_are_overdue_is_told(office: Office, tmp_path: Path)
     assert any("names of round 1" in one for one in verify(public, now=now + timedelta(days=2)).warnings)
 
 
+def test_names_that_no_round_reveals_any_more_are_told_until_the_end(tmp_path: Path) -> None:
+    office = new_office(str(tmp_path / "programme.db"), tmp_path, mechanism="tca", horizon=2, reveal_after=1)
+    office.close()
+    office.close()
+    public = office.programme.publish(tmp_path / "public")
+    assert verify(public, now=office.clock.now).warnings == ()
+    office.clock.now += timedelta(days=1)
+    found = verify(public, now=office.clock.now)
+    assert (found.overdue, found.warnings) == ((), ("the names of round 2 are due but not in the transcript",))
+    office.programme.end("All is audited.")
+    assert verify(office.programme.publish(), now=office.clock.now).warnings == ()
+
+
 def test_a_transcript_without_names_that_are_due_is_refused(
     office: Office, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

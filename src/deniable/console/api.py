@@ -116,8 +116,13 @@ class Pushed(_Document):
 
 class ProgrammeStatus(_Document):
     programme: Annotated[str, Field(description="The name of the programme.")]
-    round: Annotated[int, Field(description="The open round.")]
-    due: Annotated[str, Field(description="When it is due.", json_schema_extra={"format": "date-time"})]
+    round: Annotated[
+        int | None, Field(description="The open round. Null after the last round, or the end of the programme.")
+    ]
+    due: Annotated[
+        str | None,
+        Field(description="When it is due. Null where no round is open.", json_schema_extra={"format": "date-time"}),
+    ]
     overdue: Annotated[int, Field(description="Rounds that are due and not closed.")]
     entries: Annotated[int, Field(description="Entries of the transcript.")]
     published: Annotated[int, Field(description="Entries that are published.")]
@@ -211,8 +216,8 @@ def status(request: Request, _: Annotated[Token, needs("status")]) -> ProgrammeS
         now = _programme(console_of(request)).status()
     return ProgrammeStatus(
         programme=now.parameters.name,
-        round=now.open_round,
-        due=now.due.isoformat(),
+        round=now.open_round if now.has_open_round else None,
+        due=now.due.isoformat() if now.has_open_round else None,
         overdue=now.overdue,
         entries=now.entries,
         published=now.published,

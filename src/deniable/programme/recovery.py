@@ -112,7 +112,7 @@ def recover(transaction: Transaction, found: Found, now: datetime, new_seed: New
             transaction.forget_frozen()
     state = transaction.state
     may_be_drawn = state.waiting is not None and now >= state.waiting.expected
-    is_overdue = state.parameters.calendar.rounds_due(now) > state.closed
+    is_overdue = state.rounds_due(now) > state.closed
     complete = kept >= state.entries and not is_overdue and not may_be_drawn
     seed, replaced = new_seed(state.open_round)
     recovery = Recovery.following(

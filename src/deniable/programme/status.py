@@ -88,15 +88,13 @@ class Status:
 
     @classmethod
     def now(cls, state: PublicState, folder: Path | None, now: datetime) -> Self:
-        calendar, last = state.parameters.calendar, state.parameters.horizon
-        has_open = not state.ended and (last is None or state.closed < last)
-        due = calendar.rounds_due(now) if last is None else min(last, calendar.rounds_due(now))
+        calendar, has_open = state.parameters.calendar, state.has_open_round
         return cls(
             parameters=state.parameters,
             open_round=state.open_round,
             due=calendar.due(state.open_round),
             has_open_round=has_open,
-            overdue=max(0, due - state.closed) if has_open else 0,
+            overdue=max(0, state.rounds_due(now) - state.closed) if has_open else 0,
             late=calendar.days_late(state.open_round, now) if has_open else 0,
             entries=state.entries,
             published=0 if folder is None else entries_in(folder / TRANSCRIPT, state.parameters),

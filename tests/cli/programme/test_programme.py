@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -407,6 +408,21 @@ def test_a_skipped_round_counts_to_the_horizon(desk: Desk) -> None:
     desk.clock.tomorrow()
     late = desk("close-round", "--round", 3, "--reason", "a strike")
     assert_refused(late, "the guarantee covers 2 rounds, including skipped ones")
+
+
+def test_there_is_no_round_after_the_last_one(desk: Desk) -> None:
+    """Neither to be skipped, nor for readers to miss."""
+    desk.init("--mechanism", "tca", "--horizon", 2)
+    desk.close()
+    desk.close()
+    desk.done("publish", "--public", "public")
+    for days in (0, 9):
+        desk.clock.now += timedelta(days=days)
+        entries = desk.json("status")["entries"]
+        assert_refused(desk("skip", "--reason", "a strike", INDEPENDENT), "the last round is closed: end the programme")
+        assert desk.json("status")["entries"] == entries
+        found = desk.json("verify", "public")
+        assert (found["overdue"], found["warnings"]) == ([], [])
 
 
 def test_status_tells_that_the_public_folder_is_away(office: Desk) -> None:

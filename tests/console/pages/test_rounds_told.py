@@ -3,12 +3,14 @@
 from datetime import timedelta
 
 import pytest
-from tests.console.offices import CLASSES, Office, fallen_behind
-from tests.programme.frozen_offices import DICE
+from tests.console.offices import CLASSES, Browser, Office, fallen_behind, preview
+from tests.console.test_api import STATUS, token
+from tests.programme.frozen_offices import DICE, value_of
 
 from deniable.console.pages.published import check_undamaged
 from deniable.programme.calendar import Calendar
 from deniable.programme.programme import Programme
+from deniable.programme.transcript.waiting import Waiting
 
 DAY = timedelta(days=1)
 REASON = {"reason": "A fire in the news.", "independent": "yes"}
@@ -296,3 +298,103 @@ def test_files_that_are_not_in_order_are_not_up_to_date(office: Office) -> None:
     assert "up to date" in otto.get("/transcript").text
     (office.public / "index.html").unlink()
     assert "up to date" not in otto.get("/transcript").text
+
+
+LAST = "The last round is closed. A new report counts in no draw."
+
+
+def pages(office: Office, browser: Browser) -> dict[str, str]:
+    """What an auditor sees of a programme in its present state, by address."""
+    addresses = ("/", "/round", "/report", "/import", "/health", "/emergencies", "/guarantee", "/work-list")
+    found = {path: browser.get(path).text for path in (*addresses, "/transcript")}
+    found["/health"] = office.browser("Ada").get("/health").text
+    found["/import preview"] = preview(browser, source="hotline").text
+    found["/round/counts"] = browser.counts()
+    return found
+
+
+def test_after_the_last_round_no_page_names_another(office: Office) -> None:
+    programme = office.begin(mechanism="tca", horizon=2, classes=CLASSES[:2])
+    programme.publish(office.public)
+    office.hotline("hotline", "Anna")
+    headers = token(office, "status")
+    assert "Round 1 is open" in office.browser("Anna").get("/round").text
+    for round_ in (1, 2):
+        office.clock.now = programme.parameters.calendar.due(round_)
+        anna = office.browser("Anna")
+        closed = anna.post("/round/close", {"round": str(round_)}).text
+        assert ("Round 2 closes on" in closed, LAST in closed) == (round_ == 1, round_ == 2)
+    programme.publish()
+    for days in (0, 5):
+        office.clock.now += days * DAY
+        anna = office.browser("Anna")
+        entered = anna.enter("Ash Mill", 1, report_class="minor").text
+        assert "Other auditors can do it with your receipt." in entered
+        importer = office.browser("Ida").get("/report").text
+        told = pages(office, anna) | {"closed": closed, "entered": entered, "an importer": importer}
+        assert [path for path, page in told.items() if "ound 3" in page] == []
+        for path in ("/round", "/report", "/import preview", "closed", "an importer"):
+            assert LAST in told[path], path
+        assert "The last round is closed. End the programme when nothing waits." in told["/health"]
+        assert "You have nothing to do here now" not in told["/round"]
+        answer = office.browser().get(STATUS, headers=headers).json()
+        assert (answer["round"], answer["due"], answer["overdue"]) == (None, None, 0)
+        assert anna.get("/round/decisions/skip").headers["location"] == "/round"
+    assert "The last round is closed: end the programme" in anna.decide("skip", REASON | {"round": "3"}).text
+
+
+def test_a_last_round_that_is_frozen_is_still_to_be_drawn(office: Office) -> None:
+    programme = office.begin(mechanism="tca", horizon=2, randomness=DICE)
+    programme.publish(office.public)
+    waiting: Waiting | None = None
+    for round_ in (1, 2):
+        office.clock.now = programme.parameters.calendar.due(round_)
+        anna = office.browser("Anna")
+        closed = anna.post("/round/close", {"round": str(round_)}).text
+        waiting = programme.status().waiting
+        assert waiting is not None
+        if round_ == 1:
+            assert "belong to round 2" in closed
+            assert "Round 1 is frozen, round 2 is open" in anna.get("/round").text
+            office.clock.now = waiting.expected
+            programme.draw_round(value_of(waiting))
+    assert waiting is not None
+    programme.publish()
+    for now in (office.clock.now, waiting.expected):
+        office.clock.now = max(now, office.clock.now)
+        anna = office.browser("Anna")
+        addresses = ("/", "/round", "/round/draw", "/report", "/health", "/transcript")
+        told = {path: anna.get(path).text for path in addresses} | {"closed": closed}
+        assert [path for path, page in told.items() if "ound 3" in page] == []
+        for path in ("/round", "closed"):
+            assert f"{LAST} Until round 2 is drawn, no target can join or leave." in told[path]
+        assert "Draw round 2" in told["/round"]
+    assert "Draw round 2 now" in told["/round"]
+    programme.draw_round(value_of(waiting))
+    assert LAST in anna.get("/round").text
+
+
+def test_to_skip_the_last_round_takes_its_reports_out_of_every_draw(office: Office) -> None:
+    programme = office.begin(mechanism="tca", horizon=2)
+    into_the_next = "They go into the draw of round 2"
+    into_none = "This is the last round: its reports count in no draw."
+    for round_ in (1, 2):
+        office.clock.now = programme.parameters.calendar.due(round_)
+        anna = office.browser("Anna")
+        asked = anna.post("/round/decisions/skip", REASON | {"round": str(round_)}).text
+        assert (into_the_next in asked, into_none in asked) == (round_ == 1, round_ == 2)
+        programme.skip("A fire.", independent=True)
+    again = anna.post("/round/close", {"round": "2"}).text
+    assert "the reports of the round count in no draw: it was the last one." in again
+    assert "count in the next one" in anna.post("/round/close", {"round": "1"}).text
+
+
+def test_after_the_last_round_the_end_records_visits_that_wait(office: Office) -> None:
+    programme = office.begin(mechanism="tca", horizon=1, classes=CLASSES)
+    last = "The end of the programme records every visit that still waits."
+    page = office.browser("Anna").get("/emergencies").text
+    assert ("Closing it records" in page, last in page) == (True, False)
+    office.clock.now = programme.parameters.calendar.due(1)
+    programme.close_round()
+    page = office.browser("Anna").get("/emergencies").text
+    assert ("Closing it records" in page, last in page) == (False, True)

@@ -332,6 +332,13 @@ def test_a_skipped_round_counts_to_the_horizon_of_rounds_that_are_frozen_or_hide
             replay(parameters, entries)
 
 
+def test_no_round_after_the_last_one_is_skipped() -> None:
+    entries = chained(made(mechanism="tca", horizon=1), [skip(1), skip(2)])
+    replay(made(mechanism="tca", horizon=1), entries[:-1])
+    with pytest.raises(DeniableError, match="the last round is closed: end the programme"):
+        replay(made(mechanism="tca", horizon=1), entries)
+
+
 @pytest.mark.parametrize("what", REFUSED)
 def test_an_entry_that_does_not_fit_is_refused(what: str) -> None:
     """The last one; those before it are accepted."""

@@ -51,6 +51,8 @@ class ClosedPage:
     already: bool
     next_round: int
     next_due: Day
+    has_open_round: bool
+    """Not after the last round, or the end of the programme."""
     overdue: int
     secret: NotPublic | None
     """Where the names are not public yet."""
@@ -96,6 +98,7 @@ def shown(request: Request, programme: Programme, closed: Closed, *, is_closed_n
         already=closed.already,
         next_round=status.open_round,
         next_due=due_in_words(status.parameters.calendar, status.open_round, say),
+        has_open_round=status.has_open_round,
         overdue=status.overdue,
         secret=None if closed.secret_until is None else not_public(closed, closed.secret_until, status, say),
         waiting=None if closed.waiting is None else record.waiting,

@@ -132,6 +132,8 @@ class Consequences:
     next_due: Day
     """When the round after that is due."""
     is_next_overdue: bool
+    is_last: bool
+    """Whether it is made in the last round of the programme."""
     revealed: tuple[tuple[int, tuple[str, ...]], ...]
     """What closing the round makes public: rounds, and whom they selected. Confidential until then."""
     heading: str
@@ -173,6 +175,7 @@ def consequences_of(programme: Programme, entry: Decision, say: Voice) -> Conseq
         round=entry.round,
         next_due=due_in_words(calendar, entry.round + 1, say),
         is_next_overdue=status.overdue > 1,
+        is_last=entry.round == status.parameters.horizon,
         revealed=revealed_by_closing(programme, status) if entry.kind == "skip" else (),
         heading=heading,
         deed=deed,

@@ -85,6 +85,8 @@ class EmergenciesPage:
     round: int
     due: Day
     """When the open round is due: then every visit that waits is recorded."""
+    has_open_round: bool
+    """Not after the last round, or the end of the programme."""
     is_overdue: bool
     ended: bool
     done: Message | None
@@ -204,6 +206,7 @@ def _page(request: Request, person: Person, programme: Programme, error: Message
         hours=HOURS,
         round=status.open_round,
         due=due_in_words(status.parameters.calendar, status.open_round, say),
+        has_open_round=status.has_open_round,
         is_overdue=bool(status.overdue),
         ended=status.ended,
         done=done_message(request, DONE),

@@ -172,6 +172,8 @@ def _rounds(status: Status, say: Voice, *, is_damaged: bool) -> Check:
     what, due = noted("Rounds"), due_in_words(status.parameters.calendar, status.open_round, say).words
     if status.ended:
         return Check(what, "good", say("The programme has ended. No round is open."))
+    if not status.has_open_round:
+        return Check(what, "good", say("The last round is closed. End the programme when nothing waits."))
     if not status.overdue:
         return Check(what, "good", say("Round {round} is open and closes on {due}.", round=status.open_round, due=due))
     waiting = status.waiting

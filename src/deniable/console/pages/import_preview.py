@@ -41,6 +41,8 @@ class PreviewPage:
     kind: str
     source: str
     round: int
+    has_open_round: bool
+    """Not after the last round, or the end of the programme."""
     minutes: int
     megabytes: int
     paused: Message | None
@@ -158,6 +160,7 @@ def preview_page(request: Request, programme: Programme, preview: Preview) -> Re
         kind=voice_of(request)(EXPORTS[held.kind].label),
         source=held.source,
         round=status.open_round,
+        has_open_round=status.has_open_round,
         minutes=int(KEPT_FOR.total_seconds()) // 60,
         megabytes=MOST_MEGABYTES,
         paused=PAUSED if status.is_paused else None,

@@ -79,6 +79,8 @@ class RoundPage:
 
     round: int
     due: Day
+    has_open_round: bool
+    """Not after the last round, or the end of the programme."""
     overdue: int
     """Rounds that are due and not closed."""
     is_late: bool
@@ -180,6 +182,7 @@ def round_page(request: Request, person: Annotated[Person, require("round")], pr
     page = RoundPage(
         round=status.open_round,
         due=due_in_words(status.parameters.calendar, status.open_round, say),
+        has_open_round=status.has_open_round,
         overdue=status.overdue,
         is_late=status.late > 0,
         ended=status.ended,

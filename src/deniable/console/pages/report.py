@@ -113,6 +113,8 @@ class ReportPage:
 
     round: int
     due: Day
+    has_open_round: bool
+    """Not after the last round, or the end of the programme."""
     is_overdue: bool
     """Whether the open round is due and not closed."""
     ended: bool
@@ -322,6 +324,7 @@ def _page(request: Request, person: Person, programme: Programme, known: Status 
     page = ReportPage(
         round=status.open_round,
         due=due_in_words(status.parameters.calendar, status.open_round, say),
+        has_open_round=status.has_open_round,
         is_overdue=status.overdue > 0,
         ended=status.ended,
         notices=replace(notices, damage="") if was_stopped else notices,

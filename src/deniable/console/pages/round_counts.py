@@ -46,6 +46,8 @@ class CountsPage:
     """Confidential."""
 
     round: int
+    has_open_round: bool
+    """Not after the last round, or the end of the programme."""
     targets: int
     counts: tuple[Bar, ...]
     found: Found
@@ -89,6 +91,7 @@ def show_counts(
     has_classes = len(classes) > 1
     page = CountsPage(
         round=status.open_round,
+        has_open_round=status.has_open_round,
         targets=len(status.targets),
         counts=_with_classes(programme, shown) if has_classes else shown,
         found=found,

@@ -59,7 +59,9 @@ class VerificationResult:
     early: tuple[int, ...]
     """Rounds that are closed but not due yet."""
     hidden: tuple[int, ...]
-    """Rounds whose names are not public yet, and need not be."""
+    """Rounds whose names are not public yet."""
+    withheld: tuple[int, ...]
+    """Those of them that a round after the last one would reveal, had it been due by now: the end reveals them."""
     values: Values
     """With which public values the rounds were drawn."""
     slow: tuple[Message, ...]
@@ -127,7 +129,7 @@ class VerificationResult:
         found = [
             *warnings.missing(self.overdue),
             *warnings.early(self.early),
-            *warnings.unnamed([number for number in self.hidden if number + after in self.overdue]),
+            *warnings.unnamed([one for one in self.hidden if one + after in self.overdue or one in self.withheld]),
             *self.slow,
             *warnings.other_pages(self.pages),
             *warnings.other_calendars(self.calendar_files),
@@ -203,7 +205,8 @@ def verify(
     asked = check_witnesses(witnesses, parameters)
     witnessed, left_aside = read_countersignatures(folder, parameters, lines, asked) if asked else ((), ())
     moment = datetime.datetime.now(datetime.UTC) if now is None else now
-    due = parameters.calendar.rounds_due(moment)
+    due, planned = state.rounds_due(moment), parameters.calendar.rounds_due(moment)
+    hidden = tuple(draw.round for draw in state.hidden.draws)
     values = Values.of(parameters, entries, state.waiting)
     result = VerificationResult(
         name=parameters.name,
@@ -216,7 +219,8 @@ def verify(
         remarkable=tuple(entry for entry in entries if not entry.is_usual),
         overdue=() if state.ended else tuple(range(state.closed + 1, due + 1)),
         early=tuple(range(due + 1, state.closed + 1)),
-        hidden=tuple(draw.round for draw in state.hidden.draws),
+        hidden=hidden,
+        withheld=tuple(number for number in hidden if due < number + parameters.reveal_after <= planned),
         values=values,
         slow=tuple(values.warnings(moment)),
         pages=compared.pages(folder, parameters, entries, state),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from deniable.message import Message
 from deniable.programme.names import check_unused
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.coverage import Coverage, Lapse
-from deniable.programme.transcript.fields import OfficeDetails
+from deniable.programme.transcript.fields import OfficeDetails, Renaming
 from deniable.programme.transcript.hidden import Hidden, Step, names_commitment
 from deniable.programme.transcript.merkle import Tree
 from deniable.programme.transcript.waiting import Waiting
@@ -26,14 +26,6 @@ from deniable.rules import History, no_history
 FORMAT = "deniable-public-state/9"
 _DIGEST = 32
 _SMALL = ("entries", "head", "closed", "commitment", "is_paused", "ended", "figures_after", "misses_reports")
-
-
-class Renaming(NamedTuple):
-    """What a target was called, and is called since."""
-
-    number: int
-    former: str
-    name: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +98,16 @@ class PublicState:
         return self.closed + 1
 
     @property
+    def has_open_round(self) -> bool:
+        """Not after the end, or after the last round of the horizon: `open_round` is none then."""
+        return not self.ended and self.closed < (self.parameters.horizon or self.open_round)
+
+    def rounds_due(self, now: datetime) -> int:
+        """How many rounds of the programme are due at this instant; there is none after the last one of the horizon."""
+        due, horizon = self.parameters.calendar.rounds_due(now), self.parameters.horizon
+        return due if horizon is None else min(due, horizon)
+
+    @property
     def owes_figures(self) -> bool:
         """Whether the next entry must be the yearly figures: the last round of a calendar year was closed."""
         parameters = self.parameters
@@ -168,9 +170,8 @@ class PublicState:
 
     def after_freeze(self, waiting: Waiting) -> "PublicState":
         """With the open round frozen: its audits follow."""
-        history = self.history
-        self.mechanism.check_round(self.closed, int(history.present.sum()), self.parameters.audits)
-        hidden = self.hidden.after(Step(round=waiting.round, waits=True), history)
+        self.mechanism.check_round(self.closed, int(self.history.present.sum()), self.parameters.audits)
+        hidden = self.hidden.after(Step(round=waiting.round, waits=True), self.history)
         return replace(self, waiting=waiting, hidden=hidden)
 
     def after_frozen_draw(self, audits: Sequence[str]) -> "PublicState":
