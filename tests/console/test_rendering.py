@@ -273,6 +273,7 @@ def test_a_template_uses_its_page_the_frame_and_the_voice_alone(name: str) -> No
         "reason",
         "recent",
         "reports",
+        "request_of_another",
         "roles",
         "step",
         "take_back",

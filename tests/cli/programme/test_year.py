@@ -52,7 +52,7 @@ def visit_at_once(desk: Desk, target: str) -> None:
     desk.done("report", target, "--class", "danger")
     assert desk.json("visits") == {"waiting": [{"target": target, "class": "danger"}]}
     told = " ".join(desk.done("visit", target, "--class", "danger").split())
-    assert "takes nothing from the promise for all other reports" in told
+    assert "does not weaken the promise for all other reports" in told
     assert desk.json("visits") == {"waiting": []}
 
 

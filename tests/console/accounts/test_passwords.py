@@ -36,7 +36,7 @@ def test_a_password_that_is_too_short_or_too_long(password: str) -> None:
 def test_a_new_password_is_typed_twice() -> None:
     passwords = Passwords(CHEAP)
     assert passwords.matches(PASSWORD, passwords.new(PASSWORD, PASSWORD))
-    with pytest.raises(DeniableError, match="the two passwords must be the same"):
+    with pytest.raises(DeniableError, match="the two passwords do not match"):
         passwords.new(PASSWORD, PASSWORD + "x")
 
 

@@ -64,7 +64,7 @@ def test_an_open_session_is_not_enough(office: Office) -> None:
         ({"code": "000000"}, "the old password or the code is wrong"),
         ({"code": ""}, "the old password or the code is wrong"),
         ({"code": used}, "the old password or the code is wrong"),
-        ({"again": NEW + "x"}, "the two passwords must be the same"),
+        ({"again": NEW + "x"}, "the two passwords do not match"),
         ({"password": "short", "again": "short"}, "the password must have 12 to 256 characters"),
     ):
         answer = changed(browser, "Otto", **fields)
@@ -79,7 +79,7 @@ UNLIKE, SHORT, GOOD = {"again": NEW + "x"}, {"password": "short", "again": "shor
 @pytest.mark.parametrize(
     ("fields", "code", "says"),
     [
-        *((UNLIKE, code, "the two passwords must be the same") for code in ("used", "wrong", "fresh")),
+        *((UNLIKE, code, "the two passwords do not match") for code in ("used", "wrong", "fresh")),
         *((SHORT, code, "the password must have 12 to 256 characters") for code in ("used", "wrong", "fresh")),
         *((GOOD, code, "the old password or the code is wrong") for code in ("used", "wrong")),
     ],

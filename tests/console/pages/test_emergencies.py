@@ -149,7 +149,7 @@ def test_a_request_ends(office: Office, programme: Programme) -> None:
     assert "Refuse the request" in otto.get("/emergencies").text
     assert otto.post("/emergencies/withdraw", VISIT).headers["location"] == "/emergencies?done=refused"
     assert "refused the request of Anna for a visit" in office.log()
-    assert "No request waits" in otto.get("/emergencies").text
+    assert "No requests are waiting" in otto.get("/emergencies").text
     assert "no longer there" in confirm(otto).text
     assert "no longer there" in otto.post("/emergencies/withdraw", VISIT).text
     ask(anna)

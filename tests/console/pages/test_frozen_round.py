@@ -359,8 +359,8 @@ def test_the_value_is_brought_as_a_file(office: Office) -> None:
         return otto.post("/round/draw/file", ONE, files={"file": ("beacon.json", content)})
 
     for content, words in (
-        (b"", "the file has no beacon"),
-        (b"[1]", "the file has no beacon"),
+        (b"", "The file has no beacon"),
+        (b"[1]", "The file has no beacon"),
         (json.dumps(as_json(OWN.sign(beacon.round + 1))).encode(), f"beacon {beacon.round + 1}, and round 1 waits"),
         (json.dumps(as_json(OwnChain(7).sign(beacon.round))).encode(), "not genuine"),
     ):

@@ -292,7 +292,7 @@ def test_all_mistakes_are_told_at_once(office: Office) -> None:
     assert "such as Aegis" in stranger.get(found[0]).text
     answer = stranger.post(found[0], {"code": "1", "password": "short", "again": "shorter"})
     assert answer.status_code == 422
-    for words in ("The code is wrong", "The two passwords must be the same", "Type both passwords again"):
+    for words in ("The code is wrong", "The two passwords do not match", "Type both passwords again"):
         assert words in answer.text
     assert 'value="short' not in answer.text
     marked = re.findall(r'<input id="(\w+)"[^>]*aria-invalid="true"', answer.text)

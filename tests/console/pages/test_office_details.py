@@ -62,7 +62,7 @@ def test_it_is_previewed_before_it_is_recorded(office: Office) -> None:
     page = html.unescape(otto.post(PATH, SAID).text)
     assert "Nothing is recorded yet" in page
     assert "contact: “Room 7”" in page
-    assert "takes nothing from the promise" in page
+    assert "does not weaken the promise" in page
     assert programme.status().entries == 0
     form = otto.post(PATH, SAID | {"change": "yes"}).text
     assert 'value="https://hotline.example.org/"' in form

@@ -112,7 +112,7 @@ def test_a_round_is_closed_when_it_is_due(office: Office) -> None:
     assert answer.status_code == 200
     drawn = programme.close_round(1).audits[0]
     assert drawn in answer.text
-    assert 'record the day of the visit on the <a href="/work-list">' in answer.text
+    assert 'record its day on the <a href="/work-list">' in answer.text
     assert "closed round 1" in office.log()
 
 

@@ -52,7 +52,7 @@ def test_one_person_asks_and_another_confirms(office: Office, independent: str) 
     assert "asked to order an audit by hand" in log
     assert "confirmed the request of Otto to order an audit by hand (entry 1)" in log
     assert "Ash Mill" not in log
-    assert "No request waits" in anna.get("/round/pending").text
+    assert "No requests are waiting" in anna.get("/round/pending").text
     assert anna.confirm_decision().status_code == 422
 
 

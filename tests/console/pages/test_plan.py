@@ -521,8 +521,8 @@ def test_the_plan_tells_the_office_from_when_on_the_promise_holds(office: Office
     programme = office.begin(classes=CLASSES)
     programme.override(["Ash Mill"], "A fire.", independent=False)
     page = office.browser("Anna").get("/plan").text
-    assert "All other reports are protected" not in page
-    assert "All other reports made from" in page
+    assert "Reports of the other classes stay protected" not in page
+    assert "Reports of the other classes made from" in page
     assert "are not protected" in page
     assert "a report may have been the reason" in page
     assert "Wait until then" not in page

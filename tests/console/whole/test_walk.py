@@ -674,7 +674,7 @@ def account(walk: Walk, page: Page) -> None:
         page.get_by_role("button", name=button).click()
         walk.look(page, f"account-{chosen}")
     code = walk.code("Anna")
-    for again, says in (("something else", "must be the same"), ("a new horse battery", "Your password is changed")):
+    for again, says in (("something else", "do not match"), ("a new horse battery", "Your password is changed")):
         page.get_by_label("Old password").fill(PASSWORD)
         page.get_by_label("One-time code").fill(code)
         page.get_by_label("New password").fill("a new horse battery")

@@ -525,7 +525,7 @@ def test_every_kind_of_entry_is_explained() -> None:
         "Ordered by hand, outside the draw",
         "The promise does not cover reports filed in round 3 or earlier, that is, before Monday 26 January 2026, "
         "00:00 (Europe/Berlin time).",
-        "The reports of this round count in the next draw.",
+        "The reports of this round count in the next draw, if there is one.",
         "The round was skipped, 1 day late",
         "The office says this had nothing to do with any report",
         f"Joined: new {HOSTILE}",

@@ -631,7 +631,7 @@ def test_a_person_who_reported_before_it_was_lost_gets_advice() -> None:
 @pytest.mark.parametrize("waits", [False, True])
 @pytest.mark.parametrize("ended", [False, True])
 def test_after_the_last_draw_an_emergency_still_leads_to_a_visit(*, waits: bool, ended: bool) -> None:
-    told = "Only a report of class danger still leads to a visit."
+    told = "Only a new report of class danger still leads to a visit."
     for classes in ((), CLASSES):
         parameters = made(mechanism="tca", horizon=2, **({"classes": classes} if classes else {}))
         now = Situation(Coverage(parameters.calendar), 3, 4, ended=ended, waits=waits and not ended)

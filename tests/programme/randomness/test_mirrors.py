@@ -253,7 +253,7 @@ def test_no_server_and_no_http() -> None:
 def test_every_mirror_has_its_reason() -> None:
     with mirror(says(b"", 404)) as late, mirror(says(b"{}")) as lies, pytest.raises(NoBeaconError) as refused:
         fetch(QUICKNET, BEACON.round, [late.url, lies.url])
-    assert "round 1000 (127.0.0.1 does not have it yet and 127.0.0.1 gave a wrong answer)" in str(refused.value)
+    assert "beacon 1000 (127.0.0.1 does not have it yet and 127.0.0.1 gave a wrong answer)" in str(refused.value)
     with pytest.raises(NoBeaconError, match="none was named"):
         fetch(QUICKNET, BEACON.round, [])
 

@@ -28,7 +28,7 @@ class Passwords:
     def new(self, password: str, again: str) -> str:
         """The same for one that was typed twice."""
         if password != again:
-            raise DeniableError("the two passwords must be the same, and are not")
+            raise DeniableError("the two passwords do not match")
         return self.hashed(password)
 
     def matches(self, password: str, stored: str | None) -> bool:

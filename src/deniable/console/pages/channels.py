@@ -48,7 +48,7 @@ MOST_CONTENT = 750_000
 MOST_LISTED = 2000
 """Names of targets that a browser proposes."""
 DONE = {
-    "saved": noted("The channels are saved. They hold from the next preview on."),
+    "saved": noted("The channels are saved. They apply from the next preview on."),
     "filled": noted("The channels of the file are saved, in place of those before."),
 }
 THE_FILE = why_not("the file")

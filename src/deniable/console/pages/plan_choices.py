@@ -227,7 +227,7 @@ def _difference(key: str, form: PlanForm, changed: PlanForm, calendar: Calendar,
             rounds = rounds_in_words(calendar, int(changed.max_gap), say)
             return say("every {target} is {audited} at least once in {rounds}", rounds=rounds)
         case "gap":
-            return say("{a_target} may go without {an_audit} for long")
+            return say("{a_target} may go without {an_audit} for a long time")
         case _ if changed.cooldown == "0":
             return say("{a_target} may be {audited} twice in a row")
         case _:

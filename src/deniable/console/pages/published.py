@@ -202,9 +202,7 @@ def _verified(folder: Path, seen: Sequence[str], now: datetime, parameters: Para
         )
         return Verified(False, (told, *warnings), ("cause", "publish"), unpublished=unpublished)
     others = replace(found, overdue=()).remarks
-    return Verified(
-        True, warnings, unpublished=unpublished, is_overdue=bool(overdue), has_other_remarks=bool(others)
-    )
+    return Verified(True, warnings, unpublished=unpublished, is_overdue=bool(overdue), has_other_remarks=bool(others))
 
 
 def _damaged(

@@ -157,8 +157,8 @@ def classes_in_words(parameters: Parameters, say: Voice) -> str:
 def who_chooses(say: Voice) -> str:
     """Who chooses a report's class."""
     return say(
-        "The people who take your report, at the hotline or in the office, choose it by what you write. Ask them what "
-        "each class means, and tell them which one you want."
+        "The people who take your report, at the hotline or in the office, choose the class by what you write. Ask "
+        "them what each class means, and tell them which one you want."
     )
 
 

@@ -83,7 +83,7 @@ def still_visited(parameters: Parameters, now: Situation, say: Voice) -> tuple[s
     if now.ended or not parameters.visit_classes:
         return ()
     classes = say.one_of(parameters.visit_classes)
-    return (say("Only a report of class {classes} still leads to a visit.", classes=classes),)
+    return (say("Only a new report of class {classes} still leads to a visit.", classes=classes),)
 
 
 def _visits(parameters: Parameters, now: Situation, say: Voice) -> Warned:

@@ -80,9 +80,9 @@ def _lost_records(say: Voice) -> Item:
         say("What if the office loses its records?"),
         say("It goes on from a backup, and the record shows this. Reports may be lost then, above all those that came "
             "in after the backup. If a draw was lost, too, the promise is lost for all reports made before "
-            "the round ends, and this page says so at the top. A report may also count twice then, and show as much as "
-            "two reports. Without a backup the programme stops for good. Ask where you reported if you should report "
-            "again. Two reports can give away more than one report does."),
+            "the round ends, and this page says so at the top. With a backup, a report may also count twice, and show "
+            "as much as two reports. Without a backup the programme stops for good. Ask where you reported if you "
+            "should report again. Two reports can give away more than one report does."),
     )  # fmt: skip
 
 

@@ -108,7 +108,7 @@ def _reports_per_person(parameters: Parameters, say: Voice) -> str:
 
 def _longest_gap(parameters: Parameters, say: Voice) -> str:
     if parameters.max_gap is None:
-        return say("none: {a_target} may go without {an_audit} for long")
+        return say("none: {a_target} may go without {an_audit} for a long time")
     return say(
         "every {target} is {audited} at least once in {rounds}; skipped rounds do not count",
         rounds=rounds_in_words(parameters.calendar, parameters.max_gap, say),

@@ -95,7 +95,9 @@ def read_beacon(path: Path) -> Beacon:
 def beacon_in(content: bytes) -> Beacon:
     """From what such a file has in it."""
     if (beacon := _beacon_in(content)) is None:
-        raise DeniableError("the file has no beacon: save what the sender of beacons shows for it, unchanged, and choose that file")
+        raise DeniableError(
+            "the file has no beacon: save what the sender of beacons shows for it, unchanged, and choose that file"
+        )
     return beacon
 
 

@@ -13,7 +13,7 @@ from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import Flag, Number, Reason
 from deniable.programme.transcript.state import PublicState
 
-INDEPENDENT = noted("The office says this had nothing to do with any report, so it takes nothing from the promise.")
+INDEPENDENT = noted("The office says this had nothing to do with any report, so it does not weaken the promise.")
 """Whatever the promise had lost before."""
 
 

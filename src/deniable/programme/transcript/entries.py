@@ -106,7 +106,7 @@ class Skip(Decision):
         return say("skipped")
 
     def effect(self, calendar: Calendar, say: Voice) -> str:
-        count = say("The reports of this round count in the next draw.")
+        count = say("The reports of this round count in the next draw, if there is one.")
         return f"{count} {super().effect(calendar, say)}"
 
 
@@ -187,7 +187,7 @@ class Emergency(Entry):
     def effect(self, calendar: Calendar, say: Voice) -> str:
         return say(
             "Every report of class {report_class} leads to a visit at once, and the promise does not cover reports of "
-            "this class. The visit takes nothing from the promise for all other reports.",
+            "this class. The visit does not weaken the promise for all other reports.",
             report_class=self.report_class,
         )
 
