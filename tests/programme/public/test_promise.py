@@ -160,7 +160,7 @@ def test_without_a_cap_it_promises_no_limit_in_a_single_case() -> None:
     assert "After watching the audits, the guess is right at most 55 times in 100" in promise.first
     assert "If you report once" not in promise.first, "of those who reported, more may be found"
     assert "is only 20 % sure guesses that you did not report" in part(promise, "promise").before[-1]
-    assert "for all cases together" in part(promise, "promise").after[0]
+    assert "for all cases together, not for each" in part(promise, "promise").after[0]
     said = promise.lead
     assert "a boss who was 50 % sure of it stays less than 90 % sure in at least 99 cases of 100" in said
     assert "In the other cases, at most 1 of 100, your boss may become nearly sure." in said

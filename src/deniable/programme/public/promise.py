@@ -156,8 +156,8 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
         return Part("promise", title, table=table, after=(say("“No limit” means that your boss may become sure."),))
     proven = (
         say(
-            "From then on the limits in this table are mathematically proven, as long as the office keeps to its "
-            "rules. From then on they hold even if your boss sees every {audit} there ever was, knows how the draw "
+            "For reports made from then on, the limits in this table are mathematically proven, as long as the office "
+            "keeps to its rules. That goes even if your boss sees every {audit} there ever was, knows how the draw "
             "works and knows every other report."
         )
         if standing == "lapsed"

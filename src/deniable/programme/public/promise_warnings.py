@@ -116,7 +116,7 @@ def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
         say(last.because),
         say("So the promise was lost."),
     ))  # fmt: skip
-    about = say("This is about every report of this programme, whatever {target} it was about.")
+    about = say("This is about every report made before then, whatever {target} it was about.")
     advice = say(
         "Did you report before then? This does not mean that your boss knows of it. Get advice if you are worried."
     )

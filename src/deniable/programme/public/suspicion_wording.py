@@ -201,7 +201,7 @@ def _others(often: str, say: Voice) -> str:
 
 def all_cases(say: Voice) -> str:
     """Beside limits that a single case may exceed."""
-    return say("These limits are for all cases together.")
+    return say("These limits are for all cases together, not for each single case.")
 
 
 def yearly_numbers(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...]:
