@@ -134,8 +134,8 @@ class Guarantee:
 
         Proof: with P, Q and N the transcripts if the one filed, the other, and neither, TV(P, Q) <= TV(P, N) +
         TV(N, Q) <= 2 delta. No cap: exonerating the one accuses the other, and a transcript can exonerate without
-        limit. If both would have filed about the same target in the same round, P = Q, and nothing shows which it
-        was. (docs/explanation/two-people.md)
+        limit. If both reports would be about the same target and count from the same round on, P = Q, and nothing shows
+        which it was. (docs/explanation/two-people.md)
         """
         return replace(self, curve=TotalVariation(min(1.0, product_above(2, self.delta))))
 

@@ -264,7 +264,7 @@ def test_mirrors_that_do_not_help(drand: Desk, mirror: OwnMirror) -> None:
     drand.clock.now += timedelta(minutes=60)
     assert_refused(drand("draw-round", "--mirror", "http://api.drand.sh"), "address such as https")
     mirror.is_down = True
-    assert_refused(drand("draw-round", "--mirror", mirror.url), "does not have it yet", "try again later")
+    assert_refused(drand("draw-round", "--mirror", mirror.url), "does not have it yet", "try again in a few minutes")
     assert drand.json("status")["waiting"] is not None
 
 

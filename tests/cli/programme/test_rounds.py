@@ -137,7 +137,7 @@ def test_targets_come_and_go(office: Desk) -> None:
     assert office.done("targets", "list").splitlines() == list(NAMES)
     entry = office.json("targets", "add", "Elm Yard", "Fir Hall", "--reason", "they opened", INDEPENDENT)
     assert (entry["kind"], entry["added"], entry["removed"]) == ("targets", ["Elm Yard", "Fir Hall"], [])
-    assert "takes nothing from" in entry["effect"]
+    assert "does not weaken" in entry["effect"]
     out = office.done("targets", "remove", "Ash Mill", "--reason", "it closed", INDEPENDENT)
     assert out.startswith("Entry 2, round 1: Ash Mill left. Reason: it closed.")
     assert office.json("targets", "list") == {"targets": [*NAMES[1:], "Elm Yard", "Fir Hall"]}

@@ -21,6 +21,12 @@ from deniable.languages.voice import Voice
 SPOKEN = ("__call__", "_counted", "html", "counted_html")
 """The methods of `Voice` that say a sentence."""
 
+LETTER = r"[\wÀ-ÿ]"
+"""In patterns of a browser, whose words have the letters of English alone."""
+
+LINK = re.compile(r"<a [^>]*>(.*?)</a>")
+"""Within a sentence: it is asked for by its own words."""
+
 
 @dataclass
 class Interpreter:
@@ -32,22 +38,25 @@ class Interpreter:
     def hear(self, heard: str, in_english: str) -> None:
         self.sentences[_text(in_english)].add(_text(heard))
         self._in_english[heard] = in_english
+        for link, own in zip(LINK.findall(in_english), LINK.findall(heard), strict=True):
+            self.sentences[_text(Markup(link))].add(_text(Markup(own)))
 
     def back(self, value: Any) -> Any:
         """A value of a sentence that was itself said before."""
         return self._in_english.get(value, value) if isinstance(value, str) else value
 
-    def said(self, asked: str | re.Pattern[str]) -> set[str]:
+    def said(self, asked: str | re.Pattern[str], *, exact: bool | None = None) -> set[str]:
         """What the console said for it: as a whole sentence, or else as part of one. What was typed stays."""
-        if isinstance(asked, str) and asked in self.sentences:
-            return self.sentences[asked]
-        return set().union(*(said for text, said in self.sentences.items() if _is_in(asked, text)))
+        if isinstance(asked, str) and (exact or asked in self.sentences):
+            return self.sentences.get(asked, set())
+        part = asked if isinstance(asked, re.Pattern) else re.compile(re.escape(asked), re.IGNORECASE)
+        return set().union(*(said for text, said in self.sentences.items() if part.search(text)))
 
     def wanted(self, asked: str | re.Pattern[str], *, exact: bool | None = None) -> re.Pattern[str]:
         """Any of it, or the words themselves: names, and pages in English."""
-        itself = asked.pattern if isinstance(asked, re.Pattern) else re.escape(asked)
-        words = "|".join([itself, *map(re.escape, self.said(asked))]).replace(r"\ ", r"\s+")
-        return re.compile(rf"^\s*({words})\s*$" if exact else words)
+        itself = asked.pattern if isinstance(asked, re.Pattern) else _pattern(asked)
+        words = "|".join([itself, *map(_pattern, self.said(asked, exact=exact))])
+        return re.compile(rf"^\s*({words})\s*$" if exact else rf"(?<!{LETTER})({words})(?!{LETTER})", re.IGNORECASE)
 
 
 class Shown(str):
@@ -63,20 +72,24 @@ class Shown(str):
         return shown
 
     def __contains__(self, asked: object) -> bool:
-        words = _text(str(asked))
-        if self.is_capital:
-            known = (said for text, said in self.interpreter.sentences.items() if words in text.upper())
-            return any(_is_in(one.upper(), self.upper()) for one in {words}.union(*known))
-        return any(_is_in(one, str(self)) for one in {words} | self.interpreter.said(words))
+        words, as_shown = _text(str(asked)), str.upper if self.is_capital else _sentence
+        said = (one for text, one in self.interpreter.sentences.items() if words in as_shown(text) or words in text)
+        return any(one in str(self) or as_shown(one) in str(self) for one in {words}.union(*said))
 
-    def upper(self) -> "Shown":
-        shown = Shown.of(super().upper(), self.interpreter)
+    def upper(self) -> Self:
+        shown = type(self).of(super().upper(), self.interpreter)
         shown.is_capital = True
         return shown
 
 
-def _is_in(asked: str | re.Pattern[str], text: str) -> bool:
-    return asked.search(text) is not None if isinstance(asked, re.Pattern) else str.__contains__(str(text), str(asked))
+def _sentence(said: str) -> str:
+    """As an error is shown."""
+    return said[:1].upper() + said[1:]
+
+
+def _pattern(words: str) -> str:
+    """For the browser, to which a slash is the end of a pattern."""
+    return re.escape(words).replace(r"\ ", r"\s+").replace("/", r"\/")
 
 
 def _text(said: str) -> str:

@@ -171,7 +171,7 @@ def with_beacons(walk: Walk, office: Office, otto: Page, anna: Page) -> None:
     walk.visit(otto, "/round/draw", "out-again")
     otto.get_by_label("File", exact=True).set_input_files({"name": "beacon.json", "mimeType": "", "buffer": b"{}"})
     otto.get_by_role("button", name="Check the file and draw").click()
-    assert "the file has no beacon" in walk.look(otto, "wrong-file")
+    assert "file has no beacon" in walk.look(otto, "wrong-file")
     right: FilePayload = {"name": "beacon.json", "mimeType": "", "buffer": as_file(programme)}
     otto.get_by_label("File", exact=True).set_input_files(right)
     otto.get_by_role("button", name="Check the file and draw").click()

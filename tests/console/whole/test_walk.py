@@ -540,7 +540,8 @@ def print_guarantee(walk: Walk, page: Page) -> None:
     assert not page.get_by_role("navigation").is_visible()
     assert page.get_by_role("heading", name="Can your boss find out").is_visible()
     printed = page.pdf(format="A4")
-    assert printed.count(b"/Type /Page\n") <= 2, "more than one sheet, on both sides"
+    most = 2 if page.locator("html").get_attribute("lang") == "en" else 3  # other languages need more words
+    assert printed.count(b"/Type /Page\n") <= most, "in English more than one sheet, on both sides"
     page.emulate_media(media="screen")
     walk.visit(page, "/round", "round-later")
     page.get_by_role("button", name="Show counts").click()
