@@ -297,7 +297,9 @@ class TestInWords:
         assert "everything else equal" in words
         assert "None of these limits holds between two people" in words
         assert "which of the two it was by at most 10 points in 100" in words
-        assert "same target and count from the same round on, with no entry of the record in between, the audits" in words
+        assert (
+            "same target and count from the same round on, with no entry of the record in between, the audits" in words
+        )
         assert "however long the programme runs" in words
         assert "for 3 such reports the improvement is at most 14.7 points in 100, and the factor at most 2.27" in words
         assert all(exclusion in words for exclusion in self.EXCLUSIONS)
