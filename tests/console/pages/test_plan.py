@@ -524,7 +524,7 @@ def test_the_plan_tells_the_office_from_when_on_the_promise_holds(office: Office
     assert "Reports of the other classes stay protected" not in page
     assert "Reports of the other classes made from" in page
     assert "are not protected" in page
-    assert "a report may have been the reason" in page
+    assert "did not declare that no report was the reason" in page
     assert "Wait until then" not in page
     office.clock.tomorrow()
     programme.close_round()

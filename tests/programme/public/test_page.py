@@ -387,7 +387,7 @@ def test_neither_page_says_that_a_number_cannot_be_chosen(oversight: str | None)
     parameters = made(oversight=oversight)
     for text in (Outline(rendered(parameters)).text("main"), " ".join(page.verify_text(parameters).split())):
         assert "until it likes" not in text
-        assert "a dishonest office could work out whom each of several numbers would draw" in text
+        assert "a dishonest office could try several numbers, see whom each would draw" in text
 
 
 def test_it_says_first_where_not_to_read_it_and_only_once(outline: Outline) -> None:
@@ -397,13 +397,10 @@ def test_it_says_first_where_not_to_read_it_and_only_once(outline: Outline) -> N
 
 
 def test_the_card_says_what_one_report_changes_except_beside_the_box_of_a_lapse() -> None:
+    held = "yes, for all reports an order by hand can end this: see “What is not protected” If you report once, a boss"
     for chosen, said, told in (
-        ({}, [], "yes, for all reports If you report once, a boss who was"),
-        (
-            {"mechanism": "tca", "horizon": 100},
-            [],
-            "yes, for all reports Suppose your boss has no idea whether you reported once",
-        ),
+        ({}, [], held),
+        ({"mechanism": "tca", "horizon": 100}, [], held),
         ({"delta": 0.9999999}, [], "no: there is none This programme promises nothing to you"),
         ({}, [drawn(1, A), override(2, B, independent=False)], "If you report once"),
         ({"mechanism": "tca", "horizon": 100}, [], "may become nearly sure. what it says"),
@@ -705,7 +702,7 @@ def test_the_page_says_who_can_check_what(parameters: Parameters) -> None:
     assert "verify --witness</code>" in part
     assert "With witnesses" in part
     assert "named no oversight body" in part
-    gap = "a dishonest office could work out"
+    gap = "a dishonest office could try several numbers"
     assert (gap in rendered(parameters), gap in page.verify_text(parameters)) == ((not values,) * 2)
     assert ("A public value is mixed in" in rendered(parameters)) is values
 
@@ -769,7 +766,7 @@ def test_the_page_weighs_the_same_however_many_targets_there_are(n_targets: int,
     joining = {"added": [f"new {name}" for name in names[:10_000]], "removed": (), "during": 81}
     said: list[Said] = [*rounds, ("targets", 81, {"reason": "a new law", "independent": True} | joining)]
     text = rendered(made(targets=tuple(names), audits=audits), said)
-    assert len(text.encode()) < 110 * 2**10
+    assert len(text.encode()) < 112 * 2**10
     assert f"{n_targets + min(n_targets, 10_000):,} targets can be drawn" in text
     assert ("Depot number 9<" in text) or n_targets > page.MOST_TARGETS
 

@@ -75,7 +75,7 @@ def prose(promise: Promise, *, experts: bool = False) -> list[str]:
     """All that is said in sentences, without headings and tables."""
     said = [promise.first, promise.lead, *(one.text for one in promise.warnings)]
     for one in (*promise.parts, *([promise.experts] if experts else [])):
-        said += [*one.before, *(item.text for item in one.items), *one.after]
+        said += [*one.before, *(text for item in one.items for text in (item.text, *item.cases)), *one.after]
     return said
 
 
@@ -85,7 +85,11 @@ SINCE = "Monday 23 February 2026, 00:00 (Europe/Berlin time)"
 def lapsed(parameters: Parameters, open_round: int = 8, *, ended: bool = False) -> Situation:
     """For reports made before round 8, which opens at `SINCE`."""
     lapses = (
-        Lapse(9, 7, noted("The office ordered {audits} by hand, and a report may have been the reason (entry 9).")),
+        Lapse(
+            9,
+            7,
+            noted("The office ordered {audits} by hand (entry 9). It did not declare that no report was the reason."),
+        ),
     )
     coverage = Coverage(parameters.calendar, lapses, parameters.visit_classes)
     return Situation(coverage, open_round=open_round, n_targets=len(parameters.targets), is_paused=True, ended=ended)
@@ -172,12 +176,13 @@ def test_it_leads_with_the_limit_of_one_report(kind: str) -> None:
     if "can become at most" in promise.first or kind == "nothing":
         assert promise.lead == promise.first
     else:
-        assert promise.lead.startswith(promise.first)
-        then = promise.lead.removeprefix(promise.first)
-        assert then.startswith(
-            " If you report once, a boss who was 50 % sure of it stays less than 90 % sure in at least"
+        assert promise.lead.startswith(
+            "If you report once, a boss who was 50 % sure of it stays less than 90 % sure in at least"
         )
-        assert "In the other cases, at most" in then
+        assert "In the other cases, at most" in promise.lead
+        assert promise.first in part(promise, "promise").before
+        visits = "which is not protected" in promise.first
+        assert ("which is not protected" in promise.lead) == visits
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=8), st.sampled_from([1, 9]))
@@ -245,7 +250,7 @@ def test_yearly_figures_have_no_limit_in_a_single_case() -> None:
     )
     assert read in promise.first  # 5, and 1
     assert "can become at most" not in " ".join(prose(promise))
-    numbers, said = part(promise, "promise").before[1], promise.lead
+    numbers, said = part(promise, "promise").before[2], promise.lead
     assert numbers.startswith("Once a year the office also publishes how many reports came in")
     assert "mostly by up to 20" in numbers
     assert "a boss who was 50 % sure of it stays less than 90 % sure in at least 97 cases of 100" in said
@@ -272,7 +277,7 @@ def test_where_people_react_to_yearly_figures_the_audits_alone_have_no_cap() -> 
 
 def test_the_noise_of_a_yearly_number_is_that_of_all_classes() -> None:
     promise = english(made(yearly_figures_delta=0.02, classes=CLASSES))
-    assert f"mostly by up to {math.isqrt(398 * len(CLASSES) - 1) + 1}," in part(promise, "promise").before[1]
+    assert f"mostly by up to {math.isqrt(398 * len(CLASSES) - 1) + 1}," in part(promise, "promise").before[2]
 
 
 def test_a_class_has_a_row_of_its_own_and_the_heaviest_leads() -> None:
@@ -426,10 +431,11 @@ def test_what_is_hard_to_read_is_found() -> None:
         ("take my report back", r"until the round closes"),
         ("loses its key", r"stops for good.*leads to no.*cannot say why.*report again.*stolen one may"),
         ("loses its records", r"from a backup.*may be lost.*promise is lost.*Without a backup.*report again"),
-        ("choose whom to visit", r"By hand it can.*dishonest office could work out.*reports that it made up"),
+        ("choose whom to visit", r"By hand it can.*dishonest office could try several.*reports that it made up"),
         ("breaks its rules", r"record shows this for good.*stays only if.*leaves out a draw, or changes the list"),
         ("breaks its rules", r"not about when the office draws, or when it ends.*false declaration.*have to trust"),
-        ("check all this", r"complete and unchanged.*matter of trust"),
+        ("check all this", r"nothing in it was changed or taken out.*was hidden.*matter of trust"),
+        ("when the programme ends", r"no more draws then.*ask where you can report it.*deletes.*Old backups"),
     ],
 )
 def test_questions_are_answered(kind: str, asked: str, told: str) -> None:
@@ -489,7 +495,7 @@ def test_a_public_value_leaves_the_office_no_choice_but_to_make_up_reports() -> 
 
 
 def test_an_audit_because_of_danger_costs_the_promise_where_no_class_leads_to_a_visit() -> None:
-    assert "lose the promise, yours too" in answer(english(made()), "in danger")
+    assert "lose the promise: yours too, whatever target it is about" in answer(english(made()), "in danger")
     told = answer(english(made(classes=CLASSES)), "in danger")
     assert "lose the promise" not in told
     assert "all other reports about it are settled: they count in no round that closes later" in told
@@ -531,7 +537,7 @@ def test_two_people_have_the_figures_of_the_exact_part() -> None:
     """Also where each of them may have filed several reports."""
     parameters = made(mechanism="tca", horizon=104, reports_per_person=2, delta=0.05)
     said = two_people(parameters, Situation.at_start(parameters), parameters.voice())
-    (pair,) = re.findall(r"With up to 2 reports each, it is at most ([\d.]+) times", said)
+    (pair,) = re.findall(r"With up to 2 reports each, it is at most ([\d.]+) times", said.cases[1])
     exact = " ".join(exact_figures(parameters, parameters.voice()))
     (points,) = re.findall(r"which of the two it was by at most ([\d.]+) points", exact)
     assert float(points) <= float(pair) - 50 < float(points) + 1
@@ -556,11 +562,13 @@ def of_a_lapse(promise: Promise) -> list[str]:
     puts off to a later time.
     """
     tables = [one.table for one in promise.parts if one.table is not None]
-    two = [one.text for one in part(promise, "not-protected").items if "two people" in one.title]
-    said = [text for text in prose(promise) if text not in two]
+    cases = [case for one in part(promise, "not-protected").items for case in one.cases]
+    later = [case for case in cases if case.startswith("When the promise holds again, these limits hold.")]
+    said = [text for text in prose(promise) if text not in later]
     return [
         *said, *(f"{one.title}." for one in promise.warnings), *(table.caption for table in tables),
-        " ".join(promise.holds), *(f"{item.title}." for one in promise.parts for item in one.items),
+        f"{promise.holds.title} {promise.holds.text}",
+        *(f"{item.title}." for one in promise.parts for item in one.items),
     ]  # fmt: skip
 
 
@@ -574,11 +582,11 @@ def test_under_a_lapse_nothing_is_said_to_hold_now(kind: str) -> None:
     assert [SINCE in one.title for one in grave] == [True]
     assert f"whatever {parameters.terms.target} it was about" in grave[0].text
     assert "Have you reported already?" in grave[0].text
-    assert "promised about that report. This does not mean that your boss knows of it. Get advice" in grave[0].text
+    assert "promised about that report. This does not mean that your boss knows of it." in grave[0].text
     assert grave[0].text.endswith("A second report does not protect the first one.")
     assert ("Reports made from then on are covered, unless" in grave[0].text) == (kind != "nothing")
     assert SINCE in part(promise, "not-protected").items[0].title
-    two = next(one.text for one in part(promise, "not-protected").items if "two people" in one.title)
+    two = next(one for one in part(promise, "not-protected").items if "one other person" in one.title).cases[-1]
     assert not re.search("at most", two) or two.index("When the promise holds again") < two.index("at most")
     if kind != "nothing":
         assert promise.first == f"Nothing is promised about reports made before {SINCE}. Wait until then if you can."
@@ -641,17 +649,18 @@ def test_after_the_last_draw_an_emergency_still_leads_to_a_visit(*, waits: bool,
 
 
 @pytest.mark.parametrize("open_round", [7, 8])
-def test_a_report_without_the_promise_counts_as_far_as_that_is_sure(open_round: int) -> None:
-    told = "Your report still counts until the target is audited or leaves the programme."
+def test_a_report_without_the_promise_is_not_lost_for_the_draws(open_round: int) -> None:
+    """If it counts at all: none does that led to a visit, was lost with records or is one too many."""
+    told = "A report that counts goes on counting until the target is audited or leaves the programme."
 
     def lapse(situation: Situation) -> str:
         return next(one.text for one in english(made(), situation).warnings if one.is_lapse)
 
     paused = lapsed(made(), open_round)
     now = replace(paused, is_paused=False)
-    assert told in lapse(now)
-    for unsure in (paused, replace(now, may_miss_reports=True), replace(now, ended=True)):
-        assert told not in lapse(unsure)
+    for going_on in (paused, now):
+        assert told in lapse(going_on)
+    assert told not in lapse(replace(now, ended=True))
     assert "So the promise was lost." in lapse(now)
 
 
@@ -731,7 +740,7 @@ def test_after_the_end_no_one_is_told_to_get_advice_before_a_report() -> None:
     parameters = made()
     for ended in (False, True):
         told = two_people(parameters, replace(Situation.at_start(parameters), ended=ended), parameters.voice())
-        assert ("get advice first" in told) != ended
+        assert ("get advice first" in told.text) != ended
 
 
 def test_the_box_of_the_emergency_class_says_that_a_person_can_refuse_it() -> None:
@@ -810,9 +819,8 @@ def test_the_cap_of_the_audits_is_for_people_who_do_not_react_to_the_yearly_numb
 @pytest.mark.parametrize("kind", ["race", "classes"])
 def test_reports_of_two_people_are_alike_with_nothing_in_the_record_between_them(kind: str) -> None:
     parameters = made(**KINDS[kind])
-    assert "nothing new comes into the record between them" in two_people(
-        parameters, Situation.at_start(parameters), plain()
-    )
+    (same, _) = two_people(parameters, Situation.at_start(parameters), plain()).cases
+    assert "does nothing new come into the record between them?" in same
 
 
 def test_a_claim_beside_a_lapse_is_found() -> None:

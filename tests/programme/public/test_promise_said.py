@@ -32,7 +32,7 @@ MORE = KINDS | {
 }
 WORD = re.compile(r"[^\W\d_]+")
 CONTACT = OfficeDetails("7", "https://1.2.3.4", "2026-01-07")
-REASON = re.compile(r"The office ordered \w+ by hand, and a report may have been the reason \(entry 9\)\.")
+REASON = re.compile(r"The office ordered \w+ by hand \(entry 9\)\. It did not declare that no report was the reason\.")
 """What an entry of the record says."""
 
 
@@ -47,7 +47,7 @@ def situations(parameters: Parameters) -> Iterator[Situation | None]:
 
 def texts(promise: Promise) -> Iterator[str]:
     """All that a reader sees."""
-    yield from (promise.first, promise.lead, *promise.holds)
+    yield from (promise.first, promise.lead, promise.holds.title, promise.holds.text)
     for warned in promise.warnings:
         yield from (warned.title, REASON.sub("", warned.text))
     for part in (*promise.parts, promise.experts):
@@ -60,7 +60,7 @@ def _of(part: Part) -> Iterator[str]:
         yield part.table.caption
         yield from (cell for row in (part.table.head, *part.table.rows) for cell in row)
     for item in part.items:
-        yield from item
+        yield from (item.title, item.text, *item.cases)
     for fact in part.facts:
         yield fact.name
         if fact.link is None:

@@ -459,7 +459,7 @@ def test_the_guarantee_lapses_for_what_was_filed_so_far() -> None:
     assert state.coverage.in_words(plain()) == (
         "The promise holds for reports filed from round 5 on, that is, from Monday 2 February 2026, 00:00 "
         "(Europe/Berlin time) on. It does not cover reports filed in round 4 or earlier. The office closed a round "
-        "without a draw, and a report may have been the reason (entry 7). It lapsed also through entry 4."
+        "without a draw (entry 7). It did not declare that no report was the reason. It lapsed also through entry 4."
     )
 
 

@@ -6,14 +6,15 @@ from deniable.languages.voice import Voice
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.situation import Situation
 from deniable.programme.public.suspicion import filed_in, heaviest_class, is_made, right_at_most
-from deniable.programme.public.suspicion_wording import all_cases, rare_case
+from deniable.programme.public.suspicion_wording import all_cases, of_the_first, rare_case
 
 
 class Item(NamedTuple):
-    """A few words in bold, and what they are about."""
+    """A few words in bold, what they are about, and cases of it, if there are any."""
 
     title: str
     text: str
+    cases: tuple[str, ...] = ()
 
 
 def limits(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, ...]:
@@ -41,7 +42,7 @@ def limits(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, ..
             if now.ended else
             say("The more often you report, the more can show."),
         ),
-        Item(say("A choice between two people."), two_people(parameters, now, say)),
+        two_people(parameters, now, say),
         Item(
             say("People who report together."),
             say("If your boss thinks that you and others reported together or not at all, all these reports count as "
@@ -89,8 +90,9 @@ def limits(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, ..
         told.append(Item(
             say("An order by hand."),
             " ".join((
-                say("If the office orders {an_audit} by hand because of a report, all reports made before the round "
-                    "ends lose the promise, yours too."),
+                say("If the office orders {an_audit} by hand because of any report, all reports made before the round "
+                    "ends lose the promise: yours too, whatever {target} it is about."),
+                *_no_order(parameters, say),
                 say("This does not mean that your boss knows of it."),
             )),
         ))  # fmt: skip
@@ -128,50 +130,58 @@ def _theft(now: Situation, say: Voice) -> str:
     return f"{numbers} {text}"
 
 
-def two_people(parameters: Parameters, now: Situation, say: Voice) -> str:
+def _no_order(parameters: Parameters, say: Voice) -> tuple[str, ...]:
+    """That an emergency is none, where there is a class of them."""
+    if not parameters.visit_classes:
+        return ()
+    return (
+        say(
+            "A visit because of a report of class {classes} is no such order.",
+            classes=say.one_of(parameters.visit_classes),
+        ),
+    )
+
+
+def two_people(parameters: Parameters, now: Situation, say: Voice) -> Item:
     """What holds if a boss is sure that exactly one of two people reported."""
     standing = now.standing(parameters)
+    title = say("Only you or one other person.")
     advice = (
         say("Get advice if you are worried.") if now.ended else say("If only two people could know, get advice first.")
     )
     more = say("If your boss is sure that it was you or one other person, the {audits} can show more.")
     if standing == "lost":
-        return f"{more} {advice}"
+        return Item(title, f"{more} {advice}")
     same = (
         say(
-            "Suppose that both reports would be about the same {target}, have the same class and count from the same "
-            "draw on, and that nothing new comes into the record between them. Then the {audits} show nothing about "
+            "Would both reports be about the same {target} and have the same class? Would they count from the same "
+            "draw on? And does nothing new come into the record between them? Then the {audits} show nothing about "
             "which of you it was."
         )
         if len(parameters.classes) > 1
         else say(
-            "Suppose that both reports would be about the same {target} and count from the same draw on, and that "
-            "nothing new comes into the record between them. Then the {audits} show nothing about which of you it was."
+            "Would both reports be about the same {target}? Would they count from the same draw on? And does nothing "
+            "new come into the record between them? Then the {audits} show nothing about which of you it was."
         )
     )
     right = _right_one(parameters, 1)
     if right is None:
         none = say("If your boss is sure that it was you or one other person, nothing is promised.")
-        return f"{none} {same} {advice}"
-    told = [more, advice]
-    if standing == "lapsed":
-        told.append(say("When the promise holds again, these limits hold."))
+        return Item(title, f"{none} {advice}", (same,))
+    told = [say("When the promise holds again, these limits hold.")] if standing == "lapsed" else []
     told.append(
         say(
-            "Without watching, a boss picks the right one 50 times in 100. With watching, if there is one report, a "
-            "boss picks the right one at most {right} times in 100.",
+            "In all other cases, a boss who only guesses is right 50 times in 100. After watching, it is at most "
+            "{right} times in 100 for one report.",
             right=say.figure(right),
         )
     )
+    told += of_the_first(parameters, say)
     promised = parameters.reports_per_person
     if promised > 1:
         several = _right_one(parameters, promised)
         told.append(
-            say.counted(
-                "With several reports, up to {number} by each of you, nothing is promised.",
-                "With several reports, up to {number} by each of you, nothing is promised.",
-                promised,
-            )
+            say("If each of you made several reports, nothing is promised.")
             if several is None
             else say.counted(
                 "With up to {number} report each, it is at most {right} times in 100.",
@@ -180,14 +190,8 @@ def two_people(parameters: Parameters, now: Situation, say: Voice) -> str:
                 right=say.figure(several),
             )
         )
-    told += [
-        all_cases(say),
-        say(
-            "In some of them the {audits} may make a report by one of you so unlikely that your boss is nearly sure of "
-            "the other."
-        ),
-    ]
-    return " ".join((*told, same))
+    told += [all_cases(say), say("In a single case your boss may become nearly sure.")]
+    return Item(title, f"{more} {advice}", (same, " ".join(told)))
 
 
 def _right_one(parameters: Parameters, reports: int) -> str | None:

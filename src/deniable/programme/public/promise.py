@@ -18,7 +18,19 @@ from deniable.programme.public.not_protected import Item, limits
 from deniable.programme.public.promise_warnings import Warned, still_visited, warnings_of
 from deniable.programme.public.questions import answers, still_drawn_with
 from deniable.programme.public.situation import Situation
-from deniable.programme.public.suspicion import caption, drawn_classes, head, is_capped, is_made, rows
+from deniable.programme.public.suspicion import (
+    HARDLY_SURE,
+    caption,
+    drawn_classes,
+    filed_in,
+    head,
+    heaviest_class,
+    in_hundred,
+    is_capped,
+    is_made,
+    rows,
+    sure_at_most,
+)
 from deniable.programme.public.suspicion_wording import (
     all_cases,
     in_most_cases,
@@ -66,8 +78,8 @@ class Promise:
     first: str
     """What one report changes, in one sentence or two; where nothing is promised now, that."""
     lead: str
-    """The same in the page's own part and card: where there is no likelihood cap, also what holds in most single cases,
-    if that is promised.
+    """The same in the page's own part and card: where there is no likelihood cap, what holds in most single cases, if
+    that is promised.
     """
     parts: tuple[Part, ...]
     """For a person who considers a report."""
@@ -82,7 +94,7 @@ def promise_of(parameters: Parameters, situation: Situation | None, say: Voice) 
     return Promise(
         warnings=warnings_of(parameters, now, say),
         first=_first(parameters, now, say),
-        lead=" ".join(filter(None, (_first(parameters, now, say), in_most_cases(parameters, now, say)))),
+        lead=_lead(parameters, now, say),
         holds=_holds(parameters, now, say),
         parts=(
             _suspicion(parameters, now, say),
@@ -111,7 +123,8 @@ def _holds(parameters: Parameters, now: Situation, say: Voice) -> Item:
         return Item(say("yes, for reports made before it ended"), visits)
     covered = say.one_of([one.name for one in drawn_classes(parameters)])
     held = say("yes, for reports of class {classes}", classes=covered) if visits else say("yes, for all reports")
-    return Item(held, visits)
+    until = say("an order by hand can end this: see “What is not protected”")
+    return Item(held, say.language.locale.semicolon.join(filter(None, (visits, until))))
 
 
 def _holds_again(now: Situation, visits: str, say: Voice) -> Item:
@@ -134,10 +147,19 @@ def _first(parameters: Parameters, now: Situation, say: Voice) -> str:
         return say("This programme promises nothing about any report. There are no more draws for which it could.")
     if standing == "lapsed":
         return _not_yet(now, say)
-    limit = limit_of_one(parameters, now, say)
+    return " ".join((limit_of_one(parameters, now, say), *_for_later_ones(now, say)))
+
+
+def _lead(parameters: Parameters, now: Situation, say: Voice) -> str:
+    most = in_most_cases(parameters, now, say)
+    return " ".join((most, *_for_later_ones(now, say))) if most else _first(parameters, now, say)
+
+
+def _for_later_ones(now: Situation, say: Voice) -> tuple[str, ...]:
+    """From when on a limit holds, after a lapse."""
     if not now.coverage.lapses:
-        return limit
-    return " ".join((limit, say("This is for reports made from {since} on.", since=now.since(say))))
+        return ()
+    return (say("This is for reports made from {since} on.", since=now.since(say)),)
 
 
 def _not_yet(now: Situation, say: Voice) -> str:
@@ -177,7 +199,10 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
             "Other things may: see “What is not protected”."
         )
         proven = f"{proven} {unproven}"
-    rounded = [say("The numbers are rounded up. Your boss can also become less sure than before.")]
+    rounded = [
+        say("The numbers are rounded up. Your boss can also become less sure than before."),
+        *_hardly_sure(parameters, now, say),
+    ]
     if parameters.figures:
         rounded.append(say("The table counts what the yearly numbers tell as well."))
     if not capped:
@@ -188,6 +213,7 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
         before=(
             *_classes(parameters, now, say),
             proven,
+            *_on_average(parameters, now, say),
             *yearly_numbers(parameters, now, say),
             *(() if capped else (_guesses(say),)),
         ),
@@ -207,6 +233,31 @@ def _cases(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...
     if in_most_cases(parameters, now, say):
         return with_several(parameters, say)
     return (single_case(parameters, now, say),)
+
+
+def _hardly_sure(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...]:
+    """The limit on a boss who suspects almost no one, where each report in the programme has one."""
+    if not is_capped(parameters) or parameters.visit_classes or now.ended or now.standing(parameters) != "holds":
+        return ()
+    guarantee = filed_in(parameters, heaviest_class(parameters)).guarantee
+    assert guarantee is not None
+    sure = sure_at_most(guarantee, HARDLY_SURE)
+    assert sure is not None
+    before = say.figure(in_hundred(HARDLY_SURE))
+    return (
+        say(
+            "If you report once, a boss who was only {before} % sure can become at most {sure} % sure.",
+            before=before,
+            sure=say.figure(sure),
+        ),
+    )
+
+
+def _on_average(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...]:
+    """How often a guess is right, where what holds in most cases leads."""
+    if not in_most_cases(parameters, now, say):
+        return ()
+    return (limit_of_one(parameters, now, say),)
 
 
 def _guesses(say: Voice) -> str:

@@ -155,7 +155,7 @@ def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
 
 
 def _still_counts(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...]:
-    """That a report about which nothing is promised is not lost for the draws, as far as that is sure."""
-    if now.is_over(parameters) or now.is_paused or now.may_miss_reports:
+    """That a report about which nothing is promised is not lost for the draws."""
+    if now.is_over(parameters):
         return ()
-    return (say("Your report still counts until the {target} is {audited} or leaves the programme."),)
+    return (say("A report that counts goes on counting until the {target} is {audited} or leaves the programme."),)

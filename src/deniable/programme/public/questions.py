@@ -16,13 +16,14 @@ def answers(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, .
     return (
         *(_to_a_reporter(parameters, now, say) if now.ended else _before_a_report(parameters, now, say)),
         Item(say("What if a person is in danger?"), " ".join((_danger(parameters, now, say), *now.reached(say)))),
-        *(() if now.ended else (_take_back(say), _lost_key(say), _lost_records(say), _chosen(parameters, say))),
+        *(() if now.ended else (_take_back(say), _lost_key(say), _lost_records(say), _at_the_end(parameters, now, say),
+          _chosen(parameters, say))),
         _broken(now, say),
         Item(
             say("How can I check all this?"),
-            say("You can check that the record is complete and unchanged, and that the rules allowed each draw. The "
-                "record marks each {audit} that was ordered by hand. You cannot check that the office counts each "
-                "report. That is a matter of trust."),
+            say("Keep a copy of the record. Then you can check later that nothing in it was changed or taken out. You "
+                "can also check that the rules allowed each draw. You cannot check that no {audit} was hidden, or that "
+                "the office counts each report. That is a matter of trust."),
         ),
     )  # fmt: skip
 
@@ -86,6 +87,18 @@ def _lost_records(say: Voice) -> Item:
     )  # fmt: skip
 
 
+def _at_the_end(parameters: Parameters, now: Situation, say: Voice) -> Item:
+    told = [
+        say("There are no more draws then. A report that still waits leads to no {audit} here: ask where you can "
+            "report it."),
+        say("The programme deletes its numbers of reports and its codes. Old backups have them until the office "
+            "destroys these."),
+    ]  # fmt: skip
+    if is_made(parameters) and not now.coverage.lapses and not parameters.visit_classes:
+        told.append(say("The promise stays for all reports made before the end."))
+    return Item(say("What happens when the programme ends?"), " ".join(told))
+
+
 def _chosen(parameters: Parameters, say: Voice) -> Item:
     title = say("Can the office choose whom to visit?")
     by_hand = say("By hand it can: see the next question. The draw should leave it no choice.")
@@ -93,10 +106,10 @@ def _chosen(parameters: Parameters, say: Voice) -> Item:
     number = say("It depends on a random number of the office.")
     if parameters.randomness is None:
         chosen = say(
-            "No one outside can see how the office chose the number. On the day it is fixed, a dishonest office could "
-            "work out whom each of several numbers would draw from the reports that wait on that day, and take the one "
-            "it likes. Reports that come in later only blur this. Randomness that the office does not control would "
-            "close this gap, and this programme does not use any."
+            "No one outside can see how the office chose this number. On the day it is fixed, a dishonest office could "
+            "try several numbers, see whom each would draw from the reports that wait, and keep the one it likes. "
+            "Reports that come in later make this less sure. A number from outside the office would prevent it: this "
+            "programme does not use any."
         )
         return Item(title, f"{by_hand} {number} {chosen} {counts}")
     value = say(
@@ -110,9 +123,9 @@ def _chosen(parameters: Parameters, say: Voice) -> Item:
 def _take_back(say: Voice) -> Item:
     return Item(
         say("Can I take my report back?"),
-        say("Usually not. If a person at the office typed in that there is one more report, it can be taken out until "
-            "the round closes: ask where you reported. If the hotline sent a list of all its new reports, yours stays. "
-            "It counts until the {target} is {audited}."),
+        say("Usually not. Ask at once where you reported. A report that a person at the office typed in can be taken "
+            "out until the round closes. A report that the hotline sent in a list stays. It counts until the {target} "
+            "is {audited}."),
     )  # fmt: skip
 
 
@@ -202,8 +215,8 @@ def _danger(parameters: Parameters, now: Situation, say: Voice) -> str:
         if standing == "lost" or not is_made(parameters):
             return call
         by_hand = say(
-            "If the office then orders {an_audit} by hand because of a report, all reports made before the round ends "
-            "lose the promise, yours too. This page would say so at the top."
+            "If the office orders {an_audit} by hand because of any report, all reports made before the round ends "
+            "lose the promise: yours too, whatever {target} it is about. This page would say so at the top."
         )
         return f"{call} {by_hand}"
     classes = say.one_of(parameters.visit_classes)
@@ -236,9 +249,9 @@ def _broken(now: Situation, say: Voice) -> Item:
             "The record shows for good if the office ordered {an_audit} by hand, left out a draw or changed the list "
             "of {targets}. The promise was then lost for all reports made before the end of that round, unless the "
             "office declared that no report led to it. If the promise was lost, this page says so at the top. The "
-            "promise is about whom a draw selected, as long as no report was the reason for a late draw, or decided "
-            "whether or when other reports counted. It is not about when the office drew, or when it ended the "
-            "programme."
+            "promise is only about whom a draw selected. It is not kept if the office drew late because of a "
+            "report, or let one report decide whether or when others counted. It is not about when the office drew, or "
+            "when it ended the programme."
         )
         return Item(say("What if the office broke its rules?"), " ".join((marked, *gone, unseen)))
     told = (
@@ -250,9 +263,9 @@ def _broken(now: Situation, say: Voice) -> Item:
         say("The same goes if it leaves out a draw, or changes the list of {targets}."),
         *gone,
         say(
-            "The promise is about whom a draw selects, as long as no report is the reason for a late draw, or decides "
-            "whether or when other reports count. It is not about when the office draws, or when it ends the "
-            "programme."
+            "The promise is only about whom a draw selects. It is not kept if the office draws late because of a "
+            "report, or lets one report decide whether or when others count. It is not about when the office draws, or "
+            "when it ends the programme."
         ),
         unseen,
     )

@@ -31,8 +31,6 @@ class Situation:
     """Whether a round is frozen and not drawn yet."""
     details: OfficeDetails | None = None
     """How to reach the office and its hotline, as far as it told."""
-    may_miss_reports: bool = False
-    """Whether records were lost, and reports perhaps with them."""
 
     @classmethod
     def at_start(cls, parameters: Parameters) -> Self:
@@ -49,7 +47,6 @@ class Situation:
             ended=state.ended,
             waits=state.waiting is not None and not state.ended,
             details=state.details,
-            may_miss_reports=state.misses_reports,
         )
 
     def is_over(self, parameters: Parameters) -> bool:

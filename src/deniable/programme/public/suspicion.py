@@ -18,6 +18,8 @@ SURE_BEFORE = (Fraction(20, 100), Fraction(50, 100), Fraction(80, 100))
 """That a person reported: what the table starts from where there is a likelihood cap."""
 RIGHT_BEFORE = (Fraction(50, 100), Fraction(80, 100), Fraction(95, 100))
 """How often a guess is right: what it starts from where there is none."""
+HARDLY_SURE = Fraction(5, 100)
+"""The suspicion of most bosses, told beside the table."""
 USUAL = (1, 2, 3)
 """Numbers of reports in the table."""
 HALF = Fraction(1, 2)
@@ -101,7 +103,7 @@ def all_filed(parameters: Parameters) -> tuple[Filed, ...]:
     promised, most = parameters.reports_per_person, heaviest_class(parameters)
     if len(parameters.classes) > 1:
         single = [filed_in(parameters, one) for one in parameters.classes]
-        return (*single, filed_in(parameters, most, max(2, promised)))
+        return (*single, *(filed_in(parameters, most, number) for number in sorted({2, max(2, promised)})))
     return tuple(filed_in(parameters, most, number) for number in sorted({*USUAL, promised}))
 
 

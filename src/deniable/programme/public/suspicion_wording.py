@@ -1,6 +1,6 @@
 """How sure a boss who watches can become that a person reported, in whole sentences: what stands around the table."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from decimal import Decimal
 
 from deniable.guarantee import Guarantee
@@ -51,7 +51,7 @@ def _sure_by_watching(parameters: Parameters, now: Situation, say: Voice) -> str
     )
     return " ".join((
         limit,
-        *_of_the_first(most, others, say),
+        *of_the_first(parameters, say),
         *(say("With class {name} it is at most {sure} % sure.", name=one.name, sure=at_most(one)) for one in others),
         *_not_of_visits(parameters, say),
     ))  # fmt: skip
@@ -77,7 +77,7 @@ def _right_guesses(parameters: Parameters, say: Voice) -> str:
         say("Suppose your boss has no idea whether you reported once or not at all. A guess is then right 50 times in "
             "100."),
         watching,
-        *_of_the_first(most, others, say),
+        *of_the_first(parameters, say),
         *(say("With class {name} it is at most {right} times in 100.", name=one.name, right=at_most(one))
           for one in others),
         *_not_of_visits(parameters, say),
@@ -93,8 +93,9 @@ def _figure(parameters: Parameters, one: ReportClass, limit: Callable[[Guarantee
     return say.figure(stated)
 
 
-def _of_the_first(most: ReportClass, others: Sequence[ReportClass], say: Voice) -> tuple[str, ...]:
-    """That the limit is for the class that counts most, where there are others."""
+def of_the_first(parameters: Parameters, say: Voice) -> tuple[str, ...]:
+    """That a limit is for the class that counts most, where others are in the draw."""
+    most, *others = drawn_classes(parameters)
     if not others:
         return ()
     return (say("This is for a report of class {name}, which counts most in the draw.", name=most.name),)
@@ -147,7 +148,7 @@ def in_most_cases(parameters: Parameters, now: Situation, say: Voice) -> str:
     often = None if is_capped(parameters) else _seldom_nearly_sure(parameters, 1)
     if often is None or not is_made(parameters) or now.standing(parameters) != "holds":
         return ""
-    return _one_report(parameters, now, often, say)
+    return " ".join((_one_report(parameters, now, often, say), *_not_of_visits(parameters, say)))
 
 
 def _one_report(parameters: Parameters, now: Situation, often: str, say: Voice) -> str:

@@ -60,6 +60,11 @@ def circumstances(parameters: Parameters, n_targets: int, is_told: bool, say: Vo
         )  # fmt: skip
         yield say("Reports about others make the wait longer, and so do late draws.")
     else:
+        quiet = QuietWait(0, n_targets / parameters.audits, "exact")
+        yield say(
+            "On average over all {targets}, each is drawn once in {wait}.",
+            wait=wait_in_words(parameters.calendar, quiet, say),
+        )
         yield say("Your report can only shorten the wait, never make it longer.")
         yield say("We cannot say by how much: that depends on the other reports, and these are secret.")
     if parameters.most_counted is not None and len(parameters.classes) > 1:
@@ -83,7 +88,7 @@ def circumstances(parameters: Parameters, n_targets: int, is_told: bool, say: Vo
         yield say("It may be the next draw, and it may take long. No date is promised.")
         return
     if is_told:
-        yield say("The chance is smaller in a draw in which another {target} is due.")
+        yield say("The chance is smaller in a draw that must select another {target} by the next rule.")
     yield say(
         "With or without reports, each {target} is selected at least once in {rounds}. Skipped rounds do not count.",
         rounds=rounds_in_words(parameters.calendar, parameters.max_gap, say),

@@ -42,7 +42,7 @@ class Decision(MadeDuring):
     """What the office decides by itself, and declares to be independent of the reports or not."""
 
     lapses_because: ClassVar[Message]
-    """What the office did, and that a report may have been the reason; the number of the entry is still to come."""
+    """What the office did, and that it declared nothing; the number of the entry is still to come."""
 
     reason: Reason
     independent: Flag

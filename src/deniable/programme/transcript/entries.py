@@ -74,7 +74,7 @@ class Skip(Decision):
     kind = "skip"
     closes_round = True
     lapses_because = noted(
-        "The office closed a round without a draw, and a report may have been the reason (entry {entry})."
+        "The office closed a round without a draw (entry {entry}). It did not declare that no report was the reason."
     )
 
     commitment: Hash
@@ -116,10 +116,10 @@ class Override(Decision):
 
     kind = "override"
     lapses_because = noted(
-        "The office ordered {audits} by hand, and a report may have been the reason (entry {entry})."
+        "The office ordered {audits} by hand (entry {entry}). It did not declare that no report was the reason."
     )
     lapses_because_of_one = noted(
-        "The office ordered {an_audit} by hand, and a report may have been the reason (entry {entry})."
+        "The office ordered {an_audit} by hand (entry {entry}). It did not declare that no report was the reason."
     )
 
     audits: SomeNames
@@ -198,7 +198,7 @@ class Targets(Decision):
 
     kind = "targets"
     lapses_because = noted(
-        "The office changed the list of {targets}, and a report may have been the reason (entry {entry})."
+        "The office changed the list of {targets} (entry {entry}). It did not declare that no report was the reason."
     )
 
     added: AnyNames
@@ -258,7 +258,9 @@ class Renamed(Decision):
     """A target that takes part has another name from the open round on; its number and its reports stay."""
 
     kind = "renamed"
-    lapses_because = noted("The office renamed {a_target}, and a report may have been the reason (entry {entry}).")
+    lapses_because = noted(
+        "The office renamed {a_target} (entry {entry}). It did not declare that no report was the reason."
+    )
 
     target: Name
     name: Name

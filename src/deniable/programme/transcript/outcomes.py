@@ -69,7 +69,8 @@ class NotCarriedOut(Decision):
 
     kind = "not-carried-out"
     lapses_because = noted(
-        "The office said that {an_audit} was not carried out, and a report may have been the reason (entry {entry})."
+        "The office said that {an_audit} was not carried out (entry {entry}). It did not declare that no report was "
+        "the reason."
     )
 
     of: Number
