@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.console.offices import CLASSES, Browser, Office, recovered
+from tests.programme.frozen_offices import DICE
 from tests.programme.offices import TARGETS
 
 from deniable.console.accounts import tokens
@@ -94,6 +95,26 @@ def test_a_report_about_a_target_that_does_not_take_part_holds_nothing_back(offi
     answer = push(machine, headers, {"reports": {"Nowhere": 1, "Ash Mill": 2, "": 1}})
     assert (answer.status_code, answer.json()) == (200, {"counted": True, "left_out": ["Nowhere", ""]})
     assert programme.active_counts()["Ash Mill"] == 2
+
+
+def test_after_the_last_round_a_push_counts_only_if_its_class_leads_to_a_visit(office: Office) -> None:
+    """Whatever is in it."""
+    programme = office.begin(mechanism="tca", horizon=1, classes=CLASSES, randomness=DICE)
+    headers, machine, names = token(office, "reports"), office.browser(), [one.name for one in CLASSES]
+
+    def told(reports: dict[str, int]) -> dict[str, bool]:
+        answers = (push(machine, headers, {"reports": reports, "class": name}) for name in names)
+        return {name: answer.json()["counted"] for name, answer in zip(names, answers, strict=True)}
+
+    leads_to_visit = {one.name: one.leads_to_visit for one in CLASSES}
+    assert {*leads_to_visit.values()} == {False, True}
+    for reports in ({}, {"Ash Mill": 1}):
+        assert told(reports) == dict.fromkeys(names, True)
+    office.clock.now = programme.parameters.calendar.due(1)
+    programme.close_round()
+    assert programme.status().waiting is not None
+    for reports in ({}, {"Ash Mill": 1}, {"Nowhere": 1}):
+        assert told(reports) == leads_to_visit
 
 
 def test_while_imports_are_paused_a_push_is_known_and_does_not_count(office: Office) -> None:

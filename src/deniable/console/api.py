@@ -101,8 +101,9 @@ class Pushed(_Document):
     counted: Annotated[
         bool,
         Field(
-            description="Whether these reports count. False only while pushes are paused, after the office recovered "
-            "its database: these reports may have been counted before, and never count."
+            description="Whether these reports count. False while pushes are paused, after the office recovered "
+            "its database: these reports may have been counted before, and never count. Also false after the last "
+            "round is closed, when no draw follows; reports of a class that leads to a visit still count then."
         ),
     ]
     left_out: Annotated[

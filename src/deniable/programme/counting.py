@@ -52,7 +52,9 @@ class Pushed(NamedTuple):
     """What a machine is told. Public."""
 
     is_counted: bool
-    """Not while imports are paused, nor later then: these reports may have been counted before."""
+    """Not while imports are paused, nor later then: these reports may have been counted before. Nor after the last
+    round, unless the class leads to a visit.
+    """
     left_out: tuple[str, ...]
     """The names under which no target takes part."""
 
@@ -65,10 +67,11 @@ def pushed(
 
     Those about targets that do not take part hold back no others, and do not count later either.
     """
-    left_out = tuple(target for target in reports if not seen.state.takes_part(target))
-    place = _place(seen.state, report_class)
+    state, place = seen.state, _place(seen.state, report_class)
+    left_out = tuple(target for target in reports if not state.takes_part(target))
     brought = _together(seen, Kind.PUSHED, ["pushed", sender, name], reports, place)
-    return brought, Pushed(not seen.state.is_paused, left_out)
+    is_in_time = state.has_open_round or not state.parameters.in_draw[place]
+    return brought, Pushed(is_in_time and not state.is_paused, left_out)
 
 
 Reports = Iterable[tuple[str, str | None] | tuple[str, str | None, str | None]]

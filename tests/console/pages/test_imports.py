@@ -61,6 +61,26 @@ def test_where_nothing_will_count_the_preview_says_why(office: Office) -> None:
     assert first in page.text
 
 
+def test_a_file_without_new_reports_can_be_imported_like_any_other(office: Office) -> None:
+    """A person who watches the database sees that a file is confirmed. An auditor who could not confirm this one would
+    tell them that nothing in it is new.
+    """
+    programme = office.begin()
+    anna = office.browser("Anna")
+    anna.post("/import/confirm", {"pending": pending_on(preview(anna).text), "step": "count"})
+    before = programme.active_counts()
+    unread = FILE.replace(b"Ash Mill", b"").replace(b"Cedar Bank", b"")
+    for file in (FILE, unread):
+        page = preview(anna, file).text
+        assert told_buttons(page) == ["Discard the file", "Import these reports"]
+        assert main_buttons(page) == ["Discard the file"]
+        assert "If you import on a fixed schedule, import this file, too. No count changes" in page
+        answer = anna.post("/import/confirm", {"pending": pending_on(page), "step": "count"})
+        assert answer.headers["location"] == "/import?done=counted"
+        assert programme.active_counts() == before
+    assert "on a fixed schedule" not in preview(anna, FILE + b"4,Ash Mill\n").text
+
+
 def test_who_chooses_a_file_says_what_made_it(office: Office) -> None:
     office.begin()
     ida = office.browser("Ida")
@@ -96,6 +116,11 @@ def test_an_auditor_looks_first_and_then_counts(office: Office) -> None:
 def main_buttons(page: str) -> list[str]:
     """Those that stand out."""
     return re.findall(r"<button(?! class)[^>]*>([^<]+)</button>", page.partition("<h1>")[2])
+
+
+def told_buttons(page: str) -> list[str]:
+    """Those that decide about the file."""
+    return re.findall(r'<button[^>]* name="step" value="(?:count|drop)">([^<]+)</button>', page)
 
 
 def new_channels(page: str) -> list[str]:
