@@ -397,7 +397,7 @@ def test_it_says_first_where_not_to_read_it_and_only_once(outline: Outline) -> N
 
 
 def test_the_card_says_what_one_report_changes_except_beside_the_box_of_a_lapse() -> None:
-    held = "yes, for all reports an order by hand can end this: see “What is not protected” If you report once, a boss"
+    held = "yes, for all reports an order by hand can end the promise: see “What is not protected” If you report once, a boss"
     for chosen, said, told in (
         ({}, [], held),
         ({"mechanism": "tca", "horizon": 100}, [], held),

@@ -92,8 +92,8 @@ def limits(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, ..
             " ".join((
                 say("If the office orders {an_audit} by hand because of any report, all reports made before the round "
                     "ends lose the promise: yours too, whatever {target} it is about."),
-                *_no_order(parameters, say),
                 say("This does not mean that your boss knows of it."),
+                *_no_order(parameters, say),
             )),
         ))  # fmt: skip
     if rare := rare_case(parameters, now, say):

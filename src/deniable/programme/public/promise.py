@@ -123,7 +123,7 @@ def _holds(parameters: Parameters, now: Situation, say: Voice) -> Item:
         return Item(say("yes, for reports made before it ended"), visits)
     covered = say.one_of([one.name for one in drawn_classes(parameters)])
     held = say("yes, for reports of class {classes}", classes=covered) if visits else say("yes, for all reports")
-    until = say("an order by hand can end this: see “What is not protected”")
+    until = say("an order by hand can end the promise: see “What is not protected”")
     return Item(held, say.language.locale.semicolon.join(filter(None, (visits, until))))
 
 
