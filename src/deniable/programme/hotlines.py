@@ -7,13 +7,11 @@ from functools import partial
 from deniable.arrays import BoolArray
 from deniable.programme import counting
 from deniable.programme.access import Access
-from deniable.programme.buffer import Slots
 from deniable.programme.counting import Reports
 from deniable.programme.imports import ClassField, Mapping
 from deniable.programme.imports.hotline_settings import Kept
 from deniable.programme.imports.imported_reports import ENTERED, check_source
 from deniable.programme.intake import Intake
-from deniable.programme.transaction import Transaction
 
 
 class Hotlines:
@@ -41,11 +39,7 @@ class Hotlines:
         it is counted. Refused while another one of the same owner is not on the disk.
         """
         self._make_room(source)
-
-        def made(transaction: Transaction) -> tuple[Slots, bool]:
-            brought, _ = counting.imported(transaction, source, reports, count=count, name=name)
-            return brought, transaction.state.is_paused
-
+        made = partial(counting.imported, source=source, reports=reports, count=count, name=name)
         return self._intake.bring(made, owner)
 
     def bring_and_tell(self, source: str, reports: Reports, *, count: bool = True) -> int:
