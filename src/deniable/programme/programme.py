@@ -32,7 +32,7 @@ from deniable.programme.secrets.lock import check_key, create_locked, unlock
 from deniable.programme.secrets.vault import Vault
 from deniable.programme.status import Closed, NewEntry, Status
 from deniable.programme.transcript.decision import Decision, decided_now
-from deniable.programme.transcript.entries import Override, Renamed, Skip, Targets
+from deniable.programme.transcript.entries import Override, Renamed, Targets
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.frozen import WITHOUT_VALUE, PublicValue
 from deniable.programme.transcript.outcomes import NotCarriedOut
@@ -293,7 +293,6 @@ class Programme:
     def skip(self, reason: str, *, independent: bool, round_: int | None = None) -> Closed:
         """Close the open round, if it is `round_` and due, without an audit; its reports go on into the next one."""
         with self._access.making_entry() as transaction:
-            Skip.check_open(transaction.state)
             late = rounds.days_late(transaction, transaction.state.open_round, self._clock())
             decided = decided_now(transaction.state, self._clock(), reason, independent=independent)
             return rounds.skip(transaction, self._next_seed, late, decided, round_)

@@ -470,7 +470,7 @@ def test_after_the_last_round_no_draw_is_foretold() -> None:
         assert "none: the programme has ended" in header
         assert "round 3" not in header
         assert Situation.after(replay(parameters, chained(parameters, said))).is_over(parameters)
-        with pytest.raises(DeniableError, match="covers 2 rounds"):
+        with pytest.raises(DeniableError, match="the last round is closed"):
             replay(parameters, chained(parameters, [*said, drawn(3, C)]))
 
 
