@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 
-from deniable.errors import PlaceError, check_whole
+from deniable.errors import DeniableError, PlaceError, check_whole
 from deniable.programme import backup, counting, publication, recovery, rekeying, rounds
 from deniable.programme.access import Access
 from deniable.programme.calendar import Clock, system_clock
@@ -26,7 +26,7 @@ from deniable.programme.hotlines import Hotlines
 from deniable.programme.imports.imported_reports import check_source
 from deniable.programme.intake import AskOwners, Intake
 from deniable.programme.public.situation import Situation
-from deniable.programme.receipt import new_receipt, overtaken
+from deniable.programme.receipt import new_receipt
 from deniable.programme.secrets.keys import Key
 from deniable.programme.secrets.lock import check_key, create_locked, unlock
 from deniable.programme.secrets.vault import Vault
@@ -220,7 +220,11 @@ class Programme:
         left, written = self._intake.bring(partial(counting.withdrawn, names=targets, receipt=receipt))
         written.result()
         if self._state().open_round != round_:
-            raise overtaken(round_)
+            raise DeniableError(
+                "round {round} was closed in the meantime, and these reports may have counted in it; if it was "
+                "skipped, try again",
+                round=round_,
+            )
         return left
 
     def push(self, sender: str, name: str, reports: Mapping[str, int], report_class: str | None = None) -> bool:

@@ -14,10 +14,10 @@ from deniable.arrays import BoolArray, IntArray
 from deniable.errors import DeniableError
 from deniable.mechanisms.base import Mechanism
 from deniable.message import Message
-from deniable.programme.names import check_unused
+from deniable.programme.names import Renaming, check_unused
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.coverage import Coverage, Lapse
-from deniable.programme.transcript.fields import OfficeDetails, Renaming
+from deniable.programme.transcript.fields import OfficeDetails
 from deniable.programme.transcript.hidden import Hidden, Step, names_commitment
 from deniable.programme.transcript.merkle import Tree
 from deniable.programme.transcript.waiting import Waiting
