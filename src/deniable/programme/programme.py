@@ -122,7 +122,7 @@ class Programme:
         self._intake.start(owners)
 
     def was_stopped_at_last_tick(self) -> bool:
-        """Whether the last tick was refused because of the database (`check_current`): known without asking it."""
+        """Whether the last tick was refused because of the database (`check_can_go_on`): known without asking it."""
         return self._access.was_stopped_at_last_tick
 
     def counting_fails(self) -> bool:
