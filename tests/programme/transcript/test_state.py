@@ -20,6 +20,7 @@ from tests.programme.public.published import (
     made,
     programmes,
     selected,
+    skip,
 )
 
 from deniable.errors import DeniableError
@@ -44,11 +45,6 @@ DECIDED: dict[str, Any] = {"reason": "flood", "independent": True}
 
 def a_round(state: PublicState, number: int, audits: Sequence[str]) -> Round:
     return Round.following(state, audits=audits, commitment=fresh(number), late=0, reason=None, sealed=None)
-
-
-def skip(number: int, **fields: Any) -> Said:
-    said = {"reason": "flood", "independent": True, "commitment": fresh(number), "late": 0, "during": number}
-    return "skip", number, said | fields
 
 
 def override(number: int, *audits: str, independent: bool = True, during: int | None = None) -> Said:
