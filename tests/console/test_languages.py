@@ -133,7 +133,7 @@ class WithForms(Accented):
 
 
 def speak(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Language English, and the pseudo-language under the code de."""
+    """The console speaks English, and the pseudo-language under the code de."""
     spoken = {"en": english(), "de": accented_all()}
     monkeypatch.setattr(voices, "language", spoken.__getitem__)
     for module in (voices, language_page):

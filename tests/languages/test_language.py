@@ -126,7 +126,13 @@ def test_no_line_ends_within_a_telephone_number_or_before_a_per_cent_sign() -> N
 
 
 @pytest.mark.parametrize(
-    "words", ["2 audits in round 1000", f"20{NO_BREAK}% in round 1000", f"2{NO_BREAK}: au tour 1000"]
+    "words",
+    [
+        "2 audits in round 1000",
+        f"20{NO_BREAK}% in round 1000",
+        f"2{NO_BREAK}: au tour 1000",
+        '<svg viewBox="0 0 640 300"><polyline points="0,1 20,30"/></svg>',
+    ],
 )
 def test_a_line_may_end_between_other_numbers_and_words(words: str) -> None:
     assert kept_together(words) == words

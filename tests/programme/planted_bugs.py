@@ -36,7 +36,7 @@ def a_mark_below_which_nothing_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     marks: dict[tuple[str, str], int] = defaultdict(int)
     running: dict[tuple[str, str], dict[tuple[int, int], int]] = defaultdict(dict)
 
-    def planted(transaction: Transaction, source: str, reports: Reports, **options: Any) -> tuple[Slots, None]:
+    def planted(transaction: Transaction, source: str, reports: Reports, **options: Any) -> tuple[Slots, bool]:
         state, at = transaction.state, (_world(transaction), source)
         audits = state.history.audits[0]
         ended = [run for run in running[at] if audits[run[0]] > run[1] or not state.history.present[0, run[0]]]
@@ -62,7 +62,7 @@ def _number(outside_id: str) -> int:
 def a_pause_that_any_import_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     imported, settle, seen = counting.imported, counting.settle, set()
 
-    def planted_imported(transaction: Transaction, *arguments: Any, **options: Any) -> tuple[Slots, None]:
+    def planted_imported(transaction: Transaction, *arguments: Any, **options: Any) -> tuple[Slots, bool]:
         at, state = (_world(transaction), transaction.state.commitment), transaction.state
         transaction.state = _without_pause(state, at)
         seen.add(at)
@@ -113,7 +113,7 @@ def _plant_in_reading(monkeypatch: pytest.MonkeyPatch, is_refused: Callable[[Bat
 def a_target_that_left_refuses_the_import(monkeypatch: pytest.MonkeyPatch) -> None:
     original = counting.imported
 
-    def planted(transaction: Transaction, source: str, reports: Reports, **options: Any) -> tuple[Slots, None]:
+    def planted(transaction: Transaction, source: str, reports: Reports, **options: Any) -> tuple[Slots, bool]:
         rows = [*reports]
         if any(target is not None and not transaction.state.takes_part(target) for _, target, *_ in rows):
             raise DeniableError("a target does not take part")

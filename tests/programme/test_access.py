@@ -13,10 +13,10 @@ from tests.programme.insight import everything
 from tests.programme.offices import TARGETS, Office, new_office
 
 from deniable.errors import DeniableError
+from deniable.programme.names import Renaming
 from deniable.programme.programme import Programme
 from deniable.programme.transaction import Transaction
 from deniable.programme.transcript.entries import Override
-from deniable.programme.transcript.fields import Renaming
 from deniable.programme.transcript.state import PublicState
 from deniable.storage import tables
 from deniable.storage.store import Store

@@ -15,7 +15,7 @@ def office(database: str, tmp_path: Path) -> Office:
 
 
 @pytest.mark.parametrize(("is_first", "words"), [(True, ("round 1 or earlier", "5 January 2026", "4 targets")),
-                                                 (False, ("lapsed before", "takes nothing more"))])  # fmt: skip
+                                                 (False, ("lapsed before", "does not weaken it further"))])  # fmt: skip
 def test_the_consequence_of_an_order_is_told_beforehand(office: Office, is_first: bool, words: tuple[str, ...]) -> None:
     if not is_first:
         office.programme.override(["Ash Mill"], "a hint", independent=False)

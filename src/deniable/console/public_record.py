@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from types import MappingProxyType
 from typing import Literal, Self
 
 from deniable.console.remembered import Remembered
@@ -84,13 +83,13 @@ it was drawn.
 class Unrecorded:
     """What the public record has of each target since an audit of it was last recorded."""
 
-    def __init__(self, events: Sequence[Event], present: Mapping[str, str] = MappingProxyType({})) -> None:
-        """`events` are newest first. `present`: what targets are called here, by the names that events have."""
+    def __init__(self, record: Record) -> None:
+        """Targets have their present names."""
         self._selected: dict[str, list[tuple[int, str]]] = {}
         recorded = set()
-        for event in events:
+        for event in record.events:
             for audited in event.audited:
-                name = present.get(audited.name, audited.name)
+                name = record.present.get(audited.name, audited.name)
                 if audited.visited is not None or not audited.carried_out:
                     recorded.add(name)
                 elif name not in recorded:

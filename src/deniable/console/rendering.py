@@ -15,7 +15,7 @@ from deniable.console.security import Permission, Visitor, console_of, may
 from deniable.console.static_files import static_address
 from deniable.console.voices import sentence, voice_of
 from deniable.languages.language import Terms, console_languages, language
-from deniable.languages.voice import breakable, kept_together, unbroken
+from deniable.languages.voice import breakable, kept_together
 from deniable.message import Message, noted
 from deniable.programme.calendar import Day, day_in_words
 from deniable.programme.public.page import MOST_NAMES
@@ -149,7 +149,7 @@ def _templates() -> Environment:
         auto_reload=False,
         cache_size=-1,
     )
-    templates.filters.update(unbroken=unbroken, kept_together=kept_together, breakable=breakable)
+    templates.filters.update(kept_together=kept_together, breakable=breakable)
     templates.globals |= {
         "sentence": sentence,
         "static": static_address,

@@ -163,14 +163,13 @@ def plain() -> Voice:
     return Voice(english())
 
 
-def unbroken(words: str) -> str:
-    """The same, also of markup: no per cent sign begins a line."""
-    return words.replace(" %", "\N{NO-BREAK SPACE}%")
-
-
 def kept_together(words: str) -> str:
-    """`unbroken`; and no line ends within a telephone number or a day, also of markup."""
-    return type(words)(_DAY_OR_NUMBER.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), unbroken(words)))
+    """No per cent sign begins a line, and no line ends within a telephone number or a day; also of markup."""
+
+    def kept(found: re.Match[str]) -> str:
+        return found["tag"] or found[0].replace(" ", "\N{NO-BREAK SPACE}")
+
+    return type(words)(_TAG_DAY_OR_NUMBER.sub(kept, words.replace(" %", "\N{NO-BREAK SPACE}%")))
 
 
 def breakable(words: str) -> "Markup":
@@ -195,8 +194,8 @@ _DIGITS = "0123456789"
 
 # English has a plain space after the day, and one word for the month; all others have a no-break space there.
 _WORD = r"[^\W\d_][^\s\d<>%]*"
-_DAY_OR_NUMBER = re.compile(
-    rf"\b\d{{1,2}}(?: [A-Z][a-z]+|(?:er|[.º])?\xa0{_WORD}(?: {_WORD}){{0,2}}) \d{{4}}\b|\d+(?: \d+)+"
+_TAG_DAY_OR_NUMBER = re.compile(
+    rf"(?P<tag><[^>]*>)|\b\d{{1,2}}(?: [A-Z][a-z]+|(?:er|[.º])?\xa0{_WORD}(?: {_WORD}){{0,2}}) \d{{4}}\b|\d+(?: \d+)+"
 )
 _WORDS = re.compile(r"\s+|\S+")
 _ADDRESS = re.compile(r"://|@")

@@ -132,7 +132,7 @@ class Mechanism(ABC, Generic[P]):
         horizon = self.guarantee().horizon
         if horizon is not None and rounds >= horizon:
             raise DeniableError(
-                f"the guarantee covers {horizon} rounds, including skipped ones, and all are closed; "
+                f"the guarantee covers {horizon} rounds and all of them are closed; "
                 "start a new programme calibrated for a longer horizon, and do not count this one's reports again"
             )
         if check_whole("audits", audits, least=1) > present:

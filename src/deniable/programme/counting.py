@@ -80,10 +80,12 @@ Reports = Iterable[tuple[str, str | None] | tuple[str, str | None, str | None]]
 
 def imported(
     transaction: Transaction, source: str, reports: Reports, *, count: bool, name: str | None = None
-) -> tuple[Slots, None]:
-    """The reports of a hotline, each once. Those that are known already are brought as well, and count nothing
-    (`_counted`): how long it takes until all are on the disk follows from the file alone. Nor is it looked up here
-    which are known: a person who must not see counts waits for this.
+) -> tuple[Slots, bool]:
+    """The reports of a hotline, each once; and whether imports are paused, so that none of them counts.
+
+    Those that are known already are brought as well, and count nothing (`_counted`): how long it takes until all are on
+    the disk follows from the file alone. Nor is it looked up here which are known: a person who must not see counts
+    waits for this.
 
     Those without a target that takes part, or without a class that there is, are left for another time. Without
     `count`, and while imports are paused, all reports become known, these included, and count neither now nor later.
@@ -96,14 +98,13 @@ def imported(
         begins = _of_import(transaction, Kind.IMPORTED, source, name)
         brought["import"] = begins["import"][0]
         brought = np.concatenate([begins, brought])
-    return brought, None
+    return brought, transaction.state.is_paused
 
 
 def imported_and_told(transaction: Transaction, source: str, reports: Reports, *, count: bool) -> tuple[Slots, int]:
     """The same, and how many of these reports count. Confidential."""
-    brought, _ = imported(transaction, source, reports, count=count)
-    is_counted = count and not transaction.state.is_paused
-    return brought, int(_new(transaction, source, brought).sum()) if is_counted else 0
+    brought, is_paused = imported(transaction, source, reports, count=count)
+    return brought, int(_new(transaction, source, brought).sum()) if count and not is_paused else 0
 
 
 def looked_at(transaction: Transaction, source: str, reports: Reports) -> BoolArray:

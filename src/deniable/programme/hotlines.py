@@ -5,6 +5,7 @@ from concurrent.futures import Future
 from functools import partial
 
 from deniable.arrays import BoolArray
+from deniable.errors import DeniableError
 from deniable.programme import counting
 from deniable.programme.access import Access
 from deniable.programme.buffer import Slots
@@ -14,6 +15,10 @@ from deniable.programme.imports.hotline_settings import Kept
 from deniable.programme.imports.imported_reports import ENTERED, check_source
 from deniable.programme.intake import Intake
 from deniable.programme.transaction import Transaction
+
+
+class PauseEndedError(DeniableError):
+    """Reports that were to become known without counting would count by now."""
 
 
 class Hotlines:
@@ -34,17 +39,29 @@ class Hotlines:
             return tuple(sorted(name for name in transaction.sources() if name != ENTERED))
 
     def bring(
-        self, source: str, reports: Reports, *, count: bool = True, name: str | None = None, owner: str = ""
+        self,
+        source: str,
+        reports: Reports,
+        *,
+        count: bool = True,
+        only_paused: bool = False,
+        name: str | None = None,
+        owner: str = "",
     ) -> "tuple[bool, Future[None]]":
         """Take in those reports of a hotline that are new. Returns whether imports are paused, so that none of these
         counts, and a future that is done when they are on the disk. Under its `name` the import can be taken back until
-        it is counted. Refused while another one of the same owner is not on the disk.
+        it is counted. Refused while another one of the same owner is not on the disk, and with `only_paused` where
+        imports are not paused.
         """
         self._make_room(source)
 
         def made(transaction: Transaction) -> tuple[Slots, bool]:
-            brought, _ = counting.imported(transaction, source, reports, count=count, name=name)
-            return brought, transaction.state.is_paused
+            if only_paused and not transaction.state.is_paused:
+                raise PauseEndedError(
+                    "imports are not paused any more, and this file would count now; read this page again before you "
+                    "import it"
+                )
+            return counting.imported(transaction, source, reports, count=count, name=name)
 
         return self._intake.bring(made, owner)
 

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 from deniable.errors import DeniableError
 from deniable.message import Message, why_not
@@ -18,6 +18,14 @@ _UNSEEN = re.compile(
     r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
     r"\U00013441\U00013442\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
 )
+
+
+class Renaming(NamedTuple):
+    """What a target was called, and is called since."""
+
+    number: int
+    former: str
+    name: str
 
 
 TARGET_NAME = why_not("a target's name")

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 
-from deniable.errors import PlaceError, check_whole
+from deniable.errors import DeniableError, PlaceError, check_whole
 from deniable.programme import backup, counting, publication, recovery, rekeying, rounds
 from deniable.programme.access import Access
 from deniable.programme.calendar import Clock, system_clock
@@ -26,13 +26,13 @@ from deniable.programme.hotlines import Hotlines
 from deniable.programme.imports.imported_reports import check_source
 from deniable.programme.intake import AskOwners, Intake
 from deniable.programme.public.situation import Situation
-from deniable.programme.receipt import new_receipt, overtaken
+from deniable.programme.receipt import new_receipt
 from deniable.programme.secrets.keys import Key
 from deniable.programme.secrets.lock import check_key, create_locked, unlock
 from deniable.programme.secrets.vault import Vault
 from deniable.programme.status import Closed, NewEntry, Status
 from deniable.programme.transcript.decision import Decision, decided_now
-from deniable.programme.transcript.entries import Override, Renamed, Skip, Targets
+from deniable.programme.transcript.entries import Override, Renamed, Targets
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.frozen import WITHOUT_VALUE, PublicValue
 from deniable.programme.transcript.outcomes import NotCarriedOut
@@ -122,7 +122,7 @@ class Programme:
         self._intake.start(owners)
 
     def was_stopped_at_last_tick(self) -> bool:
-        """Whether the last tick was refused because of the database (`check_current`): known without asking it."""
+        """Whether the last tick was refused because of the database (`check_can_go_on`): known without asking it."""
         return self._access.was_stopped_at_last_tick
 
     def counting_fails(self) -> bool:
@@ -220,7 +220,11 @@ class Programme:
         left, written = self._intake.bring(partial(counting.withdrawn, names=targets, receipt=receipt))
         written.result()
         if self._state().open_round != round_:
-            raise overtaken(round_)
+            raise DeniableError(
+                "round {round} was closed in the meantime, and these reports may have counted in it; if it was "
+                "skipped, try again",
+                round=round_,
+            )
         return left
 
     def push(self, sender: str, name: str, reports: Mapping[str, int], report_class: str | None = None) -> bool:
@@ -293,7 +297,6 @@ class Programme:
     def skip(self, reason: str, *, independent: bool, round_: int | None = None) -> Closed:
         """Close the open round, if it is `round_` and due, without an audit; its reports go on into the next one."""
         with self._access.making_entry() as transaction:
-            Skip.check_open(transaction.state)
             late = rounds.days_late(transaction, transaction.state.open_round, self._clock())
             decided = decided_now(transaction.state, self._clock(), reason, independent=independent)
             return rounds.skip(transaction, self._next_seed, late, decided, round_)

@@ -31,12 +31,3 @@ def check_receipt(typed: str) -> str:
 
 def _grouped(letters: str) -> str:
     return "-".join(letters[start : start + 4] for start in range(0, len(letters), 4))
-
-
-def overtaken(round_: int) -> DeniableError:
-    """By the closing of this round, what takes reports back may have come too late, whatever was reported."""
-    return DeniableError(
-        "round {round} was closed in the meantime, and these reports may have counted in it; if it was skipped, try "
-        "again",
-        round=round_,
-    )

@@ -325,6 +325,7 @@ def end(transaction: Transaction, reason: str) -> NewEntry:
 
 def days_late(transaction: Transaction, round_: int, now: datetime) -> int:
     """Refuses a round that may not be closed now; public facts alone decide."""
+    transaction.state.check_has_open_round()
     if round_ > transaction.state.open_round:
         raise DeniableError(
             "round {open_round} must be closed before round {round}",

@@ -407,7 +407,7 @@ def test_a_skipped_round_counts_to_the_horizon(desk: Desk) -> None:
     assert "Round 2, the last one, is closed: run deniable programme end." in desk.done("status")
     desk.clock.tomorrow()
     late = desk("close-round", "--round", 3, "--reason", "a strike")
-    assert_refused(late, "the guarantee covers 2 rounds, including skipped ones")
+    assert_refused(late, "the last round is closed: end the programme")
 
 
 def test_there_is_no_round_after_the_last_one(desk: Desk) -> None:

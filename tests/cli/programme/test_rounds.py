@@ -25,11 +25,26 @@ def test_after_the_last_round_no_command_names_a_next_one(desk: Desk) -> None:
         assert (status["open_round"], status["due"], status["overdue"]) == (None, None, 0)
         assert "Round 2, the last one, is closed: run deniable programme end." in desk.done("status")
         assert " due " not in desk.done("status")
+        for beyond in (3, 4):
+            for reason in ((), ("--reason", "a strike")):
+                refused = desk("close-round", "--round", beyond, *reason)
+                assert_refused(refused, "the last round is closed: end the programme")
+        assert "as it was when round 2, the last one, was closed." in restored(desk)
         for _ in range(3):
             desk.clock.tomorrow()
     desk.done("end", "--reason", "All is audited.", "--yes")
     assert "The programme has ended" in desk.done("status")
     assert " due " not in desk.done("status")
+    assert "as it was when it had ended." in restored(desk)
+
+
+def restored(desk: Desk) -> str:
+    """What `restore` says of a backup made now, when no round is open."""
+    backup = f"backup of {desk.json('status')['entries']} {desk.clock.now:%d}"
+    desk.done("backup", backup)
+    restore = ("restore", backup, "--never-published", "--database")
+    assert desk.json(*restore, f"{backup}.json.db")["open_round"] is None
+    return " ".join(desk.done(*restore, f"{backup}.db").split())
 
 
 def test_a_round_is_closed_when_it_is_due_and_never_twice(office: Desk) -> None:

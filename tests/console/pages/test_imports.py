@@ -460,7 +460,8 @@ def test_whoever_imports_after_a_recovery_is_told_before_and_after_that_nothing_
     assert "Nothing in this file will count" in page.text
     assert "Round in which it counts" not in page.text
     assert "Counted before" not in page.text
-    answer = browser.post("/import/confirm", {"pending": pending_on(page.text), "step": "count"})
+    assert 'value="count"' not in page.text
+    answer = browser.post("/import/confirm", {"pending": pending_on(page.text), "step": "paused"})
     assert answer.headers["location"] == "/import?done=paused"
     done = browser.get("/import?done=paused").text
     assert "nothing in it counts" in done
@@ -967,9 +968,36 @@ def test_a_pause_that_ends_meanwhile(office: Office, monkeypatch: pytest.MonkeyP
         return (programme.status().is_paused if is_planted else is_paused), written
 
     monkeypatch.setattr(Hotlines, "bring", bring)
-    answer = ida.post("/import/confirm", {"pending": pending_on(page.text), "step": "count"})
+    answer = ida.post("/import/confirm", {"pending": pending_on(page.text), "step": "paused"})
     assert sum(programme.active_counts().values()) == 0
     assert (answer.headers["location"] == "/import?done=paused") is not is_planted
+
+
+@pytest.mark.parametrize("name", ["Anna", "Ida"])
+@pytest.mark.parametrize("is_planted", [False, True])
+def test_a_file_that_is_noted_for_the_pause_never_counts_after_it(
+    office: Office, monkeypatch: pytest.MonkeyPatch, name: str, is_planted: bool
+) -> None:
+    programme = recovered(office)
+    browser = office.browser(name)
+    page, honest = preview(browser), Hotlines.bring
+
+    def bring(*args: Any, **options: Any) -> Any:
+        return honest(*args, **options | {"only_paused": False})
+
+    if is_planted:
+        monkeypatch.setattr(Hotlines, "bring", bring)
+    programme.resume_imports("Every hotline was imported.")
+    answer = browser.post("/import/confirm", {"pending": pending_on(page.text), "step": "paused"})
+    assert (sum(programme.active_counts().values()) == 0) is not is_planted
+    if is_planted:
+        return
+    assert answer.status_code == 422
+    assert "Imports are not paused any more, and this file would count now" in answer.text
+    assert 'value="paused"' not in answer.text
+    done = browser.post("/import/confirm", {"pending": pending_on(answer.text), "step": "note"})
+    assert done.headers["location"] == "/import?done=noted"
+    assert sum(programme.active_counts().values()) == 0
 
 
 def test_an_import_that_is_counted_stays(office: Office) -> None:

@@ -340,6 +340,8 @@ def test_after_the_last_round_no_page_names_another(office: Office) -> None:
         answer = office.browser().get(STATUS, headers=headers).json()
         assert (answer["round"], answer["due"], answer["overdue"]) == (None, None, 0)
         assert anna.get("/round/decisions/skip").headers["location"] == "/round"
+        beyond = anna.post("/round/close", {"round": "3", "reason": "We were late."}).text
+        assert "The last round is closed: end the programme" in beyond
     assert "The last round is closed: end the programme" in anna.decide("skip", REASON | {"round": "3"}).text
 
 

@@ -201,6 +201,16 @@ def test_a_target_that_was_renamed_since_is_marked_as_before(office: Office) -> 
     assert '"ordered by hand","","not published yet"' in ordered
     programme.publish()
     assert "not published yet" not in otto.get("/work-list").text
+    programme.report({"Cedar Bank": 1}, report_class="danger")
+    office.clock.tomorrow()
+    otto = office.browser("Otto")
+    assert "Cedar Bank" in otto.post("/round/close", {"round": "1"}).text
+    named = {"Ash Mill North", "Cedar Bank", *programme.closed_round(1).audits}
+    for former in named:
+        programme.rename_target(former, f"New {former}", "It changed hands.", independent=True)
+    again = {*re.findall("<bdi>([^<]+)</bdi>", otto.post("/round/close", {"round": "1"}).text)}
+    assert {f"New {former}" for former in named} <= again
+    assert not {"Ash Mill", *named} & again
 
 
 def test_a_name_is_public_once_the_entry_with_it_is_published(office: Office) -> None:

@@ -136,7 +136,7 @@ def paused(office: Office, headers: dict[str, str]) -> Shown:
         office.hotline("hotline", name)
         page = preview(browser, FILE)
         yield f"{name} previews", page
-        browser.post("/import/confirm", {"pending": pending_on(page.text), "step": "count"})
+        browser.post("/import/confirm", {"pending": pending_on(page.text), "step": "paused"})
         yield f"{name} noted", browser.get("/import?done=paused")
     anna = office.browser("Anna", headers=headers)
     yield "no reason", anna.post("/import/resume", {"reason": ""})

@@ -68,6 +68,12 @@ def drawn(number: int, *audits: str, **fields: Any) -> tuple[str, int, dict[str,
 Said = tuple[str, int, dict[str, Any]]
 
 
+def skip(number: int, **fields: Any) -> Said:
+    """A round that is closed without a draw."""
+    said = {"reason": "flood", "independent": True, "commitment": fresh(number), "late": 0, "during": number}
+    return "skip", number, said | fields
+
+
 def salt(number: int) -> bytes:
     return bytes.fromhex(fresh(1000 + number))
 

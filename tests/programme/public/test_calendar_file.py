@@ -4,7 +4,7 @@ import datetime
 import re
 
 import pytest
-from tests.programme.public.published import NAMES, Said, chained, drawn, fresh, frozen, made
+from tests.programme.public.published import NAMES, chained, drawn, frozen, made, skip
 
 from deniable.programme.calendar import Calendar
 from deniable.programme.public.calendar_file import AHEAD, calendar_file
@@ -75,12 +75,7 @@ def test_any_name_is_folded_and_escaped(name: str) -> None:
 
 def test_no_round_after_the_end_the_horizon_or_the_last_year() -> None:
     assert len(values(after(drawn(1, A), ("end", 2, {"reason": "repealed"})), "UID")) == 1
-    skipped: Said = (
-        "skip",
-        1,
-        {"reason": "flood", "commitment": fresh(1), "independent": True, "late": 0, "during": 1},
-    )
-    for first in (drawn(1, A), skipped):
+    for first in (drawn(1, A), skip(1)):
         assert len(values(after(first, mechanism="tca", horizon=9), "UID")) == 9
     late = Calendar(datetime.date(9997, 12, 31), "4M", "UTC")
     assert values(after(calendar=late), "DTSTART") == ["99980430", "99980831", "99981231"]

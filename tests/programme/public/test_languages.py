@@ -11,7 +11,7 @@ import pytest
 from tests.console.whole.browsers import chromium
 from tests.languages.pseudo import Accented, pseudo
 from tests.languages.translated import translated
-from tests.programme.public.published import NAMES, chained, drawn, fresh, made
+from tests.programme.public.published import NAMES, chained, drawn, made, skip
 from tests.programme.public.test_page import PAGES, VOID, Outline, eventful
 from tests.programme.public.test_publish import FILES, lines_of, published, signed
 
@@ -226,9 +226,8 @@ def test_names_are_set_apart_as_the_language_does() -> None:
 
 def test_a_round_without_a_draw_has_words_of_no_gender() -> None:
     """Whatever the office calls its targets."""
-    skipped = {"commitment": fresh(1), "late": 0, "reason": "moved", "independent": True, "during": 1}
     parameters = made(languages=("es", "en"))
-    text = render(parameters, chained(parameters, [("skip", 1, skipped)]), None, parameters.voice("es"))
+    text = render(parameters, chained(parameters, [skip(1)]), None, parameters.voice("es"))
     assert '<span class="muted">sin sorteo</span>' in text
 
 

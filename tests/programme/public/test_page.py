@@ -29,6 +29,7 @@ from tests.programme.public.published import (
     programmes,
     revealed,
     selected,
+    skip,
 )
 
 from deniable.errors import DeniableError
@@ -77,7 +78,7 @@ def eventful() -> tuple[Parameters, list[Said]]:
         ("renamed", 3, {"target": HOSTILE, "name": f"Delft {HOSTILE}", "during": 3} | ok),
         ("details", 3, {"contact": HOSTILE, "hotline": f"Room 7 {HOSTILE}", "day": "2026-01-20", "reason": None}),
         drawn(3, A),
-        ("skip", 4, {"commitment": fresh(4), "late": 1, "during": 5} | ok),
+        skip(4, late=1, during=5, **ok),
         ("targets", 5, {"added": (f"new {HOSTILE}",), "removed": (C,), "during": 5} | ok),
         ("recovery", 5, {"lost": 3, "commitment": fresh(500), "paused": True, "inputs_lost": False, **restored}),
         drawn(5, f"new {HOSTILE}"),
@@ -397,7 +398,10 @@ def test_it_says_first_where_not_to_read_it_and_only_once(outline: Outline) -> N
 
 
 def test_the_card_says_what_one_report_changes_except_beside_the_box_of_a_lapse() -> None:
-    held = "yes, for all reports an order by hand can end the promise: see “What is not protected” If you report once, a boss"
+    held = (
+        "yes, for all reports an order by hand can end the promise: see “What is not protected” If you report once, a "
+        "boss"
+    )
     for chosen, said, told in (
         ({}, [], held),
         ({"mechanism": "tca", "horizon": 100}, [], held),
@@ -456,18 +460,13 @@ def test_a_newcomer_learns_what_a_target_and_a_round_are() -> None:
 
 def test_after_the_last_round_no_draw_is_foretold() -> None:
     parameters = made(mechanism="tca", horizon=2)
-    skipped: Said = (
-        "skip",
-        1,
-        {"reason": "flood", "commitment": fresh(1), "independent": True, "late": 0, "during": 1},
-    )
-    for first in (drawn(1, A), skipped):
+    for first in (drawn(1, A), skip(1)):
         said = [first, drawn(2, B)]
         header = Outline(rendered(parameters, said)).text("header")
         assert "none: the programme has ended" in header
         assert "round 3" not in header
         assert Situation.after(replay(parameters, chained(parameters, said))).is_over(parameters)
-        with pytest.raises(DeniableError, match="covers 2 rounds"):
+        with pytest.raises(DeniableError, match="the last round is closed"):
             replay(parameters, chained(parameters, [*said, drawn(3, C)]))
 
 
@@ -488,8 +487,7 @@ def test_a_last_round_that_is_frozen_is_still_to_be_drawn() -> None:
 def test_the_names_of_the_last_round_are_revealed_after_it() -> None:
     """A skipped round counts towards the horizon, and the names follow a round later than the last."""
     parameters = made(mechanism="tca", horizon=3, reveal_after=1)
-    skipped: Said = ("skip", 2, {"commitment": fresh(2), "late": 0, "during": 2, "reason": "ill", "independent": True})
-    said = [selected(1, A, parameters=parameters), skipped, revealed(3, 1, A)]
+    said = [selected(1, A, parameters=parameters), skip(2), revealed(3, 1, A)]
     said += [selected(3, B, parameters=parameters), revealed(4, 3, B), ("end", 4, {"reason": "it is over"})]
     assert replay(parameters, chained(parameters, said)).ended
 

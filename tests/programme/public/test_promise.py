@@ -795,7 +795,10 @@ def test_the_time_at_which_reports_are_brought_in_is_not_protected(*, ended: boo
     promise = english(parameters, Situation(Coverage(parameters.calendar), 4, 4, ended=ended))
     (times,) = [one.text for one in part(promise, "not-protected").items if "Timing" in one.title]
     assert re.search(r"brings|brought", times)
-    assert re.search(r"late because of a report, or lets? one report decide whether or when others count", answer(promise, "its rules"))
+    assert re.search(
+        r"late because of a report, or lets? one report decide whether or when others count",
+        answer(promise, "its rules"),
+    )
 
 
 @pytest.mark.parametrize("ended", [False, True])

@@ -19,10 +19,10 @@ from tests.programme.public.published import (
     Said,
     chained,
     drawn,
-    fresh,
     lines_in,
     made,
     programmes,
+    skip,
 )
 
 from deniable.errors import DeniableError
@@ -55,7 +55,7 @@ SAID: list[Said] = [
     drawn(1, A),
     ("override", 2, {"audits": (B,), "reason": "a court ordered it", "independent": True, "during": 2}),
     drawn(2, C),
-    ("skip", 3, {"reason": "flood", "independent": True, "commitment": fresh(3), "late": 0, "during": 3}),
+    skip(3),
 ]
 
 

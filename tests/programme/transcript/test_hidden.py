@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.programme.public.published import NAMES, Said, chained, fresh, made, revealed, salt
+from tests.programme.public.published import NAMES, Said, chained, fresh, made, revealed, salt, skip
 from tests.programme.public.published import selected as drawn
 
 from deniable.errors import DeniableError
@@ -24,10 +24,6 @@ from deniable.run import AuditRun
 A, B, C, D = NAMES
 DECIDED: dict[str, Any] = {"reason": "flood", "independent": True}
 LATER = made(reveal_after=2)
-
-
-def skip(number: int) -> Said:
-    return "skip", number, {**DECIDED, "commitment": fresh(number), "late": 0, "during": number}
 
 
 def override(number: int, *audits: str) -> Said:

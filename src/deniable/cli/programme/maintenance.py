@@ -83,10 +83,13 @@ def restore(
     backups.restore(file, database, public, opens, never_published=never_published)
     with options.opened(database) as programme:
         status = programme.status()
+    open_round = status.open_round if status.has_open_round else None
+    closed = "when it had ended" if status.ended else f"when round {status.open_round - 1}, the last one, was closed"
     answer(
         as_json,
-        {"name": status.parameters.name, "entries": status.entries, "open_round": status.open_round},
-        f"The programme {status.parameters.name} is restored as it was when round {status.open_round} was open.",
+        {"name": status.parameters.name, "entries": status.entries, "open_round": open_round},
+        f"The programme {status.parameters.name} is restored as it was "
+        f"{closed if open_round is None else f'when round {open_round} was open'}.",
         "Make sure that the old database is not used any more. Then go on, in public:",
         "  deniable programme recover --public FOLDER --reason TEXT",
         "It opens with the same key as before; where that is not beside the new database, name it with --key.",

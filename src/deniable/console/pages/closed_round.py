@@ -1,6 +1,5 @@
 """A round that was just closed: whom it selected, or that it is frozen, and what to do next."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import dropwhile, islice, takewhile
 
@@ -8,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from deniable.console.pages.common import names_to_publish
-from deniable.console.public_record import Unrecorded
+from deniable.console.public_record import Record, Unrecorded
 from deniable.console.rendering import render
 from deniable.console.security import console_of
 from deniable.console.voices import voice_of
@@ -16,7 +15,6 @@ from deniable.languages.voice import Voice
 from deniable.programme.calendar import Day, due_in_words
 from deniable.programme.programme import Programme
 from deniable.programme.public.frozen_rounds import FrozenRound
-from deniable.programme.public.page import Event
 from deniable.programme.status import Closed, Status
 
 
@@ -69,13 +67,13 @@ def not_public(draw: Closed, until: int, status: Status, say: Voice) -> NotPubli
     return NotPublic(draw.round, draw.audits, until, due, until < status.open_round + status.overdue)
 
 
-def _maybe_recorded_by_closing(events: Sequence[Event], round_: int) -> frozenset[str]:
-    """Targets of the emergencies directly before the entry that closes the round. Those that closing recorded are among
-    them. `events` are newest first.
+def _maybe_recorded_by_closing(record: Record, round_: int) -> frozenset[str]:
+    """Targets, by their present names, of the emergencies directly before the entry that closes the round. Those that
+    closing recorded are among them.
     """
-    before = islice(dropwhile(lambda one: one.round != round_ or one.due is None, events), 1, None)
+    before = islice(dropwhile(lambda one: one.round != round_ or one.due is None, record.events), 1, None)
     emergencies = takewhile(lambda one: one.kind == "emergency" and one.round == round_, before)
-    return frozenset(audited.name for one in emergencies for audited in one.audited)
+    return frozenset(record.present.get(audited.name, audited.name) for one in emergencies for audited in one.audited)
 
 
 def shown(request: Request, programme: Programme, closed: Closed, *, is_closed_now: bool = False) -> Response:
@@ -84,12 +82,12 @@ def shown(request: Request, programme: Programme, closed: Closed, *, is_closed_n
     """
     console, status, say = console_of(request), programme.status(), voice_of(request)
     record = console.public_records.current(programme.parameters, say)
-    visits = Unrecorded(record.events).visits_of(closed.round)
-    unclear = frozenset[str]() if is_closed_now else _maybe_recorded_by_closing(record.events, closed.round)
+    visits = Unrecorded(record).visits_of(closed.round)
+    unclear = frozenset[str]() if is_closed_now else _maybe_recorded_by_closing(record, closed.round)
     entries = [one.number for one in record.events if one.kind == "emergency" and one.round == closed.round]
     page = ClosedPage(
         round=closed.round,
-        audits=closed.audits,
+        audits=tuple(record.present.get(name, name) for name in closed.audits),
         visits=tuple(name for name in visits if name in closed.visits),
         earlier_visits=tuple(name for name in visits if name not in unclear.union(closed.visits)),
         other_visits=tuple(name for name in visits if name in unclear.difference(closed.visits)),

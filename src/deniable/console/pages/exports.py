@@ -93,7 +93,7 @@ def work_list(request: Request, _: Annotated[Person, require("decide")], program
     shown = copied_record(request, programme, status.folder)
     say, unpublished = voice_of(request), unpublished_audits(shown, status.published)
     numbers = {name: number for name, number, *_ in _targets(programme.parameters, shown, say)}
-    unrecorded = Unrecorded(shown.events, shown.present)
+    unrecorded = Unrecorded(shown)
     rows = (
         (
             audit.target,

@@ -44,6 +44,7 @@ from deniable.console.security import (
 )
 from deniable.errors import DeniableError
 from deniable.message import Message, noted
+from deniable.programme.hotlines import PauseEndedError
 from deniable.programme.imports import EXPORTS, Batch, read
 from deniable.programme.imports.csv import OtherColumnsError
 from deniable.programme.imports.which_rows_count import EMPTY
@@ -175,7 +176,7 @@ async def confirm(
     """Keeps what was chosen for new channels, and imports. Answered when the reports are on the disk, or after a while
     if they are many: they then go on coming in.
     """
-    if text(fields, "step") not in {"count", "note"}:
+    if text(fields, "step") not in {"count", "note", "paused"}:
         await in_slow_thread(request, partial(_take, request, fields))
         return redirect("/import", "dropped")
     try:
@@ -198,7 +199,8 @@ def _bring(
     request: Request, person: Person, programme: Programme, fields: FormData
 ) -> "tuple[str, Future[None]] | Response":
     """What the page says afterwards, and when the reports are on the disk; or what is answered where the choices for
-    new channels cannot be kept, or an import of the same person is still coming in.
+    new channels cannot be kept, an import of the same person is still coming in, or the file would count although the
+    person noted it for the pause.
     """
     pending, name = _take(request, fields), text(fields, "pending")
     if pending is None:
@@ -211,16 +213,23 @@ def _bring(
     if isinstance(held, Response):
         return held
     _check_assigned(request, person, held.source)
-    console, is_noted = console_of(request), text(fields, "step") == "note"
+    console, step = console_of(request), text(fields, "step")
     day, aside = programme.parameters.calendar.today(console.clock()), _unassigned(held)
     try:
         is_paused, written = programme.hotlines.bring(
-            held.source, held.batch, count=not is_noted, name=name, owner=person.id
+            held.source,
+            held.batch,
+            count=step != "note",
+            only_paused=step == "paused",
+            name=name,
+            owner=person.id,
         )
+    except PauseEndedError as error:
+        return _preview_again(request, person, programme, held, fields, error=refusal(error))
     except StillWaitingError:  # two requests at once
         return _preview_again(request, person, programme, held, fields, error=STILL_COMING_IN)
     # The reports count from here on: nothing may fail before it is known that they can be taken back.
-    outcome = "paused" if is_paused else "noted" if is_noted else "counted"
+    outcome = "paused" if is_paused else "noted" if step == "note" else "counted"
     unassigned = aside if outcome == "counted" else Unassigned()
     console.pending_imports.accept(person, held, name, day, unassigned, outcome=outcome)
     return outcome, written

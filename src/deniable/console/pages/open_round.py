@@ -170,7 +170,7 @@ def round_page(request: Request, person: Annotated[Person, require("round")], pr
     status = programme.status()
     record = copied_record(request, programme, status.folder)
     console, say, waits = console_of(request), voice_of(request), None if status.ended else status.waiting
-    unrecorded = Unrecorded(record.events, record.present)
+    unrecorded = Unrecorded(record)
     to_visit = unrecorded.emergencies_first(programme.work_list())
     decisions, visits = waiting_decisions(console), asked_visits(console)
     own_visits = [name for visit, name in visits if visit.person == person.id]

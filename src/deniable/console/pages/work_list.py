@@ -174,7 +174,7 @@ def _page(
 ) -> Response:
     status = programme.status()
     record = copied_record(request, programme, status.folder)
-    unrecorded, say = Unrecorded(record.events, record.present), voice_of(request)
+    unrecorded, say = Unrecorded(record), voice_of(request)
     calendar, every = programme.parameters.calendar, unrecorded.emergencies_first(open_audits(programme))
     unpublished = unpublished_audits(record, status.published)
     wanted = caseless(query)

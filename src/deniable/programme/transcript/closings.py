@@ -48,7 +48,7 @@ class Closing(Entry):
         return not self.late
 
     def _change(self, state: PublicState) -> PublicState:
-        state.check_sealed(self.sealed, "the round")
+        check_sealed(state.parameters, self.sealed, "the round")
         if self.late and self.reason is None:
             raise DeniableError("a round that is closed late needs a reason")
         return state
@@ -70,6 +70,12 @@ def names_follow(calendar: Calendar, public_after: int, say: Voice) -> str:
         round=public_after,
         due=due_in_words(calendar, public_after, say).words,
     )
+
+
+def check_sealed(parameters: Parameters, sealed: str | None, what: str) -> None:
+    """Refuse a record for the oversight body that is missing, or that there is without such a body."""
+    if (sealed is None) != (parameters.oversight is None):
+        raise DeniableError("a sealed record of {what} must be there just if there is an oversight body", what=what)
 
 
 def check_draws_at_once(parameters: Parameters) -> None:

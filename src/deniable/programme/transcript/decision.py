@@ -81,7 +81,7 @@ def consequence(state: PublicState, during: int, say: Voice) -> Consequence:
     until = due_in_words(calendar, during, say).words
     if during < first:
         words = say(
-            "The promise lapsed before for all reports filed before {until}; this takes nothing more from it.",
+            "The promise lapsed before for all reports filed before {until}; this does not weaken it further.",
             until=until,
         )
         return Consequence(during, words)

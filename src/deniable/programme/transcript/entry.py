@@ -179,6 +179,8 @@ class Entry:
             )
         self._check_revealed(state)
         self._check_figures(state)
+        if self.closes_round:
+            state.check_has_open_round()
 
     def _check_revealed(self, state: PublicState) -> None:
         """Names that are due come before anything else."""

@@ -163,14 +163,6 @@ _LINK = re.compile(rf"https://{_HOST}{_REST}|http://(?:[a-z0-9-]+\.)*[a-z2-7]{{5
 _ANY_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:|.*://", re.IGNORECASE)
 
 
-class Renaming(NamedTuple):
-    """What a target was called, and is called since."""
-
-    number: int
-    former: str
-    name: str
-
-
 class OfficeDetails(NamedTuple):
     """The newest that the public was told."""
 

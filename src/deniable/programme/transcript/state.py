@@ -14,10 +14,10 @@ from deniable.arrays import BoolArray, IntArray
 from deniable.errors import DeniableError
 from deniable.mechanisms.base import Mechanism
 from deniable.message import Message
-from deniable.programme.names import check_unused
+from deniable.programme.names import Renaming, check_unused
 from deniable.programme.parameters import Parameters
 from deniable.programme.transcript.coverage import Coverage, Lapse
-from deniable.programme.transcript.fields import OfficeDetails, Renaming
+from deniable.programme.transcript.fields import OfficeDetails
 from deniable.programme.transcript.hidden import Hidden, Step, names_commitment
 from deniable.programme.transcript.merkle import Tree
 from deniable.programme.transcript.waiting import Waiting
@@ -102,6 +102,11 @@ class PublicState:
         """Not after the end, or after the last round of the horizon: `open_round` is none then."""
         return not self.ended and self.closed < (self.parameters.horizon or self.open_round)
 
+    def check_has_open_round(self) -> None:
+        """Refuse to close a round after the last one of the horizon, with a draw or without."""
+        if not self.ended and not self.has_open_round:
+            raise DeniableError("the last round is closed: end the programme")
+
     def rounds_due(self, now: datetime) -> int:
         """How many rounds of the programme are due at this instant; there is none after the last one of the horizon."""
         due, horizon = self.parameters.calendar.rounds_due(now), self.parameters.horizon
@@ -113,11 +118,6 @@ class PublicState:
         parameters = self.parameters
         is_due = parameters.figures is not None and self.closed > self.figures_after
         return is_due and parameters.calendar.ends_year(self.closed)
-
-    def check_sealed(self, sealed: str | None, what: str) -> None:
-        """Refuse a record for the oversight body that is missing, or that there is without such a body."""
-        if (sealed is None) != (self.parameters.oversight is None):
-            raise DeniableError("a sealed record of {what} must be there just if there is an oversight body", what=what)
 
     def calendar_round(self, now: datetime) -> int:
         """The calendar's round now, by which reporters count: a later one than the open one while it is overdue."""

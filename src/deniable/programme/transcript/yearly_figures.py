@@ -6,6 +6,7 @@ from typing import Any
 from deniable.errors import DeniableError
 from deniable.languages.voice import Voice
 from deniable.programme.calendar import Calendar
+from deniable.programme.transcript.closings import check_sealed
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.fields import ByClass, Figure, Flag, MaybeHash, Number
 from deniable.programme.transcript.state import PublicState
@@ -57,7 +58,7 @@ class Figures(Entry):
                 "its year, its classes, their sum, the noise or what it says of missing reports is not as the "
                 "programme and its record have it"
             )
-        state.check_sealed(self.sealed, "the figures")
+        check_sealed(state.parameters, self.sealed, "the figures")
         return replace(state, figures_after=state.closed, misses_reports=state.is_paused)
 
     @property
