@@ -178,11 +178,10 @@ def looked_at(path: str, answer: Any) -> list[str]:
     """What is left plain of an answer, if it is a page of the console's own."""
     is_page = answer.headers.get("content-type", "").startswith("text/html")
     is_own = not (path.startswith(PUBLIC_FILES) and answer.status_code == 200)
-    return (
-        [f"{path}: {text}" for text in dict.fromkeys(unsaid(answer.text.replace("<wbr>", "")))]
-        if is_page and is_own
-        else []
-    )
+    if not is_page or not is_own:
+        return []
+    shown = answer.text.replace("<wbr>", "").replace("\N{NO-BREAK SPACE}", " ")  # as the names were typed
+    return [f"{path}: {text}" for text in dict.fromkeys(unsaid(shown))]
 
 
 ROLES = ("administrator", "operator", "importer", "auditor")
