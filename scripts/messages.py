@@ -22,7 +22,7 @@ SAID: Keywords = {
 }
 REFUSED: Keywords = {
     **dict.fromkeys(("why_not", "DeniableError", "PlaceError", "StoreError", "KeyChangedError", "NotKeptError")),
-    **dict.fromkeys(("EndedError", "ExistsError", "NoBeaconError", "OtherColumnsError")),
+    **dict.fromkeys(("EndedError", "ExistsError", "NoBeaconError", "OtherColumnsError", "PauseEndedError")),
     "error": None,
     "of": (2, 3),
     "FieldError": (2,),

@@ -144,7 +144,7 @@ def _not_chosen(parameters: Parameters, say: Voice) -> Iterator[NotChosen]:
         yield NotChosen(say("A forecast from past {audits}"), means, "Weights that learn from the transcript")
     if len(parameters.languages) == 1:
         means = say("People could read the public page, and the promise, in other languages as well.")
-        yield NotChosen(say("Further languages"), means, where=say("You find it on the form, above More choices."))
+        yield NotChosen(say("Further languages"), means, where=say("On the form it is above More choices."))
     if parameters.terms == DEFAULT_TERMS:
         means = say(
             "The pages could say inspection or visit in place of audit, and employer or site in place of target."
@@ -154,7 +154,7 @@ def _not_chosen(parameters: Parameters, say: Voice) -> Iterator[NotChosen]:
         means = say("The public would learn once a year how many reports came in, give or take some.")
         where = say(
             "It is not on the form: ask the person who runs the server to start the programme with the command at the "
-            "end of this page. An addition to it is named there."
+            "end of this page, and with what is named below it."
         )
         yield NotChosen(say("Yearly numbers"), means, "Yearly figures", where, option="--yearly-figures-delta 0.02")
     if parameters.registered is None:
