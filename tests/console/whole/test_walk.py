@@ -292,7 +292,7 @@ def assign_channels(walk: Walk, page: Page, folder: Path) -> None:
     page.get_by_label("File", exact=True).set_input_files(folder / "mapping.csv")
     page.get_by_role("button", name="Preview", exact=True).click()
     assert "Post box" in walk.look(page, "channels-confirm")
-    page.get_by_role("button", name="Replace the channels").click()
+    page.get_by_role("button", name="Save these changes").click()
     assert "are saved" in walk.look(page, "channels-filled")
 
 
