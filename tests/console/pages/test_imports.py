@@ -1315,8 +1315,9 @@ def test_an_auditor_without_a_hotline_is_told_who_adds_one(office: Office) -> No
     assert "There is no hotline yet. An administrator adds it under Hotlines: <bdi>Ada</bdi>." in (
         office.browser("Anna").get("/import").text
     )
-    assert "No hotline is assigned to you yet. An administrator assigns one to you under Hotlines: <bdi>Ada</bdi>." in (
-        office.browser("Ida").get("/import").text
+    assert (
+        "No hotline is assigned to you yet. Ask an administrator (<bdi>Ada</bdi>) to assign one to you under Hotlines."
+        in (office.browser("Ida").get("/import").text)
     )
 
 

@@ -523,7 +523,7 @@ def test_the_plan_tells_the_office_from_when_on_the_promise_holds(office: Office
     page = office.browser("Anna").get("/plan").text
     assert "Reports of the other classes stay protected" not in page
     assert "Reports of the other classes made from" in page
-    assert "are not protected" in page
+    assert "The promise does not cover reports filed before" in page
     assert "did not declare that no report was the reason" in page
     assert "Wait until then" not in page
     office.clock.tomorrow()

@@ -414,11 +414,11 @@ def test_the_card_says_what_one_report_changes_except_beside_the_box_of_a_lapse(
 
 
 def test_the_card_says_what_rests_on_the_word_of_the_office() -> None:
-    told = " Up to round 2, it holds only if what the office declares is true."
+    told = " For reports made before round 2 ends, it holds only if what the office declared is true:"
     assert told in Outline(rendered(made(), [drawn(1, A), override(2, B)])).text("header")
     lapse = override(3, B, independent=False)
     for said in ([drawn(1, A)], [override(1, B), drawn(1, A), drawn(2, A), lapse, drawn(3, A)]):
-        assert "what the office declares is true" not in rendered(made(), said)
+        assert "what the office declared is true" not in rendered(made(), said)
 
 
 def test_the_box_of_a_lapse_has_the_reason_of_the_office() -> None:
