@@ -169,7 +169,7 @@ def test_a_lost_promise_stands_above_the_pages_until_it_holds_again(office: Offi
     assert ("stays lost for reports filed before" in preview) is not independent
     office.clock.tomorrow()
     for name, page in pages:
-        assert "are not protected" not in office.browser(name).get(page).text
+        assert not NOT_PROTECTED.search(office.browser(name).get(page).text)
 
 
 def test_a_person_who_looked_at_counts_is_told_so_when_they_decide(office: Office) -> None:
