@@ -168,15 +168,14 @@ def two_people(parameters: Parameters, now: Situation, say: Voice) -> Item:
     if right is None:
         none = say("If your boss is sure that it was you or one other person, nothing is promised.")
         return Item(title, f"{none} {advice}", (same,))
-    told = [say("When the promise holds again, these limits hold.")] if standing == "lapsed" else []
-    told.append(
+    told = [
         say(
             "In all other cases, a boss who only guesses is right 50 times in 100. After watching, it is at most "
             "{right} times in 100 for one report.",
             right=say.figure(right),
-        )
-    )
-    told += of_the_first(parameters, say)
+        ),
+        *of_the_first(parameters, say),
+    ]
     promised = parameters.reports_per_person
     if promised > 1:
         several = _right_one(parameters, promised)
@@ -191,7 +190,8 @@ def two_people(parameters: Parameters, now: Situation, say: Voice) -> Item:
             )
         )
     told += [all_cases(say), say("In a single case your boss may become nearly sure.")]
-    return Item(title, f"{more} {advice}", (same, " ".join(told)))
+    later = (say("When the promise holds again, these limits hold."),) if standing == "lapsed" else ()
+    return Item(title, " ".join((more, advice, *later)), (same, " ".join(told)))
 
 
 def _right_one(parameters: Parameters, reports: int) -> str | None:

@@ -116,6 +116,7 @@ def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
         say(last.because),
         say("So the promise was lost."),
     ))  # fmt: skip
+    gone = say("Nothing is promised about reports made before {since}.", since=since)
     about = say("This is about every report made before then, whatever {target} it was about.")
     advice = say(
         "Did you report before then? This does not mean that your boss knows of it. Get advice if you are worried."
@@ -124,7 +125,7 @@ def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
     second = say("A second report does not protect the first one.")
     told: tuple[str, ...]
     if standing == "lapsed":
-        title = say("Nothing is promised about reports made before {since}.", since=since)
+        title = gone
         later = say(
             "Reports made from then on are covered, unless the promise is lost once more. Look here again before you "
             "report."
@@ -141,16 +142,14 @@ def _lapse(parameters: Parameters, now: Situation, say: Voice) -> Warned:
             say("Get advice if you are worried."),
             second,
         )
-        told = (" ".join(wait), f"{why} {about}", " ".join(reported))
+        told = (" ".join(wait), f"{why} {gone} {about}", " ".join(reported))
+    elif standing == "lost":
+        title = say("Nothing is promised about any report.")
+        told = (" ".join((why, gone, say("No draw comes after that."), about)), advice)
     else:
-        gone = say("Nothing is promised about reports made before {since}.", since=since)
-        if standing == "lost":
-            title = say("Nothing is promised about any report.")
-            told = (" ".join((why, gone, say("No draw comes after that."), about)), advice)
-        else:
-            title = say("The promise does not cover all reports.")
-            covered = say("Reports made since then are covered.")
-            told = (" ".join((why, gone, about, covered)), " ".join((advice, *counts, second)))
+        title = say("The promise does not cover all reports.")
+        covered = say("Reports made since then are covered.")
+        told = (" ".join((why, gone, about, covered)), " ".join((advice, *counts, second)))
     return Warned(title, told, is_lapse=True, is_grave=standing != "holds")
 
 
