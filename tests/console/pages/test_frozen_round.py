@@ -18,7 +18,7 @@ from deniable.programme.programme import Programme
 from deniable.programme.public.verify import verify
 from deniable.programme.randomness.drand import Beacon
 from deniable.programme.randomness.mirrors import MIRRORS
-from deniable.programme.randomness.source import Dice, Drand
+from deniable.programme.randomness.source import Dice, Drand, Source
 from deniable.programme.transcript.frozen import PublicValue
 from deniable.programme.transcript_copies import KeyCopy
 
@@ -199,6 +199,21 @@ def test_the_second_person_tries_to_fetch_before_they_confirm(office: Office) ->
         page = anna.post("/round/draw/fetch", ONE).text
     assert step_marked(page) == "If the value does not come"
     assert '<button class="final">Confirm' in page
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        (Drand(), "The result cannot be known before."),
+        (DICE, "The result cannot be known before."),
+        (Drand(OWN.chain), "A person with the sender’s key can know the result before."),
+    ],
+)
+def test_the_form_says_if_one_person_can_know_the_result_before(office: Office, source: Source, told: str) -> None:
+    office.clock.now = office.begin(randomness=source).parameters.calendar.due(1)
+    page = office.browser("Otto").get("/round/close").text
+    assert told in page
+    assert ("cannot be known before" in page) == ("cannot" in told)
 
 
 @pytest.mark.parametrize("is_known", [True, False])

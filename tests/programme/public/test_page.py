@@ -31,6 +31,7 @@ from tests.programme.public.published import (
     selected,
     skip,
 )
+from tests.programme.randomness.own_chain import OwnChain
 
 from deniable.errors import DeniableError
 from deniable.languages.language import Terms
@@ -48,7 +49,7 @@ from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.frozen import FrozenDraw
 from deniable.programme.transcript.outcomes import present_names
 from deniable.programme.transcript.replay import replay
-from deniable.report_classes import ReportClass
+from deniable.report_classes import ONE_CLASS, ReportClass
 
 A, B, C, D = NAMES
 HOSTILE = "<script>alert('1')</script>\" & {{ 7 * 7 }}"
@@ -146,6 +147,7 @@ def unannounced() -> tuple[Parameters, list[Said]]:
 
 
 PAGES["unannounced"] = unannounced
+CLASSES = (ReportClass("minor", 1), ReportClass("serious", 3), ReportClass("danger", None))
 
 PUBLIC_VALUES = made(randomness=Drand())
 DICE = made(randomness=Dice(f"the hall {HOSTILE}"), targets=(A, B, C, HOSTILE))
@@ -399,8 +401,8 @@ def test_it_says_first_where_not_to_read_it_and_only_once(outline: Outline) -> N
 
 def test_the_card_says_what_one_report_changes_except_beside_the_box_of_a_lapse() -> None:
     held = (
-        "yes, for all reports an order by hand can end the promise: see “What is not protected” If you report once, a "
-        "boss"
+        "yes, for all reports not lost so far; an order by hand can end the promise: see “What is not protected” If "
+        "you report once, a boss"
     )
     for chosen, said, told in (
         ({}, [], held),
@@ -468,6 +470,39 @@ def test_after_the_last_round_no_draw_is_foretold() -> None:
         assert Situation.after(replay(parameters, chained(parameters, said))).is_over(parameters)
         with pytest.raises(DeniableError, match="the last round is closed"):
             replay(parameters, chained(parameters, [*said, drawn(3, C)]))
+
+
+def test_after_the_last_round_the_page_asks_for_no_report() -> None:
+    """As after the office ended the programme; unless a class of reports still leads to a visit."""
+    said: list[Said] = [HOTLINE, drawn(1, A)]
+    over, visited = (
+        Outline(rendered(made(mechanism="tca", horizon=1, classes=classes), said)) for classes in (ONE_CLASS, CLASSES)
+    )
+    assert "https://hotline.example.org" not in over.text("header")
+    assert "no more: the programme has ended" in over.text("header")
+    assert "Reports do not count here any more" in over.text("main")
+    assert "For round 2 the fingerprint is" not in over.text("main")
+    assert not re.search("can be drawn|Do you want to report", over.text("header") + over.text("main"))
+    assert "https://hotline.example.org" in visited.text("header")
+    assert "Only a new report of class danger still leads to a visit." in visited.text("main")
+
+
+@pytest.mark.parametrize(
+    ("settings", "more", "words"),
+    [
+        ({}, [], "The promise stays for all reports made before the end."),
+        ({"classes": CLASSES}, [], "The end takes nothing away from what is promised"),
+        ({}, [override(2, B, independent=False), drawn(2, C)], "The end takes nothing away from what is promised"),
+    ],
+)
+def test_it_says_what_the_end_leaves_of_the_promise(settings: dict[str, Any], more: list[Said], words: str) -> None:
+    assert words in Outline(rendered(made(**settings), [drawn(1, A), *more])).text("main")
+
+
+def test_the_card_says_that_the_promise_was_never_lost_only_where_this_is_so() -> None:
+    for independent in (True, False):
+        text = Outline(rendered(made(), [override(1, B, independent=independent), drawn(1, A)])).text("header")
+        assert ("not lost so far" in text) == independent
 
 
 def test_a_last_round_that_is_frozen_is_still_to_be_drawn() -> None:
@@ -596,13 +631,15 @@ def row(text: str, entry: int) -> str:
     return text.partition(f'id="entry-{entry}"')[2].partition("</tr>")[0].replace("\N{NO-BREAK SPACE}", " ")
 
 
+HOTLINE: Said = (
+    "details",
+    1,
+    {"contact": "Room 7", "hotline": "https://hotline.example.org", "day": "2026-01-05", "reason": None},
+)
+
+
 def test_an_ended_programme_asks_for_no_report() -> None:
-    told = (
-        "details",
-        1,
-        {"contact": "Room 7", "hotline": "https://hotline.example.org", "day": "2026-01-05", "reason": None},
-    )
-    said = [told, drawn(1, A)]
+    said = [HOTLINE, drawn(1, A)]
     running, ended = (
         Outline(rendered(made(targets=(A, B, C, D)), said + last)) for last in ([], [("end", 2, {"reason": "by law"})])
     )
@@ -653,6 +690,14 @@ def test_a_round_that_waits_stands_at_the_top_and_what_went_wrong_stays() -> Non
     assert "the latest 40 of 119 entries" in text
     assert "Show 60 earlier entries" in text
     assert "The record has 19 entries before these" in text
+
+
+def test_only_of_values_that_nobody_knows_in_advance_it_is_said_that_the_office_cannot_choose() -> None:
+    for source in (Drand(), DICE.randomness, Drand(OwnChain().chain)):
+        text = Outline(rendered(made(randomness=source))).text("main")
+        is_own = source == Drand(OwnChain().chain)
+        assert ("So the office cannot look for a" in text) is not is_own
+        assert text.count("An office that knows them can look for a result that it likes.") == 2 * is_own
 
 
 def test_numbers_that_people_threw_have_their_place_and_time() -> None:
@@ -874,9 +919,6 @@ def test_long_names_are_cut(name: str) -> None:
 def test_short_names_are_not_cut() -> None:
     assert shortened("x" * 26) == "x" * 26
     assert shortened("採" * 13) == "採" * 13
-
-
-CLASSES = (ReportClass("minor", 1), ReportClass("serious", 3), ReportClass("danger", None))
 
 
 def emergency(number: int, target: str) -> Said:

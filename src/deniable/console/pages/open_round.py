@@ -38,7 +38,7 @@ from deniable.message import Message, noted
 from deniable.programme.calendar import Day, day_in_words, due_in_words, office_time_in_words
 from deniable.programme.programme import Programme
 from deniable.programme.public.frozen_rounds import FrozenRound, awaited_in_words
-from deniable.programme.randomness.source import Dice, Source, value_in_words
+from deniable.programme.randomness.source import Dice, Source, is_foreseeable, value_in_words
 from deniable.programme.status import Status
 from deniable.programme.transcript.closings import Closing
 from deniable.programme.transcript.waiting import Waiting
@@ -145,6 +145,8 @@ class ClosePage:
     audits: int
     public_value: str
     """With which it is drawn after it is frozen; empty where it is drawn at once."""
+    is_foreseeable: bool
+    """Whether one person may know that value in advance."""
     value_at: Day | None
     """When that is out, where it is not as long after the due time as the rules say."""
     revealed: tuple[tuple[int, tuple[str, ...]], ...]
@@ -316,6 +318,7 @@ def asked(
         is_drawn=False,
         audits=parameters.audits,
         public_value="" if source is None else _value(source, say, is_late=late > 0),
+        is_foreseeable=is_foreseeable(source),
         value_at=None if value_at is None else office_time_in_words(parameters.calendar, value_at, say),
         revealed=() if error or status.ended else revealed_by_closing(programme, status),
         has_visits=bool(parameters.visit_classes),

@@ -21,11 +21,12 @@ from deniable.programme.public.check_table import told
 from deniable.programme.public.folder import CALENDAR, PAGE, in_language
 from deniable.programme.public.frozen_rounds import FrozenRound, Moment, frozen_rounds
 from deniable.programme.public.promise import promise_of
+from deniable.programme.public.questions import chosen_by_an_office_that_knows
 from deniable.programme.public.rules_in_words import every_period, facts_of
 from deniable.programme.public.situation import Situation
 from deniable.programme.public.suspicion import is_made
 from deniable.programme.public.timeline import timeline
-from deniable.programme.randomness.source import value_in_words
+from deniable.programme.randomness.source import is_foreseeable, value_in_words
 from deniable.programme.transcript.closings import NO_REASON, Closing
 from deniable.programme.transcript.decision import Decision
 from deniable.programme.transcript.entries import End
@@ -164,7 +165,7 @@ def render(parameters: Parameters, entries: Sequence[Entry], known: PublicState 
         calendar_name=in_language(CALENDAR, say.language.code, parameters),
         every=every_period(calendar, say),
         closed=state.closed,
-        ended=state.ended,
+        ended=now.sends_elsewhere(parameters),
         latest=next((event for event in events if event.audited), None),
         next_round=state.open_round,
         next_due=None if is_over else due_in_words(calendar, state.open_round, say),
@@ -172,6 +173,7 @@ def render(parameters: Parameters, entries: Sequence[Entry], known: PublicState 
         without=Rounds.of([one.round for one in reversed(frozen) if one.state == "without"], say),
         undrawn=Rounds.of([one.round for one in reversed(frozen) if one.state == "never"], say),
         public_value=_public_value(parameters, say),
+        foreseen=chosen_by_an_office_that_knows(say) if is_foreseeable(parameters.randomness) else "",
         promise=promise,
         contact=next(part for part in promise.parts if part.id == "contact"),
         no_reason=NO_REASON,

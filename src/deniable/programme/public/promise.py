@@ -123,8 +123,9 @@ def _holds(parameters: Parameters, now: Situation, say: Voice) -> Item:
         return Item(say("yes, for reports made before it ended"), visits)
     covered = say.one_of([one.name for one in drawn_classes(parameters)])
     held = say("yes, for reports of class {classes}", classes=covered) if visits else say("yes, for all reports")
+    so_far = say("not lost so far")
     until = say("an order by hand can end the promise: see “What is not protected”")
-    return Item(held, say.language.locale.semicolon.join(filter(None, (visits, until))))
+    return Item(held, say.language.locale.semicolon.join(filter(None, (visits, so_far, until))))
 
 
 def _holds_again(now: Situation, visits: str, say: Voice) -> Item:
@@ -286,7 +287,7 @@ def _exact(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...
 
 def _effect(parameters: Parameters, now: Situation, say: Voice) -> Part:
     title = say("What your report does")
-    if now.ended:
+    if now.sends_elsewhere(parameters):
         return Part("effect", title, before=(
             say("A new report changes nothing: the programme has ended, and there are no more draws."),
             say("A report from before the end counted in every draw until the {target} was {audited}. If that did not "
@@ -361,7 +362,7 @@ def _whose_reports(parameters: Parameters, now: Situation, told: Sequence[Effect
 
 def _contact(parameters: Parameters, now: Situation, say: Voice) -> Part:
     title, details = say("How to report"), now.details
-    if now.ended:
+    if now.sends_elsewhere(parameters):
         elsewhere = say(
             "Reports do not count here any more, since the programme has ended. Ask the office, a union or an advice "
             "centre where you can report now. Do not ask at work."

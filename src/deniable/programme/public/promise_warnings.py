@@ -63,9 +63,7 @@ def _end(parameters: Parameters, now: Situation, say: Voice) -> str:
         "There are no more draws. Visits that were drawn before may still take place. A new report changes nothing "
         "here: report it elsewhere. If a person is in danger, call people who can act at once."
     )
-    if is_made(parameters) and not now.coverage.lapses and not parameters.visit_classes:
-        stays = say("The promise stays for all reports made before the end.")
-        after = f"{stays} {after}"
+    after = " ".join((*kept_at_the_end(parameters, now, say), after))
     if parameters.horizon is not None and now.open_round > parameters.horizon:
         return after
     calendar = parameters.calendar
@@ -76,6 +74,15 @@ def _end(parameters: Parameters, now: Situation, say: Voice) -> str:
         day=day_in_words(calendar.day(now.open_round), say).words,
     )
     return f"{ended} {after}"
+
+
+def kept_at_the_end(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...]:
+    """That reports keep what is promised about them when the programme ends, where anything is."""
+    if not is_made(parameters) or now.standing(parameters) == "lost":
+        return ()
+    if now.coverage.lapses or parameters.visit_classes:
+        return (say("The end takes nothing away from what is promised about reports made before it."),)
+    return (say("The promise stays for all reports made before the end."),)
 
 
 def still_visited(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...]:

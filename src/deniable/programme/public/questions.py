@@ -7,8 +7,10 @@ from deniable.programme.calendar import due_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.public.guarantee_wording import who_chooses
 from deniable.programme.public.not_protected import Item
+from deniable.programme.public.promise_warnings import kept_at_the_end
 from deniable.programme.public.situation import Situation
 from deniable.programme.public.suspicion import is_made
+from deniable.programme.randomness.source import is_foreseeable
 
 
 def answers(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, ...]:
@@ -94,9 +96,7 @@ def _at_the_end(parameters: Parameters, now: Situation, say: Voice) -> Item:
         say("The programme deletes its numbers of reports and its codes. Old backups have them until the office "
             "destroys these."),
     ]  # fmt: skip
-    if is_made(parameters) and not now.coverage.lapses and not parameters.visit_classes:
-        told.append(say("The promise stays for all reports made before the end."))
-    return Item(say("What happens when the programme ends?"), " ".join(told))
+    return Item(say("What happens when the programme ends?"), " ".join((*told, *kept_at_the_end(parameters, now, say))))
 
 
 def _chosen(parameters: Parameters, say: Voice) -> Item:
@@ -112,12 +112,27 @@ def _chosen(parameters: Parameters, say: Voice) -> Item:
             "programme does not use any."
         )
         return Item(title, f"{by_hand} {number} {chosen} {counts}")
+    if is_foreseeable(parameters.randomness):
+        value = " ".join((
+            say("It also depends on a public value, but not on drand’s own: the holder of its sender’s key, perhaps "
+                "the office, knows all values in advance."),
+            chosen_by_an_office_that_knows(say),
+        ))  # fmt: skip
+        return Item(title, f"{by_hand} {number} {value} {counts}")
     value = say(
         "It also depends on a public value, which comes out only when the office has fixed its own number and the "
         "reports. So the office cannot look for a result that it likes. If it draws without the value, or does not "
         "draw, the record shows this for good."
     )
     return Item(title, f"{by_hand} {number} {value} {counts}")
+
+
+def chosen_by_an_office_that_knows(say: Voice) -> str:
+    """The values of its draws in advance."""
+    return say(
+        "An office that knows them can look for a result that it likes. If it draws without the value, or does not "
+        "draw, the record shows this for good."
+    )
 
 
 def _take_back(say: Voice) -> Item:

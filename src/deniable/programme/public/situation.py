@@ -57,6 +57,10 @@ class Situation:
         """Whether no draw counts a report that comes in now; the last round may be frozen and still to be drawn."""
         return self.ended or (parameters.horizon is not None and self.open_round > parameters.horizon)
 
+    def sends_elsewhere(self, parameters: Parameters) -> bool:
+        """Whether a new report leads to nothing here: no more draws, and no class of reports that leads to a visit."""
+        return self.ended or (self.is_over(parameters) and not parameters.visit_classes)
+
     def standing(self, parameters: Parameters) -> Standing:
         """Of the promise to a person who reports in the open round."""
         first = self.coverage.holds_from

@@ -129,6 +129,11 @@ def source_from(stored: Any) -> Source | None:
     return Dice(stored["place"], throws, stored["minutes"], stored["days"])
 
 
+def is_foreseeable(source: Source | None) -> bool:
+    """Whether one person knows all values in advance: the holder of the key of a chain that is not drand's own."""
+    return isinstance(source, Drand) and not source.is_known
+
+
 def value_in_words(source: Source, say: Voice) -> str:
     """Which public value goes into a draw, whatever the round: a phrase of its own."""
     if isinstance(source, Dice):
