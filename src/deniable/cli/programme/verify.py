@@ -38,7 +38,8 @@ def verify(
             metavar="N",
             show_default=False,
             help="So many of these witnesses must have countersigned every entry up to the last closed round and, "
-            "since so many of them began, every frozen round before its public value was out.",
+            "since so many of them began, every frozen round before its public value was out. When they began, the "
+            "files in the folder show, and the office can take the first ones out: a warning names the rounds before.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -112,12 +113,17 @@ def _witnesses(report: VerificationResult) -> list[str]:
     return [
         "\nWitnesses who were shown this same history, and by when:",
         *(f"  {one.name}: {_countersigned(one, report.entries)}" for one in report.witnessed),
-        *(["They saw every round frozen before its public value was out."] if _all_in_time(report) else []),
+        *_frozen_in_time(report),
     ]
 
 
-def _all_in_time(report: VerificationResult) -> bool:
-    return bool(report.values.fixed) and not report.frozen_unseen
+def _frozen_in_time(report: VerificationResult) -> list[str]:
+    """On programmes with public values, where enough witnesses saw each round before its own was out."""
+    if not report.values.fixed or report.frozen_unseen:
+        return []
+    enough = report.at_least or 1
+    who = "They saw every round" if enough == len(report.witnessed) else f"At least {enough} of them saw each round"
+    return [f"{who} frozen before its public value was out."]
 
 
 def _countersigned(one: Witnessed, entries: int) -> str:
