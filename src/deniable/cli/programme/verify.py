@@ -10,6 +10,7 @@ from deniable.cli.options import AsJson, Witnesses
 from deniable.cli.programme.output import answer, please_note, spans
 from deniable.errors import DeniableError
 from deniable.programme.public.cosignatures import Witnessed, read_key
+from deniable.programme.public.folder import PAGE, in_languages
 from deniable.programme.public.verify import VerificationResult
 from deniable.programme.public.verify import verify as verified
 from deniable.programme.randomness.source import Drand
@@ -90,8 +91,19 @@ def _lines(report: VerificationResult, against: str | None) -> list[str]:
     ]
 
 
+_OWN_WORDS = (
+    "has the facts of the transcript in sentences of the office's own, which deniable cannot check: let a person who "
+    "knows the language compare them with another page, or with what is said here"
+)
+
+
 def _pages(report: VerificationResult) -> list[str]:
-    said = [f"{name} says what the transcript says." for name, found in report.pages.items() if found == "matches"]
+    codes = in_languages(PAGE, report.parameters)
+    said = [
+        f"{name} {_OWN_WORDS if codes[name] in report.parameters.translations else 'says what the transcript says'}."
+        for name, found in report.pages.items()
+        if found == "matches"
+    ]
     unchecked = [name for name, found in report.pages.items() if found == "unchecked"]
     libraries = "jinja2" if report.parameters.languages == ("en",) else "jinja2 babel"
     return [*said, *(f"{name} was not compared: pip install {libraries}." for name in unchecked)]

@@ -68,7 +68,8 @@ class VerificationResult:
     """Of a round that waits for longer than it should."""
     pages: Mapping[str, Compared]
     """index.html, and the pages in further languages, by name: each is what the transcript says (`matches`), is not
-    (`differs`) or was not compared (`missing`, or `unchecked` where jinja2 is not installed).
+    (`differs`) or was not compared (`missing`, or `unchecked` where jinja2 is not installed). In a language of
+    `parameters.translations` the sentences are the office's own, and nothing tells whether they are right.
     """
     instructions: Compared
     """VERIFY.md, in the same way."""
@@ -168,6 +169,7 @@ class VerificationResult:
             "hidden": list(self.hidden),
             "draws": self.values.to_dict(),
             "pages": dict(self.pages),
+            "own_translations": sorted(self.parameters.translations),
             "instructions": self.instructions,
             "calendar_files": dict(self.calendar_files),
             "unexpected": list(self.unexpected),
