@@ -18,11 +18,11 @@ OURS = FOLDER / "de" / "public.po"
 KEY = "Rounds"
 
 
-def changed(folder: Path, change: Callable[[str], str]) -> Path:
+def changed(folder: Path, change: Callable[[str], str], key: str = KEY) -> Path:
     """Our German file with another translation of one sentence."""
     with OURS.open("rb") as opened:
         catalogue = read_po(opened, locale="de")
-    message = catalogue[KEY]
+    message = catalogue[key]
     assert message is not None
     assert isinstance(message.string, str)
     message.string = change(message.string)

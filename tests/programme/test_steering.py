@@ -334,6 +334,25 @@ def test_a_late_freeze_is_shown_by_a_witness(tmp_path: Path, public: Path, witne
     assert any("frozen before the public value was out" in warning for warning in result.warnings)
 
 
+def test_first_countersignatures_that_are_taken_out(tmp_path: Path, public: Path, witness: Witness) -> None:
+    """The witness seems to have begun when round 2 was frozen too late: `verify` only warns, and says whom to ask."""
+    office = begun(tmp_path, DRAND, witness)
+    waiting = freeze(office)
+    office.programme.publish()
+    witness.looks(public, waiting.expected + timedelta(minutes=2))
+    office.programme.draw_round(value_of(waiting))
+    office.programme.publish()
+    key = witness.looks(public, now := waiting.expected + timedelta(minutes=5)).key
+    with pytest.raises(DeniableError, match="saw round 2 frozen before the public value was out"):
+        verify(public, now=now, witnesses=[key], at_least=1)
+    for note in (public / "cosignatures" / "union.example").iterdir():
+        if int(note.name) < waiting.entry:
+            note.unlink()
+    (warning,) = verify(public, now=now, witnesses=[key], at_least=1).warnings[1:]
+    assert warning.startswith("fewer than 1 witness saw rounds 1, 2 frozen before the public value was out")
+    assert warning.endswith("the office can leave countersignatures out, so ask the witnesses for theirs")
+
+
 def test_a_second_history_is_shown_by_a_witness(tmp_path: Path, public: Path, witness: Witness) -> None:
     """It refuses, and with its countersignature of the first history so does the `verify` of any reader."""
     office = begun(tmp_path, DICE, witness)

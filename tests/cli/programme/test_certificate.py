@@ -8,7 +8,10 @@ import pytest
 from tests.cli.programme.test_draw_round import DICE, freeze, thrown
 from tests.cli.programmes import Desk
 from tests.cli.running import assert_refused
+from tests.languages.test_own_translation import changed
 from tests.languages.translated import translated
+
+from deniable.languages.language import language
 
 PAGE = ("certificate", "public", "--round", 1, "--out", "round-1.html")
 
@@ -64,6 +67,18 @@ def test_a_page_in_the_programmes_languages(desk: Desk, monkeypatch: pytest.Monk
     assert "--language" not in first
     assert "--language en --out again.html" in english
     assert_refused(desk(*PAGE[:-1], "more.html", "--language", "fr"), "one of the programme's, de and en")
+
+
+def test_a_page_has_no_sentences_of_the_offices_own(desk: Desk) -> None:
+    """They could say that the page shows what it does not."""
+    own = changed(desk.folder, lambda _: "Was es außerdem zeigt", "What it does not show")
+    desk.init("--languages", "de", "--translation", f"de={own}")
+    desk.close()
+    desk.done("publish", "--public", "public")
+    desk.done(*PAGE)
+    page = Path("round-1.html").read_text(encoding="utf-8")
+    assert language("de").sentences["What it does not show"][0] in page
+    assert "Was es außerdem zeigt" not in page
 
 
 def test_what_is_refused(drawn: Desk) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.cli.programmes import INDEPENDENT, NAMES, SETTINGS, Desk
 from tests.cli.running import SECRET, Result, Run, assert_refused
+from tests.languages.test_own_translation import changed
 from tests.languages.translated import translated
 
 from deniable.cli.programme import Commands
@@ -263,6 +264,18 @@ def test_languages_are_chosen_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) 
     out = desk.done("verify", "public")
     assert "index.ar.html says what" not in out
     assert "WARNING: index.ar.html is not the page" in out
+
+
+def test_sentences_of_the_offices_own_are_called_so(desk: Desk) -> None:
+    """They may say the opposite of the transcript, and no program can tell."""
+    lie = changed(desk.folder, lambda _: "Das Versprechen gilt weiter.", "So the promise was lost.")
+    desk.init("--languages", "de,en", "--translation", f"de={lie}")
+    desk.done("publish", "--public", "public")
+    out = " ".join(desk.done("verify", "public").split())
+    assert "index.html has the facts of the transcript in sentences of the office's own" in out
+    assert "index.html says what" not in out
+    assert "index.en.html says what the transcript says." in out
+    assert desk.json("verify", "public")["own_translations"] == ["de"]
 
 
 @pytest.mark.parametrize(

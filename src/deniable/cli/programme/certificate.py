@@ -10,6 +10,8 @@ from deniable.cli.new_files import check_new_file
 from deniable.cli.options import AsJson, Witnesses, shared
 from deniable.cli.programme.output import answer
 from deniable.errors import DeniableError, why
+from deniable.languages.language import language as language_of
+from deniable.languages.voice import Voice
 from deniable.message import all_of
 from deniable.programme.public.certificate import certificate as certified
 from deniable.programme.public.cosignatures import read_key
@@ -51,7 +53,8 @@ def certificate(
     languages = checked.parameters.languages
     if language is not None and language not in languages:
         raise DeniableError(f"--language must be one of the programme's, {all_of(languages)}, got {language}")
-    found = certified(checked, round_, checked.parameters.voice(language or languages[0]))
+    # Never in a translation of the office's own: a court reads what this shows, and what it does not.
+    found = certified(checked, round_, Voice(language_of(language or languages[0]), checked.parameters.terms))
     try:
         with out.open("x", encoding="utf-8", newline="") as file:
             file.write(found.page)

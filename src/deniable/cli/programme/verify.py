@@ -10,6 +10,7 @@ from deniable.cli.options import AsJson, Witnesses
 from deniable.cli.programme.output import answer, please_note, spans
 from deniable.errors import DeniableError
 from deniable.programme.public.cosignatures import Witnessed, read_key
+from deniable.programme.public.folder import PAGE, in_languages
 from deniable.programme.public.verify import VerificationResult
 from deniable.programme.public.verify import verify as verified
 from deniable.programme.randomness.source import Drand
@@ -38,7 +39,8 @@ def verify(
             metavar="N",
             show_default=False,
             help="So many of these witnesses must have countersigned every entry up to the last closed round and, "
-            "since so many of them began, every frozen round before its public value was out.",
+            "since so many of them began, every frozen round before its public value was out. When they began, the "
+            "files in the folder show, and the office can take the first ones out: a warning names the rounds before.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -89,8 +91,19 @@ def _lines(report: VerificationResult, against: str | None) -> list[str]:
     ]
 
 
+_OWN_WORDS = (
+    "has the facts of the transcript in sentences of the office's own, which deniable cannot check: let a person who "
+    "knows the language compare them with another page, or with what is said here"
+)
+
+
 def _pages(report: VerificationResult) -> list[str]:
-    said = [f"{name} says what the transcript says." for name, found in report.pages.items() if found == "matches"]
+    codes = in_languages(PAGE, report.parameters)
+    said = [
+        f"{name} {_OWN_WORDS if codes[name] in report.parameters.translations else 'says what the transcript says'}."
+        for name, found in report.pages.items()
+        if found == "matches"
+    ]
     unchecked = [name for name, found in report.pages.items() if found == "unchecked"]
     libraries = "jinja2" if report.parameters.languages == ("en",) else "jinja2 babel"
     return [*said, *(f"{name} was not compared: pip install {libraries}." for name in unchecked)]
@@ -112,12 +125,17 @@ def _witnesses(report: VerificationResult) -> list[str]:
     return [
         "\nWitnesses who were shown this same history, and by when:",
         *(f"  {one.name}: {_countersigned(one, report.entries)}" for one in report.witnessed),
-        *(["They saw every round frozen before its public value was out."] if _all_in_time(report) else []),
+        *_frozen_in_time(report),
     ]
 
 
-def _all_in_time(report: VerificationResult) -> bool:
-    return bool(report.values.fixed) and not report.frozen_unseen
+def _frozen_in_time(report: VerificationResult) -> list[str]:
+    """On programmes with public values, where enough witnesses saw each round before its own was out."""
+    if not report.values.fixed or report.frozen_unseen:
+        return []
+    enough = report.at_least or 1
+    who = "They saw every round" if enough == len(report.witnessed) else f"At least {enough} of them saw each round"
+    return [f"{who} frozen before its public value was out."]
 
 
 def _countersigned(one: Witnessed, entries: int) -> str:

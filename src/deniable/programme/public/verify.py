@@ -36,7 +36,7 @@ from deniable.programme.transcript.replay import parsed, replay
 from deniable.programme.transcript.signatures import pem
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.witness.notes import VerifierKey, signed_checkpoint
-from deniable.wording import count, plural
+from deniable.wording import count
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,8 @@ class VerificationResult:
     """Of a round that waits for longer than it should."""
     pages: Mapping[str, Compared]
     """index.html, and the pages in further languages, by name: each is what the transcript says (`matches`), is not
-    (`differs`) or was not compared (`missing`, or `unchecked` where jinja2 is not installed).
+    (`differs`) or was not compared (`missing`, or `unchecked` where jinja2 is not installed). In a language of
+    `parameters.translations` the sentences are the office's own, and nothing tells whether they are right.
     """
     instructions: Compared
     """VERIFY.md, in the same way."""
@@ -113,7 +114,7 @@ class VerificationResult:
         return tuple(one.round for one in self.unseen)
 
     def watched_from(self, at_least: int) -> int:
-        """The number of entries from which on so many witnesses had begun to countersign."""
+        """The number of entries from which on so many witnesses had begun to countersign, as the folder shows it."""
         begun = sorted(one.countersignatures[0].size for one in self.witnessed if one.countersignatures)
         return begun[at_least - 1] if len(begun) >= at_least else self.entries
 
@@ -147,9 +148,7 @@ class VerificationResult:
             seen = f"fewer than {count(self.at_least, 'witness', 'witnesses')} countersigned"
             yield f"{seen} the entries after entry {self.last_closing} so far"
         if self.frozen_unseen:
-            which = f"{plural(len(self.frozen_unseen), 'round')} {', '.join(map(str, self.frozen_unseen))}"
-            enough = count(self.at_least or 1, "witness", "witnesses")
-            yield f"fewer than {enough} saw {which} frozen before the public value was out"
+            yield warnings.frozen_unseen(self.frozen_unseen, self.at_least or 1)
         yield from self.left_aside
 
     def to_dict(self) -> dict[str, Any]:
@@ -170,6 +169,7 @@ class VerificationResult:
             "hidden": list(self.hidden),
             "draws": self.values.to_dict(),
             "pages": dict(self.pages),
+            "own_translations": sorted(self.parameters.translations),
             "instructions": self.instructions,
             "calendar_files": dict(self.calendar_files),
             "unexpected": list(self.unexpected),

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from deniable.message import Message, why_not
 from deniable.programme.public.compared import Compared
 from deniable.programme.public.folder import CHECKPOINT, INSTRUCTIONS
+from deniable.wording import count, plural
 
 OTHER_INSTRUCTIONS = why_not(
     "{file} is not what this version of deniable writes for this programme: it was changed, or written by another "
@@ -70,6 +71,15 @@ def unexpected(files: Sequence[str]) -> Iterator[Message]:
 
 def _differing(files: Mapping[str, Compared]) -> list[str]:
     return [name for name, found in files.items() if found == "differs"]
+
+
+def frozen_unseen(rounds: Sequence[int], enough: int) -> str:
+    """Of rounds that too few witnesses saw frozen in time. Only the terminal asks for witnesses."""
+    which = f"{plural(len(rounds), 'round')} {', '.join(map(str, rounds))}"
+    return (
+        f"fewer than {count(enough, 'witness', 'witnesses')} saw {which} frozen before the public value was out, as "
+        "far as this folder shows; the office can leave countersignatures out, so ask the witnesses for theirs"
+    )
 
 
 def at_the_terminal(text: str) -> Message:
