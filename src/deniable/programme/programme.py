@@ -20,7 +20,7 @@ from deniable.programme import backup, counting, publication, recovery, rekeying
 from deniable.programme.access import Access
 from deniable.programme.calendar import Clock, system_clock
 from deniable.programme.counting import Pushed, Reports
-from deniable.programme.creation import Beginning, Entropy
+from deniable.programme.creation import Beginning
 from deniable.programme.foresight import Foresight
 from deniable.programme.hotlines import Hotlines
 from deniable.programme.imports.imported_reports import check_source
@@ -31,6 +31,7 @@ from deniable.programme.secrets.keys import Key
 from deniable.programme.secrets.lock import check_key, create_locked, unlock
 from deniable.programme.secrets.vault import Vault
 from deniable.programme.status import Closed, NewEntry, Status
+from deniable.programme.transaction import Entropy, new_seed
 from deniable.programme.transcript.decision import Decision, decided_now
 from deniable.programme.transcript.entries import Override, Renamed, Targets
 from deniable.programme.transcript.entry import Entry
@@ -65,7 +66,7 @@ class Programme:
         self._intake = Intake(self._access)
         self.hotlines = Hotlines(self._access, self._intake)
         self.foresight = Foresight(self._access, clock)
-        self._next_seed = partial(rounds.new_seed, self.parameters.programme, entropy)
+        self._new_seed = partial(new_seed, self.parameters.programme, entropy)
 
     @classmethod
     def create(
@@ -273,7 +274,7 @@ class Programme:
         """
         wanted = self.status().open_round if round_ is None else check_whole("round", round_, least=1)
         with self._access.making_entry() as transaction:
-            return rounds.close(transaction, self._next_seed, wanted, reason, self._clock())
+            return rounds.close(transaction, self._new_seed, wanted, reason, self._clock())
 
     def draw_round(
         self, value: PublicValue = WITHOUT_VALUE, reason: str | None = None, of: int | None = None
@@ -299,7 +300,7 @@ class Programme:
         with self._access.making_entry() as transaction:
             late = rounds.days_late(transaction, transaction.state.open_round, self._clock())
             decided = decided_now(transaction.state, self._clock(), reason, independent=independent)
-            return rounds.skip(transaction, self._next_seed, late, decided, round_)
+            return rounds.skip(transaction, self._new_seed, late, decided, round_)
 
     def decide(self, foreseen: Decision) -> Entry:
         """Record a decision as it was foreseen; refused where the open round, or the calendar's, is another by now."""
@@ -383,7 +384,7 @@ class Programme:
         """
         with self._access.appending() as transaction:
             found = recovery.Found.look(self.status(), folder, self._access.copy)
-            return recovery.recover(transaction, found, self._clock(), self._next_seed, reason)
+            return recovery.recover(transaction, found, self._clock(), self._new_seed, reason)
 
     def _state(self) -> PublicState:
         with self._access.store.reading() as connection:
