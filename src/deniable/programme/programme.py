@@ -38,7 +38,6 @@ from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.frozen import WITHOUT_VALUE, PublicValue
 from deniable.programme.transcript.outcomes import NotCarriedOut
 from deniable.programme.transcript.recoveries import Resumption
-from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript_copies import KeyCopy
 from deniable.programme.work_list import OpenAudit, work_list
 from deniable.storage import tables
@@ -141,23 +140,23 @@ class Programme:
 
     def targets(self) -> tuple[str, ...]:
         """Those that take part now: the same tuple for as long as they do."""
-        return self._state().present
+        return self._access.current_state().present
 
     def all_targets(self) -> tuple[str, ...]:
         """The names of all that ever took part, by number."""
-        return self._state().targets
+        return self._access.current_state().targets
 
     def numbers(self) -> Mapping[str, int]:
         """The number of every name in `all_targets`."""
-        return self._state().numbers
+        return self._access.current_state().numbers
 
     def situation(self) -> Situation:
         """On what the words of the promise depend, beside the parameters."""
-        return Situation.after(self._state())
+        return Situation.after(self._access.current_state())
 
     def naming(self) -> Callable[[str], str]:
         """From a target's number in the public register to its present name (`PublicState.named`)."""
-        return self._state().named
+        return self._access.current_state().named
 
     def check_current(self) -> None:
         """Refuse where the database must not go on, as it is now (`Access.check_current`)."""
@@ -217,10 +216,10 @@ class Programme:
         before this was on the disk, or just after: that follows from the public record alone.
         """
         self.check_kept()  # its answer tells whether a target was audited since
-        round_ = self._state().open_round
+        round_ = self._access.current_state().open_round
         left, written = self._intake.bring(partial(counting.withdrawn, names=targets, receipt=receipt))
         written.result()
-        if self._state().open_round != round_:
+        if self._access.current_state().open_round != round_:
             raise DeniableError(
                 "round {round} was closed in the meantime, and these reports may have counted in it; if it was "
                 "skipped, try again",
@@ -385,10 +384,6 @@ class Programme:
         with self._access.appending() as transaction:
             found = recovery.Found.look(self.status(), folder, self._access.copy)
             return recovery.recover(transaction, found, self._clock(), self._new_seed, reason)
-
-    def _state(self) -> PublicState:
-        with self._access.store.reading() as connection:
-            return self._access.state(connection)
 
     def _decide(self, kind: type[Decision], reason: str, independent: bool, **own: Any) -> NewEntry:
         with self._access.making_entry() as transaction:
