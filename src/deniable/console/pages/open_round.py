@@ -269,7 +269,7 @@ def close(
         wanted = round_in(fields)
         if wanted == programme.status().open_round:
             check_undamaged(console, programme)
-        if not reason and _is_late(programme, wanted):
+        if not reason and programme.status().is_closed_late(wanted):
             return render(request, "close.html", replace(asked(request, person, programme), wrong=SAY_WHY), 422)
         closed = programme.close_round(wanted, reason or None)
     except DeniableError as error:
@@ -287,12 +287,6 @@ def close(
         done = with_visits if closed.visits else plain
         console.record(person, done.filled(round=closed.round, entry=closed.entry))
     return shown(request, programme, closed, is_closed_now=not closed.already)
-
-
-def _is_late(programme: Programme, round_: int) -> bool:
-    """Whether it is the round that can be closed, and is closed late now."""
-    status = programme.status()
-    return round_ == status.open_round and status.waiting is None and status.late > 0
 
 
 def round_in(fields: FormData) -> int:
