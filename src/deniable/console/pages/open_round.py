@@ -302,8 +302,8 @@ def asked(
 ) -> ClosePage:
     """The form that closes the open round."""
     console, status = console_of(request), programme.status()
-    parameters, say, source = status.parameters, voice_of(request), status.parameters.randomness
-    late = parameters.calendar.days_late(status.open_round, console.clock())
+    parameters, late, say = status.parameters, status.late, voice_of(request)
+    source = parameters.randomness
     value_at = None if source is None or not late else source.value_at(status.due, console.clock())
     return ClosePage(
         round=status.open_round,
