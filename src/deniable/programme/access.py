@@ -217,6 +217,10 @@ class Access:
         """It is public, and read once for every entry: what is found under the same signed head is the same."""
         return self.state_and_folder(connection)[0]
 
+    def current_state(self) -> PublicState:
+        with self.store.reading() as connection:
+            return self.state(connection)
+
     def state_and_folder(self, connection: sa.Connection) -> tuple[PublicState, str | None]:
         """The public state, and where it was last published."""
         head, folder = self.store.row(connection, tables.HEAD_AND_FOLDER)

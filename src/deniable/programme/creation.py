@@ -1,6 +1,6 @@
 """What a new programme starts with: its list of targets, fresh keys and the first seed, and the secrets of round 1."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ from deniable.programme.parameters import Parameters
 from deniable.programme.secrets.nonces import new_nonces
 from deniable.programme.secrets.sealed_inputs import check_recipient
 from deniable.programme.secrets.vault import Vault
-from deniable.programme.transaction import Transaction
-from deniable.programme.transcript.chain import commitment, signed_head
+from deniable.programme.transaction import Entropy, Transaction, new_seed
+from deniable.programme.transcript.chain import signed_head
 from deniable.programme.transcript.signatures import new_key, public_key
 from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript_copies import KeyCopy, StoredTranscript
@@ -22,20 +22,19 @@ from deniable.report_files import read_targets
 from deniable.run import AuditRun
 from deniable.storage import tables
 
-Entropy = Callable[[int], bytes]
-
 
 class Beginning:
     """Drawn when it is made; `write` puts it into the database, and the transcript beside the key (`copy`)."""
 
     def __init__(self, programme: str, settings: Mapping[str, Any], copy: KeyCopy | None, entropy: Entropy) -> None:
         self._copy = copy
-        self._signing_key, self._seed, self._hashing_key = new_key(), entropy(32), entropy(32)
-        self._reveal_key = entropy(32)
+        self._signing_key = new_key()
+        self._seed, committed = new_seed(programme, entropy, 1)
+        self._hashing_key, self._reveal_key = entropy(32), entropy(32)
         self.parameters = Parameters(
             programme=programme,
             public_key=public_key(self._signing_key).hex(),
-            commitment=commitment(programme, 1, self._seed),
+            commitment=committed,
             **settings,
         )
         check_not_reports(self.parameters.targets)

@@ -9,7 +9,6 @@ from deniable.programme.calendar import Clock
 from deniable.programme.transcript.decision import Consequence, Decision, consequence, decided_now
 from deniable.programme.transcript.entries import Emergency
 from deniable.programme.transcript.entry import Entry
-from deniable.programme.transcript.state import PublicState
 
 
 class Foresight:
@@ -21,24 +20,21 @@ class Foresight:
 
     def consequence(self, say: Voice) -> Consequence:
         """What a decision does to the promise, unless it is declared independent of the reports."""
-        state = self._state()
+        state = self._access.current_state()
         return consequence(state, state.calendar_round(self._clock()), say)
 
     def decision(self, kind: type[Decision], reason: str, *, independent: bool, **own: Any) -> Decision:
         """The entry of a decision; refused where it cannot stand."""
-        state = self._state()
+        state = self._access.current_state()
         entry = kind.following(state, **decided_now(state, self._clock(), reason, independent=independent), **own)
         entry.after(state)
         return entry
 
     def visit(self, target: str, report_class: str) -> Entry:
         """The entry of a visit, whether or not a report waits."""
-        return Emergency.following(self._state(), audits=[target], report_class=report_class, reason=None)
+        state = self._access.current_state()
+        return Emergency.following(state, audits=[target], report_class=report_class, reason=None)
 
     def details(self, contact: str | None, hotline: str | None) -> Entry:
         """The entry that tells how to reach the office and its hotline; refused where it cannot stand."""
-        return rounds.details(self._state(), contact, hotline, self._clock())
-
-    def _state(self) -> PublicState:
-        with self._access.store.reading() as connection:
-            return self._access.state(connection)
+        return rounds.details(self._access.current_state(), contact, hotline, self._clock())

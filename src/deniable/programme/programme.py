@@ -20,7 +20,7 @@ from deniable.programme import backup, counting, publication, recovery, rekeying
 from deniable.programme.access import Access
 from deniable.programme.calendar import Clock, system_clock
 from deniable.programme.counting import Pushed, Reports
-from deniable.programme.creation import Beginning, Entropy
+from deniable.programme.creation import Beginning
 from deniable.programme.foresight import Foresight
 from deniable.programme.hotlines import Hotlines
 from deniable.programme.imports.imported_reports import check_source
@@ -31,13 +31,13 @@ from deniable.programme.secrets.keys import Key
 from deniable.programme.secrets.lock import check_key, create_locked, unlock
 from deniable.programme.secrets.vault import Vault
 from deniable.programme.status import Closed, NewEntry, Status
+from deniable.programme.transaction import Entropy, new_seed
 from deniable.programme.transcript.decision import Decision, decided_now
 from deniable.programme.transcript.entries import Override, Renamed, Targets
 from deniable.programme.transcript.entry import Entry
 from deniable.programme.transcript.frozen import WITHOUT_VALUE, PublicValue
 from deniable.programme.transcript.outcomes import NotCarriedOut
 from deniable.programme.transcript.recoveries import Resumption
-from deniable.programme.transcript.state import PublicState
 from deniable.programme.transcript_copies import KeyCopy
 from deniable.programme.work_list import OpenAudit, work_list
 from deniable.storage import tables
@@ -65,7 +65,7 @@ class Programme:
         self._intake = Intake(self._access)
         self.hotlines = Hotlines(self._access, self._intake)
         self.foresight = Foresight(self._access, clock)
-        self._next_seed = partial(rounds.new_seed, self.parameters.programme, entropy)
+        self._new_seed = partial(new_seed, self.parameters.programme, entropy)
 
     @classmethod
     def create(
@@ -140,23 +140,23 @@ class Programme:
 
     def targets(self) -> tuple[str, ...]:
         """Those that take part now: the same tuple for as long as they do."""
-        return self._state().present
+        return self._access.current_state().present
 
     def all_targets(self) -> tuple[str, ...]:
         """The names of all that ever took part, by number."""
-        return self._state().targets
+        return self._access.current_state().targets
 
     def numbers(self) -> Mapping[str, int]:
         """The number of every name in `all_targets`."""
-        return self._state().numbers
+        return self._access.current_state().numbers
 
     def situation(self) -> Situation:
         """On what the words of the promise depend, beside the parameters."""
-        return Situation.after(self._state())
+        return Situation.after(self._access.current_state())
 
     def naming(self) -> Callable[[str], str]:
         """From a target's number in the public register to its present name (`PublicState.named`)."""
-        return self._state().named
+        return self._access.current_state().named
 
     def check_current(self) -> None:
         """Refuse where the database must not go on, as it is now (`Access.check_current`)."""
@@ -216,10 +216,10 @@ class Programme:
         before this was on the disk, or just after: that follows from the public record alone.
         """
         self.check_kept()  # its answer tells whether a target was audited since
-        round_ = self._state().open_round
+        round_ = self._access.current_state().open_round
         left, written = self._intake.bring(partial(counting.withdrawn, names=targets, receipt=receipt))
         written.result()
-        if self._state().open_round != round_:
+        if self._access.current_state().open_round != round_:
             raise DeniableError(
                 "round {round} was closed in the meantime, and these reports may have counted in it; if it was "
                 "skipped, try again",
@@ -273,7 +273,7 @@ class Programme:
         """
         wanted = self.status().open_round if round_ is None else check_whole("round", round_, least=1)
         with self._access.making_entry() as transaction:
-            return rounds.close(transaction, self._next_seed, wanted, reason, self._clock())
+            return rounds.close(transaction, self._new_seed, wanted, reason, self._clock())
 
     def draw_round(
         self, value: PublicValue = WITHOUT_VALUE, reason: str | None = None, of: int | None = None
@@ -299,7 +299,7 @@ class Programme:
         with self._access.making_entry() as transaction:
             late = rounds.days_late(transaction, transaction.state.open_round, self._clock())
             decided = decided_now(transaction.state, self._clock(), reason, independent=independent)
-            return rounds.skip(transaction, self._next_seed, late, decided, round_)
+            return rounds.skip(transaction, self._new_seed, late, decided, round_)
 
     def decide(self, foreseen: Decision) -> Entry:
         """Record a decision as it was foreseen; refused where the open round, or the calendar's, is another by now."""
@@ -383,11 +383,7 @@ class Programme:
         """
         with self._access.appending() as transaction:
             found = recovery.Found.look(self.status(), folder, self._access.copy)
-            return recovery.recover(transaction, found, self._clock(), self._next_seed, reason)
-
-    def _state(self) -> PublicState:
-        with self._access.store.reading() as connection:
-            return self._access.state(connection)
+            return recovery.recover(transaction, found, self._clock(), self._new_seed, reason)
 
     def _decide(self, kind: type[Decision], reason: str, independent: bool, **own: Any) -> NewEntry:
         with self._access.making_entry() as transaction:

@@ -1,7 +1,7 @@
 """How the open round is closed, with a draw or without one, and what is decided while it is open."""
 
 import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
@@ -18,7 +18,6 @@ from deniable.programme.secrets.frozen import Frozen
 from deniable.programme.secrets.sealed_inputs import Inputs, noise_of_figures
 from deniable.programme.status import Closed, NewEntry
 from deniable.programme.transaction import NewSeed, Transaction
-from deniable.programme.transcript.chain import commitment
 from deniable.programme.transcript.closings import NO_REASON, Closing
 from deniable.programme.transcript.decision import Decision
 from deniable.programme.transcript.entries import Emergency, End, Round, Skip
@@ -44,28 +43,22 @@ from deniable.run import AuditRun
 NEW_ROUND = why_not("A new round has begun since you opened this page. Read the dates again, then confirm.")
 
 
-def new_seed(programme: str, entropy: Callable[[int], bytes], round_: int) -> tuple[bytes, str]:
-    """`NewSeed`, once the others are given."""
-    seed = entropy(32)
-    return seed, commitment(programme, round_, seed)
-
-
-def close(transaction: Transaction, fresh_seed: NewSeed, round_: int, reason: str | None, now: datetime) -> Closed:
+def close(transaction: Transaction, new_seed: NewSeed, round_: int, reason: str | None, now: datetime) -> Closed:
     """Draw the round, or freeze it where a public value is to come; one that was closed before is as recorded."""
     if round_ < transaction.state.open_round:
         return recorded(transaction, round_)
     late = days_late(transaction, round_, now)
     if transaction.state.parameters.randomness is None:
-        return draw(transaction, fresh_seed, late, reason)
-    return freeze(transaction, fresh_seed, late, reason, now)
+        return draw(transaction, new_seed, late, reason)
+    return freeze(transaction, new_seed, late, reason, now)
 
 
-def draw(transaction: Transaction, fresh_seed: NewSeed, late: int, reason: str | None) -> Closed:
+def draw(transaction: Transaction, new_seed: NewSeed, late: int, reason: str | None) -> Closed:
     """Count, draw, record, forget and open the next round. `reason` tells the public why it is late, if it is."""
     visits = record_waiting_visits(transaction)
     parameters, (frozen, _, tally) = transaction.state.parameters, _fixed(transaction)
     run, drawn = frozen.drawn(parameters, WITHOUT)
-    seal, values, next_seed = _closing(transaction, frozen, fresh_seed, late, reason)
+    seal, values, next_seed = _closing(transaction, frozen, new_seed, late, reason)
     if parameters.reveal_after:
         hidden = _hidden(transaction, Selected(frozen.inputs.round, drawn, frozen.inputs.names_salt))
         entry: Closing = Selection.following(transaction.state, **hidden, **values)
@@ -75,7 +68,7 @@ def draw(transaction: Transaction, fresh_seed: NewSeed, late: int, reason: str |
     return _opened_next(transaction, run, tally, (frozen.inputs.seed, next_seed), visits)
 
 
-def freeze(transaction: Transaction, fresh_seed: NewSeed, late: int, reason: str | None, now: datetime) -> Closed:
+def freeze(transaction: Transaction, new_seed: NewSeed, late: int, reason: str | None, now: datetime) -> Closed:
     """Count, fix what the round is drawn from, record its hash and open the next round. The draw follows when the
     public value is out (`draw_frozen`).
     """
@@ -85,7 +78,7 @@ def freeze(transaction: Transaction, fresh_seed: NewSeed, late: int, reason: str
     (frozen, run, tally), source = _fixed(transaction), state.parameters.randomness
     assert source is not None
     value_at = source.value_at(state.parameters.calendar.due(state.open_round), now)
-    seal, values, next_seed = _closing(transaction, frozen, fresh_seed, late, reason)
+    seal, values, next_seed = _closing(transaction, frozen, new_seed, late, reason)
     entry = Freeze.following(
         transaction.state,
         inputs=frozen.hash(state.parameters.programme),
@@ -113,11 +106,11 @@ def _fixed(transaction: Transaction) -> tuple[Frozen, AuditRun, IntArray]:
 
 
 def _closing(
-    transaction: Transaction, frozen: Frozen, fresh_seed: NewSeed, late: int, reason: str | None
+    transaction: Transaction, frozen: Frozen, new_seed: NewSeed, late: int, reason: str | None
 ) -> tuple[bytes | None, dict[str, Any], bytes]:
     """The seal for the oversight body, the fields of every entry that closes a round to draw it, and the next seed."""
     seal, sealed = transaction.seal(frozen.inputs)
-    next_seed, committed = fresh_seed(transaction.state.open_round + 1)
+    next_seed, committed = new_seed(transaction.state.open_round + 1)
     said = (reason or NO_REASON) if late else None
     return seal, {"commitment": committed, "late": late, "sealed": sealed, "reason": said}, next_seed
 
@@ -188,7 +181,7 @@ def _names(transaction: Transaction, drawn: Sequence[int]) -> tuple[str, ...]:
 
 
 def skip(
-    transaction: Transaction, fresh_seed: NewSeed, late: int, decided: Mapping[str, Any], wanted: int | None = None
+    transaction: Transaction, new_seed: NewSeed, late: int, decided: Mapping[str, Any], wanted: int | None = None
 ) -> Closed:
     """Record that nothing is drawn, and open the next round, into which the reports go on. Refused where the round is
     not the `wanted` one: of two requests at once, as from a double click, one goes on.
@@ -198,7 +191,7 @@ def skip(
     visits = record_waiting_visits(transaction)
     run, tally = transaction.read_counts()
     seed = transaction.seed()
-    next_seed, committed = fresh_seed(transaction.state.open_round + 1)
+    next_seed, committed = new_seed(transaction.state.open_round + 1)
     entry = Skip.following(transaction.state, commitment=committed, late=late, **decided)
     transaction.append(entry)
     transaction.write_round(run, tally, next_seed)

@@ -86,6 +86,10 @@ class Status:
     details: OfficeDetails | None
     """How to reach the office and its hotline."""
 
+    def is_closed_late(self, round_: int) -> bool:
+        """Whether this is the round that can be closed, and closing it now needs a reason for the public."""
+        return round_ == self.open_round and self.waiting is None and self.late > 0
+
     @classmethod
     def now(cls, state: PublicState, folder: Path | None, now: datetime) -> Self:
         calendar, has_open = state.parameters.calendar, state.has_open_round

@@ -36,8 +36,10 @@ from deniable.rules import History
 from deniable.run import AuditRun
 from deniable.storage import tables
 
+Entropy = Callable[[int], bytes]
+"""So many random bytes."""
 NewSeed = Callable[[int], tuple[bytes, str]]
-"""A round's seed, drawn afresh, and the commitment to it."""
+"""The seed of a round, drawn afresh, and the commitment to it: `new_seed` of one programme."""
 
 SIGNING_KEY, HASHING_KEY, REVEAL_KEY, SEED = "signing key", "hashing key", "reveal key", "seed"
 _NONCES = "nonces"
@@ -48,6 +50,11 @@ _SOURCES = "sources"
 _PUBLIC = "public"
 _BUFFER = "buffer"
 _BESIDE_KEY = "copy beside the key"
+
+
+def new_seed(programme: str, entropy: Entropy, round_: int) -> tuple[bytes, str]:
+    seed = entropy(32)
+    return seed, commitment(programme, round_, seed)
 
 
 class Transaction:

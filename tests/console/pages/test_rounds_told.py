@@ -400,3 +400,15 @@ def test_after_the_last_round_the_end_records_visits_that_wait(office: Office) -
     programme.close_round()
     page = office.browser("Anna").get("/emergencies").text
     assert ("Closing it records" in page, last in page) == (False, True)
+
+
+def test_after_the_last_round_a_refusal_asks_for_no_reason(office: Office) -> None:
+    """There is no round that is late."""
+    programme = office.begin(mechanism="tca", horizon=1)
+    office.clock.tomorrow()
+    programme.close_round()
+    office.clock.now += timedelta(days=9)
+    answer = office.browser("Otto").post("/round/close", {"round": "2", "reason": ""})
+    assert answer.status_code == 422
+    assert 'role="alert"' in answer.text
+    assert 'name="reason"' not in answer.text

@@ -11,6 +11,8 @@ import pytest
 from tests.console.whole.browsers import fits, violations
 from tests.console.whole.demonstrations import NAMES, Demonstration, shown, take_pictures
 
+from deniable.console.pages.decision_kinds import KINDS
+
 pytestmark = pytest.mark.long
 
 PAGES = {
@@ -30,6 +32,10 @@ PAGES = {
 def demo() -> Iterator[Demonstration]:
     with shown() as one:
         yield one
+
+
+def test_every_decision_is_among_the_pages() -> None:
+    assert {*PAGES["auditor"]} >= {f"/round/decisions/{kind}" for kind in KINDS}
 
 
 @pytest.mark.parametrize("role", PAGES)

@@ -12,6 +12,7 @@ from tests.console.test_rendering import READ_OUT, SHOWN, TERMS_NEEDED, _values
 from tests.programme.offices import TARGETS
 
 from deniable.console import rendering
+from deniable.console.pages.decision_kinds import KINDS
 from deniable.languages.language import Terms
 from deniable.programme.public.promise import Part
 from deniable.programme.randomness.source import Dice
@@ -40,6 +41,10 @@ BEFORE_A_PROGRAMME = {"plan.html", "plan_check.html", "waiting.html"}
 BEFORE_SIGNING_IN = {"login.html", "invitation.html"}
 
 Rendered = list[tuple[str, dict[str, Any], str]]
+
+
+def test_every_decision_is_made_in_other_words() -> None:
+    assert DECISIONS.keys() == KINDS.keys()
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ from deniable.console.target_search import TargetSearch
 from deniable.errors import DeniableError
 from deniable.languages.voice import Voice
 from deniable.message import noted
-from deniable.programme import counting, rounds
+from deniable.programme import counting
 from deniable.programme.buffer import NOTHING, Slots
 from deniable.programme.counting import _by_number, settle
 from deniable.programme.programme import Programme
@@ -230,7 +230,7 @@ def _same_draws(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(AuditRun, "select", cedar_bank)
     monkeypatch.setattr(published, "SETTLED", -(10**12))  # how long ago files were written changes what is remembered
-    monkeypatch.setattr(rounds, "new_seed", lambda *_: (bytes(32), "00" * 32))
+    monkeypatch.setattr("deniable.programme.programme.new_seed", lambda *_: (bytes(32), "00" * 32))
 
 
 MORE: dict[str, Callable[[Programme], object]] = {

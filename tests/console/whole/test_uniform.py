@@ -12,6 +12,7 @@ from tests.console.offices import Browser, Office, form_on, pending_on, receipt_
 
 from deniable.console.app import prepare
 from deniable.console.pages import report
+from deniable.console.pages.decision_kinds import KINDS
 from deniable.programme.randomness.source import Dice
 from deniable.report_classes import ReportClass
 
@@ -95,6 +96,10 @@ def received(office: Office, browser: Browser, method: str, path: str, **options
 def without_cookie(answer: Any) -> list[tuple[str, str]]:
     """The headers, but for the session's cookie, which says in which minute it was used."""
     return sorted(pair for pair in answer.headers.multi_items() if not pair[1].startswith("session="))
+
+
+def test_every_decision_is_among_the_pages() -> None:
+    assert {*PAGES["Otto"]} >= {f"/round/decisions/{kind}" for kind in KINDS}
 
 
 @pytest.mark.parametrize(("name", "path"), [(name, path) for name, paths in PAGES.items() for path in paths])

@@ -69,7 +69,7 @@ def close_round(
 
 def _check_says_why(status: Status, round_: int, reason: str | None) -> None:
     """Where the round would be closed late now."""
-    if status.late and round_ == status.open_round and status.waiting is None and not (reason or "").strip():
+    if status.is_closed_late(round_) and not (reason or "").strip():
         raise DeniableError(
             f"round {round_} is {count(status.late, 'day')} late: say why with --reason TEXT, which is published word "
             "for word; nothing was closed"

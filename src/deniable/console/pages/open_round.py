@@ -271,7 +271,7 @@ def close(
         wanted = round_in(fields)
         if wanted == programme.status().open_round:
             check_undamaged(console, programme)
-        if not reason and _is_late(programme, wanted):
+        if not reason and programme.status().is_closed_late(wanted):
             return render(request, "close.html", replace(asked(request, person, programme), wrong=SAY_WHY), 422)
         closed = programme.close_round(wanted, reason or None)
     except DeniableError as error:
@@ -291,12 +291,6 @@ def close(
     return shown(request, programme, closed, is_closed_now=not closed.already)
 
 
-def _is_late(programme: Programme, round_: int) -> bool:
-    """Whether it is the round that can be closed, and is closed late now."""
-    status = programme.status()
-    return round_ == status.open_round and status.waiting is None and status.late > 0
-
-
 def round_in(fields: FormData) -> int:
     """The round that a form speaks of."""
     wanted = number_in(text(fields, "round"))
@@ -310,8 +304,8 @@ def asked(
 ) -> ClosePage:
     """The form that closes the open round."""
     console, status = console_of(request), programme.status()
-    parameters, say, source = status.parameters, voice_of(request), status.parameters.randomness
-    late = parameters.calendar.days_late(status.open_round, console.clock())
+    parameters, late, say = status.parameters, status.late, voice_of(request)
+    source = parameters.randomness
     value_at = None if source is None or not late else source.value_at(status.due, console.clock())
     return ClosePage(
         round=status.open_round,

@@ -43,10 +43,9 @@ from deniable.languages.voice import Voice
 from deniable.mechanisms import CounterAuditing, Mechanism, Race
 from deniable.message import noted
 from deniable.programme.advantage import delta_for
-from deniable.programme.calendar import rounds_in_words
+from deniable.programme.calendar import Day, due_in_words, rounds_in_words
 from deniable.programme.parameters import Parameters
 from deniable.programme.programme import Programme
-from deniable.programme.public.page import Day, due_in_words
 from deniable.programme.public.promise import Promise, promise_of
 from deniable.programme.public.rules_in_words import every_period
 from deniable.promptness import (

@@ -12,8 +12,8 @@ from deniable.console.pages.plan_form import PlanForm, advantage_of
 from deniable.languages.language import DEFAULT_TERMS, Terms
 from deniable.languages.voice import Voice
 from deniable.message import Message
+from deniable.programme.calendar import Day, due_in_words
 from deniable.programme.parameters import Parameters
-from deniable.programme.public.page import Day, due_in_words
 from deniable.programme.public.promise import Promise, promise_of
 from deniable.programme.public.rules_in_words import Fact, facts_of
 from deniable.programme.randomness.source import Dice, Drand

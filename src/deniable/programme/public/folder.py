@@ -11,7 +11,7 @@ from deniable.errors import DeniableError, PlaceError, why
 from deniable.message import Place, why_not
 from deniable.programme.parameters import Parameters
 from deniable.programme.programme_file import KEY_FILE_BEGINS
-from deniable.programme.transcript.chain import Head, check_head, from_file, parse_head
+from deniable.programme.transcript.chain import LONGEST_HEAD, Head, check_head, from_file, parse_head
 from deniable.programme.witness.keys import KEY_FILE_BEGINS as WITNESS_KEY_BEGINS
 
 TRANSCRIPT = "transcript.jsonl"
@@ -44,8 +44,6 @@ PUBLIC = 0o644
 MOST_BYTES = 2**28
 """Far more than a transcript of a century of daily rounds."""
 
-# More than the line of the signed head takes.
-_HEAD_ROOM = 1024
 # More than what a key file begins with.
 _KEY_ROOM = 64
 
@@ -128,7 +126,7 @@ def read_published(path: Path) -> bytes:
 def read_head(transcript: Path) -> Head:
     """The signed head in a transcript's file, its signature unchecked; however long the file is."""
     try:
-        end = read_public(transcript, last=_HEAD_ROOM)
+        end = read_public(transcript, last=LONGEST_HEAD)
     except OSError as error:
         raise _unreadable(transcript.parent, error) from None
     return parse_head(from_file(end)[1])  # the first of these lines may be cut off, the last is not

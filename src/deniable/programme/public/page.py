@@ -39,9 +39,6 @@ from deniable.programme.transcript.unannounced import Reveal, Selection
 from deniable.programme.transcript.yearly_figures import Figures
 from deniable.programme.witness.notes import office_key
 
-__all__ = ["Day", "Event", "day_in_words", "due_in_words", "events_of", "render", "verify_text"]
-"""What publishing and the console's pages use; they write days as this page does."""
-
 NEWEST = 20
 """Entries that are shown at once; the reader unfolds some more."""
 MOST_ENTRIES = 50

@@ -22,7 +22,7 @@ from deniable.programme.transcript.signatures import is_signed, sign
 # Every entry states its number, kind and round, and the hash of the one before; the head has two hashes and more.
 _LEAST_LINE = 100
 # More than the line of the signed head takes.
-_LONGEST_HEAD = 1024
+LONGEST_HEAD = 1024
 
 
 def digest(text: str) -> str:
@@ -123,7 +123,7 @@ def from_file(content: bytes) -> tuple[list[str], str]:
     if (
         not content.endswith(b"\n")
         or not content.startswith(b'{"entries":', head)
-        or len(content) - head > _LONGEST_HEAD
+        or len(content) - head > LONGEST_HEAD
     ):
         raise DeniableError(
             "transcript.jsonl must end with the line of the signed head: the file was cut off or changed"

@@ -34,7 +34,12 @@ class MadeDuring(Entry):
             )
 
     def made(self, calendar: Calendar, say: Voice) -> str:
-        return _made_during(calendar, self.round, self.during, say)
+        if self.during == self.round:
+            return super().made(calendar, say)
+        first, last = (day_in_words(calendar.day(round_), say).words for round_ in (self.during - 1, self.during))
+        return say(
+            "between {first} and {last}, while round {round} was overdue", first=first, last=last, round=self.round
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,14 +102,6 @@ def consequence(state: PublicState, during: int, say: Voice) -> Consequence:
         state.n_targets,
     )
     return Consequence(during, " ".join([lapses, about, say("This cannot be taken back.")]))
-
-
-def _made_during(calendar: Calendar, round_: int, during: int, say: Voice) -> str:
-    day = day_in_words(calendar.day(during), say).words
-    if during > round_:
-        first = day_in_words(calendar.day(during - 1), say).words
-        return say("between {first} and {last}, while round {round} was overdue", first=first, last=day, round=round_)
-    return say("while round {round} was open (due on {day})", round=during, day=day)
 
 
 def not_covered(calendar: Calendar, during: int, say: Voice) -> str:
