@@ -267,7 +267,7 @@ def active(transaction: Transaction) -> dict[str, int]:
     counts = np.array(run.active_counts(), np.int64) + parameters.weighed(in_draw)
     if transaction.has_frozen:
         waiting = parameters.weighed(transaction.frozen().inputs.reports)
-        waiting[[*transaction.state.hidden.ordered_since_freeze]] = 0
+        waiting[[target for ordered in transaction.state.hidden.orders_since_freeze for target in ordered]] = 0
         counts += waiting
     return dict(zip(transaction.state.present, counts[transaction.state.history.present[0]].tolist(), strict=True))
 
