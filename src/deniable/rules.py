@@ -125,6 +125,10 @@ class Rules:
                 max_gap=self.max_gap,
             )
 
+    def resting(self, history: History) -> BoolArray:
+        """(B, C): who was audited in the last `cooldown` rounds."""
+        return np.asarray((history.audits > 0) & (history.since < self.cooldown))
+
     def eligible(self, history: History, chosen: BoolArray, audits: int) -> BoolArray:
         """Who may be drawn next, (B, C), when `chosen` were drawn already of the `audits` of this round."""
         return self.in_round(history, audits).eligible(chosen)
@@ -143,7 +147,7 @@ class RoundRules:
             self._remaining: IntArray = rules.max_gap - history.since
             self._is_late = bool((self._remaining < 1).any())
             self._within = self._counted(history.present, rules.max_gap)
-        self._rested = ~((history.audits > 0) & (history.since < rules.cooldown)) if rules.cooldown else None
+        self._rested = ~rules.resting(history) if rules.cooldown else None
 
     def eligible(self, chosen: BoolArray) -> BoolArray:
         """Who may be drawn next, (B, C), when `chosen` were drawn already."""

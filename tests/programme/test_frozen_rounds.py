@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pyrage
 import pytest
 from tests.programme.offices import DAILY, TARGETS, Office, make_tables_at_once, new_office
 from tests.programme.public.published import lines_in
@@ -17,10 +18,12 @@ from deniable.programme import backup
 from deniable.programme.programme import Programme
 from deniable.programme.public.verify import verify
 from deniable.programme.randomness.source import Dice, Drand
+from deniable.programme.secrets.oversight import replay
 from deniable.programme.transcript.frozen import Drawn, Freeze, PublicValue
 from deniable.programme.transcript.recoveries import Recovery
 from deniable.programme.transcript.replay import parse
 from deniable.programme.transcript.waiting import written_instant
+from deniable.report_classes import ReportClass
 
 OWN = OwnChain()
 DRAND = Drand(OWN.chain)
@@ -183,6 +186,47 @@ def test_an_order_meanwhile_does_not_change_the_draw(tmp_path: Path) -> None:
         office.programme.draw_round(thrown(2))
         office.programme.publish(tmp_path / place / "public")
         verify(tmp_path / place / "public", now=office.clock.now)
+
+
+def visit(office: Office, target: str) -> None:
+    office.programme.report({target: 1}, report_class="danger")
+    office.programme.visit(target, "danger")
+
+
+@pytest.mark.parametrize("settings", [{}, {"reveal_after": 2}, {"mechanism": "tca", "horizon": 9}], ids=str)
+@pytest.mark.parametrize("backed_up", ["before the freeze", "while it waits"])
+def test_a_target_may_be_ordered_twice_while_a_round_waits(
+    tmp_path: Path, settings: dict[str, Any], backed_up: str
+) -> None:
+    """By hand and in emergencies. The round is drawn all the same, by the office, an oversight body and a recovery."""
+    identity = pyrage.x25519.Identity.generate()
+    classes = (ReportClass("report", 1), ReportClass("danger", None))
+    office = made(tmp_path, classes=classes, oversight=str(identity.to_public()), **settings)
+    office.programme.publish(tmp_path / "public")
+    office.programme.report({TARGETS[0]: 3, TARGETS[1]: 2}, report_class="report")
+    if backed_up == "before the freeze":
+        office.count()
+        office.programme.backup(tmp_path / "backup")
+    freeze(office)
+    visit(office, TARGETS[1])
+    visit(office, TARGETS[1])
+    if backed_up == "while it waits":
+        office.programme.backup(tmp_path / "backup")
+    office.programme.override([TARGETS[1], TARGETS[0]], "a court order", independent=True)
+    audits = office.programme.draw_round(thrown(1)).audits
+    assert office.programme.active_counts()[TARGETS[1]] == 0
+    verify(public := office.programme.publish(), now=office.clock.now)
+    entries = [parse(line) for line in lines_in(public)]
+    assert replay(office.programme.parameters, entries, office.programme.seals(), identity).confirmed == (1,)
+    office.programme.close()
+    backup.restore(tmp_path / "backup", str(tmp_path / "again.db"))
+    again = Programme.open(str(tmp_path / "again.db"), office.key, clock=office.clock)
+    again.recover(None, "the disk broke")
+    assert again.close_round(1).audits == audits
+    office = Office(str(tmp_path / "again.db"), office.key, office.clock, again)
+    freeze(office)
+    again.draw_round(thrown(2))
+    verify(again.publish(), now=office.clock.now)
 
 
 def test_a_reader_refuses_numbers_thrown_at_another_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

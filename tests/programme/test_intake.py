@@ -278,6 +278,22 @@ def test_what_machines_bring_before_a_pause_does_not_count_in_it(ticking: Office
     assert ticking.programme.active_counts() == NONE | {ASH: 1}
 
 
+def test_what_machines_bring_in_a_pause_does_not_count_after_it(ticking: Office) -> None:
+    """The pause may end between the answer and the tick."""
+    ticking.programme.hotlines.add("hotline")
+    ticking.close()
+    ticking.key.transcript.unlink()
+    ticking.programme.recover(None, "the copy beside the key was lost")
+    pushed, _ = ticking.programme.bring_push("token", "one", {BIRCH: 1})
+    assert not pushed.is_counted
+    brought(ticking, counting.imported, source="hotline", reports=[("1", CEDAR)], count=True)
+    ticking.programme.resume_imports("all was brought again")
+    for _ in range(2):
+        tick(ticking)
+        assert ticking.programme.active_counts() == NONE
+        ticking.programme.bring_push("token", "one", {BIRCH: 1})
+
+
 def test_a_key_that_was_changed_refuses_at_the_tick(ticking: Office, tmp_path: Path) -> None:
     tick(ticking)
     with closing(ticking.again()) as at_a_terminal:

@@ -16,6 +16,7 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -419,7 +420,7 @@ def _opened(transaction: Transaction, has_seed: bool, hashed: Mapping[str, bytes
     tally, by_hash = settled.tally.T.tolist(), {hash_: id_ for id_, hash_ in hashed.items()}
     frozen, frozen_audits = list[Any](), list[int]()
     if transaction.has_frozen:
-        waits, ordered = transaction.frozen(), [*transaction.state.hidden.ordered_since_freeze]
+        waits, ordered = transaction.frozen(), [*chain(*transaction.state.hidden.orders_since_freeze)]
         then, in_draw = AuditRun.restore(run.mechanism, waits.run), parameters.weighed(waits.inputs.reports)
         in_draw[ordered] = 0
         active += in_draw

@@ -70,6 +70,7 @@ def pushed(
     state, place = seen.state, _place(seen.state, report_class)
     left_out = tuple(target for target in reports if not state.takes_part(target))
     brought = _together(seen, Kind.PUSHED, ["pushed", sender, name], reports, place)
+    brought["number"] *= not (state.is_paused and state.parameters.in_draw[place])  # the pause may end before the tick
     is_in_time = state.has_open_round or not state.parameters.in_draw[place]
     return brought, Pushed(is_in_time and not state.is_paused, left_out)
 
@@ -266,7 +267,7 @@ def active(transaction: Transaction) -> dict[str, int]:
     counts = np.array(run.active_counts(), np.int64) + parameters.weighed(in_draw)
     if transaction.has_frozen:
         waiting = parameters.weighed(transaction.frozen().inputs.reports)
-        waiting[[*transaction.state.hidden.ordered_since_freeze]] = 0
+        waiting[[target for ordered in transaction.state.hidden.orders_since_freeze for target in ordered]] = 0
         counts += waiting
     return dict(zip(transaction.state.present, counts[transaction.state.history.present[0]].tolist(), strict=True))
 

@@ -143,7 +143,7 @@ def draw_frozen(
     check_may_draw(state.parameters, state.waiting, value, now)
     frozen = transaction.frozen()
     public_value = mixed_in(state.parameters, value.text)
-    run, drawn = frozen.drawn(state.parameters, public_value, state.hidden.ordered_since_freeze)
+    run, drawn = frozen.drawn(state.parameters, public_value, state.hidden.orders_since_freeze)
     said = {"of": state.waiting.round, "value": value.text, "time": value.time, "reason": reason}
     if state.parameters.reveal_after:
         hidden = _hidden(transaction, Selected(frozen.inputs.round, drawn, frozen.inputs.names_salt))

@@ -22,7 +22,7 @@ SHARES = 500
 _ROUNDING = 1e-12  # 1 - 19/20 is a little above 0.05
 
 
-def passed_over(mechanism: Mechanism[Any], lead: int, audits: int = 1) -> float:
+def passed_over(mechanism: Mechanism[Any], lead: int, audits: int = 1, others: int | None = None) -> float:
     """P[a target that `lead` reports have come in about is not audited in their round], given that the rules leave it
     free: it is not resting, and the longest gap claims no audit of the round. No other target has any reports.
 
@@ -31,15 +31,19 @@ def passed_over(mechanism: Mechanism[Any], lead: int, audits: int = 1) -> float:
     before; that of drawing lots, whatever the lead, unless `bounds_lead`. If too few targets are left to keep the rest
     after an audit, it is an upper bound for all.
 
+    `others` is how many others are not resting in this round, where that is known of a mechanism that looks at the
+    counts alone; otherwise as many as once `cooldown` rounds are closed.
+
     >>> [round(passed_over(Race.calibrate(50, 0.1), 10, audits), 3) for audits in (1, 3)]
     [0.762, 0.436]
     """
     C = mechanism.n_targets
     if audits == C:
         return 0.0
-    others = eligible_others(C, audits, mechanism.rules)
     if isinstance(mechanism, CounterAuditing):
-        return _passed_over_by_counters(mechanism, lead, audits, others)
+        return _passed_over_by_counters(mechanism, lead, audits, eligible_others(C, audits, mechanism.rules))
+    if others is None:
+        others = eligible_others(C, audits, mechanism.rules)
     return float(np.prod(_losing(others, audits, weight(mechanism, lead, others))))
 
 
@@ -143,7 +147,7 @@ def weight(mechanism: Mechanism[Any], reports: int, others: int) -> float:
 
 def _losing(others: int, draws: int, v: float) -> FloatArray:
     """P[the target loses] in each of these draws without replacement, given that it lost those before."""
-    left = others - np.arange(draws, dtype=np.float64)
+    left = np.maximum(others - np.arange(draws, dtype=np.float64), 0)
     return left / (left + v) if math.isfinite(v) else np.zeros(draws)
 
 

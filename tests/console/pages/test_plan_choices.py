@@ -24,6 +24,7 @@ from deniable.console.pages.plan_reading import settings_of
 from deniable.errors import DeniableError
 from deniable.languages.voice import plain
 from deniable.programme.parameters import Parameters
+from deniable.programme.public.situation import Situation
 from deniable.programme.public.visit_chances import effects, wait_in_words
 from deniable.promptness import FEW_REPORTS, in_per_cent, passed_over, quiet_waits
 
@@ -138,7 +139,7 @@ WAITS: list[dict[str, str]] = [
 def test_a_wait_has_the_same_words_on_plan_and_on_promise(office: Office, changes: dict[str, str]) -> None:
     """For every number of reports that both pages tell."""
     form, parameters = parameters_of(**changes)
-    told = effects(parameters, len(parameters.targets), plain())
+    told = effects(parameters, Situation.at_start(parameters), plain())
     waits = dict(zip(FEW_REPORTS, (visit.wait for visit in alone(parameters, plain()).mine.visits), strict=True))
     numbers = {"No report": 0, "One report": 1, "Three reports": 3, "Ten reports": 10}
     assert [one.wait for one in told] == [waits[numbers[one.reports]] for one in told]
@@ -150,7 +151,10 @@ def test_a_wait_has_the_same_words_on_plan_and_on_promise(office: Office, change
 def test_waits_that_are_rounded_in_another_way_are_told_apart() -> None:
     """Negative control: the days of whole rounds are not those of the exact wait."""
     _, parameters = parameters_of(length="5", unit="D", points="9")
-    told = [int(re.findall(r"about ([\d,]+) day", one.wait)[0]) for one in effects(parameters, 50, plain())]
+    told = [
+        int(re.findall(r"about ([\d,]+) day", one.wait)[0])
+        for one in effects(parameters, Situation.at_start(parameters), plain())
+    ]
     assert [5 * round(days / 5) for days in told] != told
 
 

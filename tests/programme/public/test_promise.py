@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -13,14 +14,16 @@ import numpy as np
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
-from tests.programme.public.published import DICE, NAMES, RECIPIENT, chained, drawn, made
+from tests.programme.public.published import DICE, NAMES, RECIPIENT, chained, drawn, made, revealed, selected
 from tests.programme.public.readability import TWELVE_YEARS_OLD, avoided_words, grade
 
+from deniable.attack.exact import law_of_run
 from deniable.curves import Gaussian, TotalVariation
 from deniable.errors import DeniableError
 from deniable.guarantee import Guarantee
 from deniable.languages.language import AUDIT_TERMS, TARGET_TERMS, Terms
 from deniable.languages.voice import plain
+from deniable.mechanisms.base import State
 from deniable.message import noted
 from deniable.normal import ndtr
 from deniable.programme.calendar import Calendar
@@ -37,6 +40,7 @@ from deniable.programme.transcript.fields import OfficeDetails
 from deniable.programme.transcript.replay import replay
 from deniable.report_classes import ReportClass
 from deniable.rounding import float_above
+from deniable.run import AuditRun
 
 CLASSES = (ReportClass("minor", 1), ReportClass("serious", 3), ReportClass("danger", None))
 FIFTY = tuple(f"depot {number}" for number in range(50))
@@ -853,6 +857,46 @@ def test_waits_are_those_of_the_targets_of_today() -> None:
         table = part(english(parameters, situation), "effect").table
         assert table is not None
         assert table.rows[0][:2] == ("No report", chance)
+
+
+@pytest.mark.parametrize("audits", [1, 2])
+def test_chances_are_those_of_the_next_draw(audits: int) -> None:
+    """Also in the first rounds, and after an order or a leaving: then fewer or more targets rest than usual."""
+    targets = FIFTY[:8]
+    parameters = made(targets=targets, cooldown=3, audits=audits)
+    of_all = [targets[at : at + audits] for at in range(0, 3 * audits, audits)]
+    order = ("override", 4, {"audits": (targets[6],), "during": 4, "reason": "fire", "independent": True})
+    gone = {"added": (), "removed": (targets[0],), "during": 4, "reason": "closed", "independent": True}
+    said = [*(drawn(number, *some) for number, some in enumerate(of_all, start=1)), order, ("targets", 4, gone)]
+    chances = set[str]()
+    for number in range(len(said) + 1):
+        state = replay(parameters, chained(parameters, said[:number]))
+        table = part(english(parameters, Situation.after(state)), "effect").table
+        assert table is not None
+        before = State(state.history, np.zeros((1, state.n_targets), np.int64))
+        law = law_of_run(
+            partial(AuditRun, parameters.built(), state=before), [lambda run, _: (run, run.select({}, audits))]
+        )
+        exact = sum(chance for (selected,), chance in law.items() if 7 in selected)
+        stated, of = map(int, table.rows[0][1].replace(",", "").split(" in "))
+        assert stated <= exact * of < stated + 1
+        chances.add(table.rows[0][1])
+    assert len(chances) > 3
+
+
+def test_targets_rest_whose_names_are_not_public() -> None:
+    parameters = made(targets=FIFTY[:8], cooldown=3, reveal_after=2)
+    said = [selected(number, FIFTY[number], parameters=parameters) for number in (1, 2)]
+    for number in (3, 4, 5):
+        draw = selected(number, FIFTY[number], parameters=parameters)
+        said += [draw, revealed(number + 1, number - 2, FIFTY[number - 2])]
+    stated = []
+    for number in (0, 1, 2, 4, 6, 8):
+        state = replay(parameters, chained(parameters, said[:number]))
+        table = part(english(parameters, Situation.after(state)), "effect").table
+        assert table is not None
+        stated.append(table.rows[0][1])
+    assert stated == ["125 in 1,000", "142 in 1,000", "166 in 1,000", *["20 in 100"] * 3]
 
 
 @pytest.mark.parametrize("rules", [{}, {"max_gap": 1500, "audits": 1000}, {"audits": 20_000}])

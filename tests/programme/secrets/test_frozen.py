@@ -150,7 +150,7 @@ def test_its_length_does_not_tell_how_many_reports_there_are() -> None:
 def test_targets_ordered_since_do_not_change_the_draw_and_their_runs_end() -> None:
     run, drawn = frozen().drawn(PARAMETERS, "ef" * 32)
     other = next(target for target in (0, 2) if target not in drawn)
-    ordered, same = frozen().drawn(PARAMETERS, "ef" * 32, [other])
+    ordered, same = frozen().drawn(PARAMETERS, "ef" * 32, [[other]])
     assert same == drawn
     assert run.active_counts()[other] == INPUTS.reports[0, other]
     assert ordered.active_counts()[other] == 0

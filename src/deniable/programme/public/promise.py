@@ -303,7 +303,7 @@ def _effect(parameters: Parameters, now: Situation, say: Voice) -> Part:
         return Part(
             "effect", title, before=(say("Every {target} is {audited} in every round, with reports and without."),)
         )
-    told = effects(parameters, now.n_targets, say)
+    told = effects(parameters, now, say)
     return Part(
         "effect",
         title,

@@ -24,6 +24,8 @@ class Situation:
     open_round: int
     n_targets: int
     """That take part."""
+    resting: int = 0
+    """How many of them the next draw leaves out, since they were audited just before."""
     is_paused: bool = False
     """Whether reports that hotlines bring do not count, since a recovery."""
     ended: bool = False
@@ -43,6 +45,7 @@ class Situation:
             coverage=state.coverage,
             open_round=state.open_round,
             n_targets=int(state.history.present.sum()),
+            resting=_resting(state),
             is_paused=state.is_paused,
             ended=state.ended,
             waits=state.waiting is not None and not state.ended,
@@ -80,3 +83,11 @@ class Situation:
         if contact is None:
             return ()
         return (say("You can reach the office here: {contact}", contact=say.apart(contact)),)
+
+
+def _resting(state: PublicState) -> int:
+    """Those of the last draws are different targets, also where their names are not public yet."""
+    rules, audits = state.parameters.rules, state.parameters.audits
+    named = int((state.history.present & rules.resting(state.history)).sum())
+    hidden = audits * min(len(state.hidden.draws), rules.cooldown)
+    return max(named, min(named + hidden, audits * rules.cooldown))

@@ -11,6 +11,7 @@ from deniable.languages.voice import Voice
 from deniable.mechanisms.race import Race
 from deniable.programme.calendar import Calendar, in_tenths, rounds_in_words
 from deniable.programme.parameters import Parameters
+from deniable.programme.public.situation import Situation
 from deniable.programme.public.suspicion import Filed, filed_in, filed_in_words, sure_at_most
 from deniable.promptness import QuietWait, passed_over, quick_waits
 
@@ -31,23 +32,30 @@ class Effect:
     """How sure a boss who was 50 % sure can become, if one person filed these reports: 'at most 57 %'."""
 
 
-def effects(parameters: Parameters, n_targets: int, say: Voice) -> tuple[Effect, ...]:
+def effects(parameters: Parameters, now: Situation, say: Voice) -> tuple[Effect, ...]:
     """First without any report, then with some; nothing where there is no formula: for counter auditing, and for draws
     with weights.
     """
     if parameters.mechanism != "race" or parameters.weights is not None:
         return ()
-    race, audits, filed = replace(parameters.built(), n_targets=n_targets), parameters.audits, _filed(parameters)
+    race, audits, filed = replace(parameters.built(), n_targets=now.n_targets), parameters.audits, _filed(parameters)
     assert isinstance(race, Race)
     waits = quick_waits(race, audits, (0, *(one.reports * (one.one.weight or 1) for one in filed)))
     assert waits is not None
-    chances = chances_in_words([1 - passed_over(race, wait.reports, audits) for wait in waits], say)
+    chances = chances_in_words([1 - passed_over(race, wait.reports, audits, _others(now)) for wait in waits], say)
     labels = [say("No report"), *(filed_in_words(parameters, one, say) for one in filed)]
     risks = ["–", *(_risk(one, say) for one in filed)]
     return tuple(
         Effect(label, chance, wait_in_words(parameters.calendar, wait, say), risk)
         for label, chance, wait, risk in zip(labels, chances, waits, risks, strict=True)
     )
+
+
+def _others(now: Situation) -> int:
+    """How many others the next draw may select, if it may select the target itself: in the first rounds, and after a
+    target left, fewer rest than later. Where all rest, the rest is cut short.
+    """
+    return now.n_targets - 1 - (now.resting if now.resting < now.n_targets else 0)
 
 
 def circumstances(parameters: Parameters, n_targets: int, is_told: bool, say: Voice) -> Iterator[str]:

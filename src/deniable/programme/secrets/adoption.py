@@ -39,8 +39,8 @@ class Adoption:
     def _draw(self, entry: FrozenDraw, tally: IntArray, state: PublicState, hidden: HiddenTargets) -> IntArray:
         """As it was drawn, where what it was drawn from is known: no report is lost then."""
         if self.frozen is not None:
-            public_value, ordered = entry.mixed_in(state.parameters), state.hidden.ordered_since_freeze
-            self.run, _ = self.frozen.drawn(state.parameters, public_value, ordered)
+            public_value, orders = entry.mixed_in(state.parameters), state.hidden.orders_since_freeze
+            self.run, _ = self.frozen.drawn(state.parameters, public_value, orders)
             self.frozen = None
             return tally
         assert isinstance(entry, Drawn | DrawnHidden)

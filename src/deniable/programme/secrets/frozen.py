@@ -38,17 +38,17 @@ class Frozen(Secret):
         return hashlib.sha256(b"deniable-counted/1\n" + run + counts).hexdigest()
 
     def drawn(
-        self, parameters: Parameters, public_value: str, ordered: Sequence[int] = ()
+        self, parameters: Parameters, public_value: str, orders: Sequence[Sequence[int]] = ()
     ) -> tuple[AuditRun, tuple[int, ...]]:
         """The run after the round's draw with what this public value adds, and the targets drawn.
 
-        `ordered` were audited since outside the draw, which does not change it.
+        `orders` are the targets of each order since, which does not change the draw.
         """
         programme, round_, seed = parameters.programme, self.inputs.round, self.inputs.seed
         noise = noise_of_draw(programme, round_, seed, public_value, self._counted(parameters))
         run = AuditRun.restore(parameters.built(), self.run, noise)
         drawn = run.select(parameters.weighed(self.inputs.reports), audits=parameters.audits)
-        if ordered:
+        for ordered in orders:
             run.order(ordered)
         return run, drawn
 

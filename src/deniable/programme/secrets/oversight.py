@@ -230,8 +230,8 @@ class _Replay:
 
     def _compare(self, frozen: Frozen, entry: Closing | FrozenDraw, public_value: str) -> None:
         """Draw it again; the run goes on from there."""
-        ordered = self.state.hidden.ordered_since_freeze if isinstance(entry, FrozenDraw) else ()
-        self.run, drawn = frozen.drawn(self.state.parameters, public_value, ordered)
+        orders = self.state.hidden.orders_since_freeze if isinstance(entry, FrozenDraw) else ()
+        self.run, drawn = frozen.drawn(self.state.parameters, public_value, orders)
         if not _is_published(self.state, entry, drawn, frozen.inputs.names_salt):
             value = ", its seed and its public value" if isinstance(entry, FrozenDraw) else " and its seed"
             raise _ContradictedError(entry.audited_in, f"its audits do not follow from its reports{value}")

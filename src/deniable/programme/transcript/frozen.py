@@ -114,7 +114,7 @@ class FrozenDraw(Entry):
         was ordered since; returns the open round's reports after it. `state` is that before the draw.
         """
         ended = run.adopt(drawn)
-        if ordered := state.hidden.ordered_since_freeze:
+        for ordered in state.hidden.orders_since_freeze:
             run.order(ordered)
         return without_reports(tally, ended, state.parameters.in_draw)
 

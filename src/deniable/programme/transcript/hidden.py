@@ -79,10 +79,10 @@ class Hidden:
         return tuple(step for step in self.steps if step.round and not step.waits)
 
     @property
-    def ordered_since_freeze(self) -> tuple[int, ...]:
-        """The targets audited outside the draw since the round that waits was frozen."""
+    def orders_since_freeze(self) -> tuple[tuple[int, ...], ...]:
+        """The targets of each order since the round that waits was frozen. A target can be in several."""
         at = next(place for place, step in enumerate(self.steps) if step.waits)
-        return tuple(number for step in self.steps[at + 1 :] for number in step.ordered)
+        return tuple(step.ordered for step in self.steps[at + 1 :])
 
     def drawn(self, names: str = "", capsule: str = "") -> "Hidden":
         """With the draw for which the frozen round waited."""
