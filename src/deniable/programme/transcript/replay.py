@@ -32,7 +32,8 @@ def parse(text: str, number: int | None = None) -> Entry:
         )
     if not isinstance(kind, str) or kind not in KINDS:
         raise DeniableError(
-            "{name}: kind must be one of {kinds}, got {kind}",
+            "{name}: this version knows no entry of kind {kind}, only {kinds}; a newer version of deniable may have "
+            "written it: check with the newest one",
             name=name,
             kinds=", ".join(KINDS),
             kind=reprlib.repr(kind),
