@@ -348,8 +348,14 @@ def test_greedy_and_uniform() -> None:
         (lambda: cal.rr_p_rand(0.1, 5, 0), "horizon must be a whole number of at least 1, got 0"),
         (lambda: cal.rr_necessary_p_rand(0.1, 1), "n_targets must be a whole number of at least 2, got 1"),
         (lambda: cal.sensitivity(0), "horizon must be a whole number of at least 1, got 0"),
-        (lambda: cal.delta_for_person(0.5, 3), "advantage must be above 0 and below 0.5, got 0.5"),
-        (lambda: cal.race_delta_for_person(0.0, 3), "advantage must be above 0 and below 0.5, got 0.0"),
+        (
+            lambda: cal.delta_for_person(0.5, 3),
+            "advantage must be above 0 and below 0.5, got 0.5; 5 points in 100 is 0.05",
+        ),
+        (
+            lambda: cal.race_delta_for_person(0.0, 3),
+            "advantage must be above 0 and below 0.5, got 0.0; 5 points in 100 is 0.05",
+        ),
         (
             lambda: cal.gaussian_delta_for_person(0.1, 0),
             "max_reports must be a whole number of at least 1, got 0",

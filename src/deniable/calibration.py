@@ -331,7 +331,7 @@ def _asked(delta: float) -> float:
 
 def _asked_advantage(advantage: float) -> float:
     if not 0 < advantage < 0.5:
-        raise DeniableError(f"advantage must be above 0 and below 0.5, got {advantage}")
+        raise DeniableError(f"advantage must be above 0 and below 0.5, got {advantage}; 5 points in 100 is 0.05")
     return as_written(advantage)
 
 

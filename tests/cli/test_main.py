@@ -114,6 +114,11 @@ def test_a_full_disk_is_one_line(reports: Path, as_json: list[str]) -> None:
     assert_refused(result, "cannot write the output: the disk is full")
 
 
+def test_a_folder_that_the_system_refuses_is_named(run: Run) -> None:
+    folder = "public" * 50
+    assert_refused(run("programme", "publish", "--public", folder), f"/{folder}: File name too long")
+
+
 def test_a_terminal_without_unicode_still_gets_its_transcript(tmp_path: Path) -> None:
     path = tmp_path / "reports.csv"
     path.write_text("Çelik,Đurić\n1,0\n", encoding="utf-8")

@@ -698,12 +698,21 @@ def test_before_the_first_run_there_is_nothing_else(tmp_path: Path) -> None:
     browser = office.browser()
     pages = [path for path in paths(office.app, "GET") if "first-run" not in path and path != "/help/signing-in"]
     every = {browser.get(path).status_code for path in pages}
-    every |= {browser.client.post(path).status_code for path in paths(office.app, "POST") if "first-run" not in path}
+    forms_there = [path for path in paths(office.app, "POST") if "first-run" not in path and path != "/language"]
+    every |= {browser.client.post(path).status_code for path in forms_there}
     assert every == {503}
     assert browser.get("/api/v1/openapi.json").status_code == 503
     assert browser.get("/first-run/guess").status_code == 404
     assert browser.get("/first-run/guess/qr.png").status_code == 404
     assert "ask that person for the link" in browser.get("/").text
+
+
+def test_the_first_run_in_another_language(tmp_path: Path) -> None:
+    office = new_office(tmp_path, people=False)
+    browser, path = office.browser(), f"/first-run/{begun(office)}"
+    fields = {"csrf": form_token(browser.get(path).text), "language": "de", "to": path}
+    assert browser.client.post("/language", data=fields).headers["location"] == path
+    assert '<html lang="de"' in browser.get(path).text
 
 
 def test_the_first_run(tmp_path: Path) -> None:

@@ -91,7 +91,9 @@ def main(args: Sequence[str] | None = None) -> int:
         return 130
     except OSError as error:
         _abandon_stdout()
-        return 1 if isinstance(error, BrokenPipeError) else _fail(f"cannot write the output: {why(error)}")
+        # Standard output has no file name.
+        cannot = "write the output" if error.filename is None else f"use {error.filename}"
+        return 1 if isinstance(error, BrokenPipeError) else _fail(f"cannot {cannot}: {why(error)}")
     except Exception as error:
         return _fail(_bug(error), code=1)
     return code or 0

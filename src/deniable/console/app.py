@@ -119,7 +119,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
     "Cache-Control": "no-store",
 }
-_BEFORE_FIRST_RUN = ("/first-run/", PLACE, f"{HELP}{SIGNING_IN}")
+_BEFORE_FIRST_RUN = ("/first-run/", "/language", PLACE, f"{HELP}{SIGNING_IN}")
 
 
 # By default the framework would tell whoever listens about errors, in their own words, and about addresses.

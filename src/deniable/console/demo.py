@@ -96,10 +96,11 @@ def _programme(database: str, key: KeyFile, public: Path, now: datetime) -> None
             if round_ < ROUNDS:
                 programme.visit(EMERGENCIES[round_], "danger")
                 programme.carried_out(round_, EMERGENCIES[round_], calendar.today(then[0]))
-        then[0] = calendar.due(round_)
+        then[0] = calendar.due(round_) - timedelta(hours=1)
         for open_ in programme.work_list():
             if open_.round < round_ and open_.round <= VISITED:
                 programme.carried_out(open_.round, open_.target, open_.day + timedelta(days=2))
+        then[0] = calendar.due(round_)
         if round_ == 10:
             programme.skip("The whole office was moving house.", independent=True)
         elif round_ < ROUNDS:

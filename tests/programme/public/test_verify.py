@@ -340,11 +340,16 @@ def test_another_public_key_file_is_refused(folder: Path) -> None:
         verify(folder, now=NOW)
 
 
-@pytest.mark.parametrize("name", ["programme.json", "transcript.jsonl"])
-def test_a_missing_file_is_refused(folder: Path, name: str) -> None:
-    (folder / name).unlink()
-    with pytest.raises(DeniableError, match=f"{name} cannot be read: No such file"):
+def test_a_missing_transcript_is_refused(folder: Path) -> None:
+    (folder / "transcript.jsonl").unlink()
+    with pytest.raises(DeniableError, match=r"transcript\.jsonl cannot be read: No such file"):
         verify(folder, now=NOW)
+
+
+def test_a_folder_that_no_programme_published(tmp_path: Path) -> None:
+    with pytest.raises(DeniableError, match=r"the folder .* has no programme\.json: give the folder that") as refused:
+        verify(tmp_path, now=NOW)
+    assert str(refused.value.elsewhere).startswith("the public folder has no programme.json")
 
 
 def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:

@@ -120,6 +120,13 @@ def read_published(path: Path) -> bytes:
                 programme=PROGRAMME,
                 transcript=TRANSCRIPT,
             ) from None
+        if error.errno == errno.ENOENT and path.name == PROGRAMME:
+            raise PlaceError(
+                "{parent} has no {programme}: give the folder that holds {programme} and {transcript}",
+                parent=public_folder(path.parent),
+                programme=PROGRAMME,
+                transcript=TRANSCRIPT,
+            ) from None
         raise PlaceError("{path} cannot be read: {why}", path=public_file(path), why=why(error)) from None
 
 
