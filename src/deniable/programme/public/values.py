@@ -156,10 +156,10 @@ def _fixed(entries: Sequence[Entry]) -> tuple[Fixed, ...]:
 def _without_beacon(rounds: Sequence[int]) -> Message:
     if len(rounds) == 1:
         return why_not(
-            "round {round} drawn without drand's beacon, though beacons stay available: ask why", round=rounds[0]
+            "round {round} drawn without its beacon, though beacons stay available: ask why", round=rounds[0]
         )
     return why_not(
-        "rounds {rounds} drawn without drand's beacon, though beacons stay available: ask why",
+        "rounds {rounds} drawn without their beacons, though beacons stay available: ask why",
         rounds=", ".join(map(str, rounds)),
     )
 
