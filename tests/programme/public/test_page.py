@@ -481,6 +481,9 @@ def test_after_the_last_round_the_page_asks_for_no_report() -> None:
     assert "https://hotline.example.org" not in over.text("header")
     assert "no more: the programme has ended" in over.text("header")
     assert "Reports do not count here any more" in over.text("main")
+    assert "yes, for reports made before it ended an order by hand can end the promise" in over.text("header")
+    assert "Can I take my report back?" not in over.text("main")
+    assert "it deleted its numbers" not in over.text("main")
     assert "For round 2 the fingerprint is" not in over.text("main")
     assert not re.search("can be drawn|Do you want to report", over.text("header") + over.text("main"))
     assert "https://hotline.example.org" in visited.text("header")
@@ -491,8 +494,12 @@ def test_after_the_last_round_the_page_asks_for_no_report() -> None:
     ("settings", "more", "words"),
     [
         ({}, [], "The promise stays for all reports made before the end."),
-        ({"classes": CLASSES}, [], "The end takes nothing away from what is promised"),
-        ({}, [override(2, B, independent=False), drawn(2, C)], "The end takes nothing away from what is promised"),
+        ({"classes": CLASSES}, [], "What is promised about reports made before the end stays promised after it."),
+        (
+            {},
+            [override(2, B, independent=False), drawn(2, C)],
+            "What is promised about reports made before the end stays promised after it.",
+        ),
     ],
 )
 def test_it_says_what_the_end_leaves_of_the_promise(settings: dict[str, Any], more: list[Said], words: str) -> None:
@@ -697,7 +704,7 @@ def test_only_of_values_that_nobody_knows_in_advance_it_is_said_that_the_office_
         text = Outline(rendered(made(randomness=source))).text("main")
         is_own = source == Drand(OwnChain().chain)
         assert ("So the office cannot look for a" in text) is not is_own
-        assert text.count("An office that knows them can look for a result that it likes.") == 2 * is_own
+        assert text.count("An office that knows them can look for a result that it likes,") == 2 * is_own
 
 
 def test_numbers_that_people_threw_have_their_place_and_time() -> None:

@@ -427,7 +427,7 @@ def test_what_is_hard_to_read_is_found() -> None:
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        ("after I report", r"next draw is due on Monday 12 January 2026"),
+        ("after I report", r"next draw that counts it is due on Monday 12 January 2026"),
         ("my text and my name", r"read what you write.*no name and no text.*code.*deletes the number.*Old backups"),
         ("court", r"took your report.*only numbers"),
         ("give my name", r"does not need it"),

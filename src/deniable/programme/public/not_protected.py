@@ -31,7 +31,7 @@ def limits(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, ..
             say("An emergency."),
             say("A report of class {classes} led to a visit at once. The record says why the office came.",
                 classes=classes)
-            if now.ended else
+            if now.is_past else
             say("A report of class {classes} leads to a visit at once. The record says why the office came.",
                 classes=classes),
         ))  # fmt: skip
@@ -39,7 +39,7 @@ def limits(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, ..
         Item(
             say("Several reports."),
             say("The more often you reported, the more can show.")
-            if now.ended else
+            if now.is_past else
             say("The more often you report, the more can show."),
         ),
         two_people(parameters, now, say),
@@ -51,7 +51,7 @@ def limits(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, ..
         Item(
             say("The way you report."),
             say("Your boss may have seen what you did on a phone, a computer or a network at work.")
-            if now.ended else
+            if now.is_past else
             say("Your boss may see what you do on a phone, a computer or a network at work. Use a device and a "
                 "connection of your own."),
         ),
@@ -67,7 +67,7 @@ def limits(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, ..
             say("Timing that gives you away."),
             say("If the office entered, brought in or took back other reports because yours had come, or drew late "
                 "because of it, the {audits} may show that. That the office did not do this is a matter of trust.")
-            if now.ended else
+            if now.is_past else
             say("If the office enters, brings in or takes back other reports because yours has come, or draws late "
                 "because of it, the {audits} may show that. The office should do all this at fixed times. That it does "
                 "is a matter of trust."),
@@ -147,7 +147,9 @@ def two_people(parameters: Parameters, now: Situation, say: Voice) -> Item:
     standing = now.standing(parameters)
     title = say("Only you or one other person.")
     advice = (
-        say("Get advice if you are worried.") if now.ended else say("If only two people could know, get advice first.")
+        say("Get advice if you are worried.")
+        if now.is_past
+        else say("If only two people could know, get advice first.")
     )
     more = say("If your boss is sure that it was you or one other person, the {audits} can show more.")
     if standing == "lost":

@@ -162,7 +162,7 @@ def render(parameters: Parameters, entries: Sequence[Entry], known: PublicState 
         calendar_name=in_language(CALENDAR, say.language.code, parameters),
         every=every_period(calendar, say),
         closed=state.closed,
-        ended=now.sends_elsewhere(parameters),
+        ended=now.is_past,
         latest=next((event for event in events if event.audited), None),
         next_round=state.open_round,
         next_due=None if is_over else due_in_words(calendar, state.open_round, say),

@@ -119,19 +119,19 @@ def _holds(parameters: Parameters, now: Situation, say: Voice) -> Item:
         return Item(say("no, not until {since}", since=now.since(say)), visits)
     if now.coverage.lapses:
         return _holds_again(now, visits, say)
-    if now.ended:
-        return Item(say("yes, for reports made before it ended"), visits)
+    until = say("an order by hand can end the promise: see “What is not protected”")
+    if now.is_past:
+        return Item(say("yes, for reports made before it ended"), visits if now.ended else until)
     covered = say.one_of([one.name for one in drawn_classes(parameters)])
     held = say("yes, for reports of class {classes}", classes=covered) if visits else say("yes, for all reports")
     so_far = say("not lost so far")
-    until = say("an order by hand can end the promise: see “What is not protected”")
     return Item(held, say.language.locale.semicolon.join(filter(None, (visits, so_far, until))))
 
 
 def _holds_again(now: Situation, visits: str, say: Voice) -> Item:
     """After a lapse."""
     since = now.since(say)
-    if now.ended:
+    if now.is_past:
         return Item(say("yes, for reports made from {since} on", since=since), visits or say("not for earlier ones"))
     earlier = say("not for reports made before {since}", since=since)
     return Item(say("yes, for new reports"), say.language.locale.semicolon.join(filter(None, (earlier, visits))))
@@ -188,7 +188,7 @@ def _suspicion(parameters: Parameters, now: Situation, say: Voice) -> Part:
             "This is mathematically proven, if the office kept to its rules. It holds even if your boss saw every "
             "{audit} there ever was, knows how the draw worked and knows every other report."
         )
-        if now.ended
+        if now.is_past
         else say(
             "This is mathematically proven, as long as the office keeps to its rules. It holds even if your boss sees "
             "every {audit} there ever was, knows how the draw works and knows every other report."
@@ -238,7 +238,7 @@ def _cases(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...
 
 def _hardly_sure(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...]:
     """The limit on a boss who suspects almost no one, where each report in the programme has one."""
-    if not is_capped(parameters) or parameters.visit_classes or now.ended or now.standing(parameters) != "holds":
+    if not is_capped(parameters) or parameters.visit_classes or now.is_past or now.standing(parameters) != "holds":
         return ()
     guarantee = filed_in(parameters, heaviest_class(parameters)).guarantee
     assert guarantee is not None
@@ -271,7 +271,7 @@ def _guesses(say: Voice) -> str:
 
 def _classes(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...]:
     """What the classes are, where there are several and no warning has told it."""
-    if len(parameters.classes) == 1 or parameters.visit_classes or now.ended:
+    if len(parameters.classes) == 1 or parameters.visit_classes or now.is_past:
         return ()
     return (classes_in_words(parameters, say),)
 
@@ -281,13 +281,13 @@ def _exact(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...
         return (say("No limit covers any report: the promise was lost, and no draw comes after that."),)
     if now.coverage.lapses:
         since = say("These figures are about reports made from {since} on.", since=now.since(say))
-        return (since, *exact_figures(parameters, say, ended=now.ended))
-    return exact_figures(parameters, say, ended=now.ended)
+        return (since, *exact_figures(parameters, say, ended=now.is_past))
+    return exact_figures(parameters, say, ended=now.is_past)
 
 
 def _effect(parameters: Parameters, now: Situation, say: Voice) -> Part:
     title = say("What your report does")
-    if now.sends_elsewhere(parameters):
+    if now.is_past:
         return Part("effect", title, before=(
             say("A new report changes nothing: the programme has ended, and there are no more draws."),
             say("A report from before the end counted in every draw until the {target} was {audited}. If that did not "
@@ -362,7 +362,7 @@ def _whose_reports(parameters: Parameters, now: Situation, told: Sequence[Effect
 
 def _contact(parameters: Parameters, now: Situation, say: Voice) -> Part:
     title, details = say("How to report"), now.details
-    if now.sends_elsewhere(parameters):
+    if now.is_past:
         elsewhere = say(
             "Reports do not count here any more, since the programme has ended. Ask the office, a union or an advice "
             "centre where you can report now. Do not ask at work."

@@ -35,7 +35,7 @@ def warnings_of(parameters: Parameters, now: Situation, say: Voice) -> tuple[War
         no_more = say("There are no more draws, and a new report changes nothing here.")
         told.append(Warned(
             say("This programme has ended."),
-            (_end(parameters, now, say) if now.ended else " ".join((no_more, *still_visited(parameters, now, say))),),
+            (_end(parameters, now, say) if now.is_past else " ".join((no_more, *still_visited(parameters, now, say))),),
             is_end=now.ended,
         ))  # fmt: skip
     elif now.takes_no_more(parameters):
@@ -45,7 +45,7 @@ def warnings_of(parameters: Parameters, now: Situation, say: Voice) -> tuple[War
         ))  # fmt: skip
     if now.coverage.lapses:
         told.append(_lapse(parameters, now, say))
-    if now.ended:
+    if now.is_past:
         return tuple(told)
     if parameters.visit_classes:
         told.append(_visits(parameters, now, say))
@@ -63,7 +63,7 @@ def _end(parameters: Parameters, now: Situation, say: Voice) -> str:
         "There are no more draws. Visits that were drawn before may still take place. A new report changes nothing "
         "here: report it elsewhere. If a person is in danger, call people who can act at once."
     )
-    after = " ".join((*kept_at_the_end(parameters, now, say), after))
+    after = " ".join((*(kept_at_the_end(parameters, now, say) if now.ended else ()), after))
     if parameters.horizon is not None and now.open_round > parameters.horizon:
         return after
     calendar = parameters.calendar
@@ -81,7 +81,7 @@ def kept_at_the_end(parameters: Parameters, now: Situation, say: Voice) -> tuple
     if not is_made(parameters) or now.standing(parameters) == "lost":
         return ()
     if now.coverage.lapses or parameters.visit_classes:
-        return (say("The end takes nothing away from what is promised about reports made before it."),)
+        return (say("What is promised about reports made before the end stays promised after it."),)
     return (say("The promise stays for all reports made before the end."),)
 
 

@@ -18,8 +18,9 @@ def answers(parameters: Parameters, now: Situation, say: Voice) -> tuple[Item, .
     return (
         *(_to_a_reporter(parameters, now, say) if now.ended else _before_a_report(parameters, now, say)),
         Item(say("What if a person is in danger?"), " ".join((_danger(parameters, now, say), *now.reached(say)))),
-        *(() if now.ended else (_take_back(say), _lost_key(say), _lost_records(say), _at_the_end(parameters, now, say),
-          _chosen(parameters, say))),
+        *(() if now.is_past else (_take_back(say), _lost_key(say), _lost_records(say))),
+        *(() if now.ended else (_at_the_end(parameters, now, say),)),
+        *(() if now.is_past else (_chosen(parameters, say),)),
         _broken(now, say),
         Item(
             say("How can I check all this?"),
@@ -39,6 +40,8 @@ def _before_a_report(parameters: Parameters, now: Situation, say: Voice) -> Iter
             "name if you gave it. The programme has only numbers of reports, and a code for each. A court may "
             "order these as well."),
     )  # fmt: skip
+    if now.is_past:
+        return
     yield Item(
         say("Do I have to give my name?"),
         say("The programme does not need it. Before you write anything, ask if you can report without a name."),
@@ -114,8 +117,8 @@ def _chosen(parameters: Parameters, say: Voice) -> Item:
         return Item(title, f"{by_hand} {number} {chosen} {counts}")
     if is_foreseeable(parameters.randomness):
         value = " ".join((
-            say("It also depends on a public value, but not on drand’s own: the holder of its sender’s key, perhaps "
-                "the office, knows all values in advance."),
+            say("It also depends on a public value. This value is not drand’s own: a person with the key that makes "
+                "it, perhaps in the office, can know all values before they are public."),
             chosen_by_an_office_that_knows(say),
         ))  # fmt: skip
         return Item(title, f"{by_hand} {number} {value} {counts}")
@@ -130,8 +133,8 @@ def _chosen(parameters: Parameters, say: Voice) -> Item:
 def chosen_by_an_office_that_knows(say: Voice) -> str:
     """The values of its draws in advance."""
     return say(
-        "An office that knows them can look for a result that it likes. If it draws without the value, or does not "
-        "draw, the record shows this for good."
+        "An office that knows them can look for a result that it likes, and the record does not show this. If it draws "
+        "without the value, or does not draw, the record shows that for good."
     )
 
 
@@ -152,10 +155,10 @@ def _after(parameters: Parameters, now: Situation, say: Voice) -> str:
             "Nothing, as far as this programme goes. Only its last draw is still to come, and it counts no new report."
         )
     told = say(
-        "The hotline tells the programme that there is one more report about this {target}. The next draw is due on "
-        "{due}. That date does not change because of a report. Your report counts in every draw until the {target} is "
-        "{audited}, by draw or otherwise. {Audits} elsewhere change nothing about that. No one tells you why "
-        "{a_target} was drawn: the draw leaves no reason.",
+        "The hotline tells the programme that there is one more report about this {target}. The next draw that counts "
+        "it is due on {due}. That date does not change because of a report. Your report counts in every draw until the"
+        " {target} is {audited}, by draw or otherwise. {Audits} elsewhere change nothing about that. No one tells you "
+        "why {a_target} was drawn: the draw leaves no reason.",
         due=due_in_words(parameters.calendar, now.open_round, say).words,
     )
     return " ".join((told, *still_drawn_with(parameters, say)))
@@ -223,7 +226,7 @@ def _class(parameters: Parameters, say: Voice) -> str:
 
 
 def _danger(parameters: Parameters, now: Situation, say: Voice) -> str:
-    if now.ended:
+    if now.is_past:
         return say("Call people who can act at once.")
     call, standing = say("Do not wait for a draw. Call people who can act at once."), now.standing(parameters)
     if not parameters.visit_classes:
@@ -259,7 +262,7 @@ def _broken(now: Situation, say: Voice) -> Item:
         "The record marks each draw that is a day late or more. It cannot show a false declaration, {an_audit} that "
         "the office hides, or a report that was not counted. There you have to trust the office."
     )
-    if now.ended:
+    if now.is_past:
         marked = say(
             "The record shows for good if the office ordered {an_audit} by hand, left out a draw or changed the list "
             "of {targets}. The promise was then lost for all reports made before the end of that round, unless the "

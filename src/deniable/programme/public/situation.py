@@ -52,6 +52,15 @@ class Situation:
             details=state.details,
         )
 
+    @property
+    def is_past(self) -> bool:
+        """Whether a new report leads to nothing: the programme has ended, or there are no more draws, and no class of
+        reports leads to a visit.
+        """
+        last = self.coverage.last_round
+        is_drawn = last is not None and self.open_round > last and not self.waits
+        return self.ended or (is_drawn and not self.coverage.visit_classes)
+
     def is_over(self, parameters: Parameters) -> bool:
         """Whether there are no more draws."""
         return self.takes_no_more(parameters) and not self.waits
@@ -59,10 +68,6 @@ class Situation:
     def takes_no_more(self, parameters: Parameters) -> bool:
         """Whether no draw counts a report that comes in now; the last round may be frozen and still to be drawn."""
         return self.ended or (parameters.horizon is not None and self.open_round > parameters.horizon)
-
-    def sends_elsewhere(self, parameters: Parameters) -> bool:
-        """Whether a new report leads to nothing here: no more draws, and no class of reports that leads to a visit."""
-        return self.ended or (self.is_over(parameters) and not parameters.visit_classes)
 
     def standing(self, parameters: Parameters) -> Standing:
         """Of the promise to a person who reports in the open round."""

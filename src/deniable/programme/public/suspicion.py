@@ -206,4 +206,4 @@ def head(parameters: Parameters, now: Situation, say: Voice) -> tuple[str, ...]:
         if is_capped(parameters)
         else [say("{right} right without watching", right=say.figure(in_hundred(start))) for start in RIGHT_BEFORE]
     )
-    return (say("Reports") if now.ended else say("What you report"), *starts)
+    return (say("Reports") if now.is_past else say("What you report"), *starts)

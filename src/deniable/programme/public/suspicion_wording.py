@@ -42,7 +42,7 @@ def _sure_by_watching(parameters: Parameters, now: Situation, say: Voice) -> str
             "{audits}.",
             sure=at_most(most),
         )
-        if now.ended
+        if now.is_past
         else say(
             "If you report once, a boss who was 50 % sure that you reported can become at most {sure} % sure by "
             "watching the {audits}.",
@@ -164,7 +164,7 @@ def _once(parameters: Parameters, now: Situation, most: str, say: Voice) -> str:
             "{most} cases of 100.",
             most=most,
         )
-    if now.ended:
+    if now.is_past:
         return say(
             "If you reported once, a boss who was 50 % sure of it stays less than 90 % sure in at least {most} cases "
             "of 100.",
@@ -213,7 +213,7 @@ def yearly_numbers(parameters: Parameters, now: Situation, say: Voice) -> tuple[
     deviation = figures.deviation(len(parameters.classes))
     if len(parameters.classes) > 1:
         return (_numbers_of_classes(now, figures.deviation(), deviation, say),)
-    if now.ended:
+    if now.is_past:
         return (
             say(
                 "Once a year the office also published how many reports came in, from everyone together. Your report "
@@ -233,7 +233,7 @@ def yearly_numbers(parameters: Parameters, now: Situation, say: Voice) -> tuple[
 
 
 def _numbers_of_classes(now: Situation, each: int, deviation: int, say: Voice) -> str:
-    if now.ended:
+    if now.is_past:
         return say(
             "Once a year the office also published how many reports of each class came in, and how many in all, from "
             "everyone together. Your report changed the number of its class and the number of all by 1. Chance changed "
