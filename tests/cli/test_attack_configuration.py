@@ -170,7 +170,7 @@ def test_a_folder_that_does_not_verify_is_refused(desk: Desk) -> None:
 
 
 def test_a_folder_that_is_no_programme_is_refused(run: Run, tmp_path: Path) -> None:
-    assert_refused(run(*SMALL, "--public", tmp_path), "programme.json cannot be read")
+    assert_refused(run(*SMALL, "--public", tmp_path), "has no programme.json")
     assert_refused(run(*SMALL, "--public", tmp_path / "nowhere"), "does not exist")
 
 

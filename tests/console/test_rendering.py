@@ -75,8 +75,8 @@ SHOWN: dict[str, tuple[type, set[str]]] = {
     ),
     "close.html": (
         open_round.ClosePage,
-        {"value_at", "revealed", "effect", "round", "is_drawn", "audits", "public_value", "has_visits", "visits",
-         "decisions", "late", "reason", "wrong",
+        {"value_at", "revealed", "effect", "round", "is_drawn", "audits", "public_value", "is_foreseeable",
+         "has_visits", "visits", "decisions", "late", "reason", "wrong",
          "error"},
     ),
     "closed.html": (

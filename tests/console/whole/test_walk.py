@@ -691,4 +691,4 @@ def leave(walk: Walk, page: Page) -> None:
     if page.url.endswith("/login"):
         return  # half an hour has passed since
     page.get_by_role("button", name="Sign out").click()
-    assert page.get_by_role("button", name="Sign in").is_visible()
+    page.get_by_role("button", name="Sign in").wait_for()
