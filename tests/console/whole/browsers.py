@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import uvicorn
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-from playwright.sync_api import Browser, Page, Response, sync_playwright
+from playwright.sync_api import Browser, Error, Page, Response, sync_playwright
 from pyotp import TOTP
 from tests.console.offices import PASSWORD, routes
 from tests.programme.offices import Clock
@@ -123,8 +123,15 @@ class Walk:
         return page.inner_text("main")
 
     def picture(self, page: Page, name: str) -> None:
-        if self.pictures is not None:
-            page.screenshot(path=self.pictures / f"{name}.png", full_page=True, timeout=60_000)
+        if self.pictures is None:
+            return
+        path = self.pictures / f"{name}.png"
+        try:
+            page.screenshot(path=path, full_page=True, timeout=60_000)
+        except Error as error:
+            if "Unable to capture screenshot" not in error.message:
+                raise
+            page.screenshot(path=path, full_page=True, timeout=60_000)  # Chromium has no frame for it now and then
 
     def visit(self, page: Page, path: str, name: str) -> str:
         page.goto(self.address + path)
